@@ -9,6 +9,7 @@ import pytest
 from anaphora.inspection import drawing
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.curves import curves
+from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES
 from anaphora.inspection.embeddings import sentence_projection, word_neighbours
 from anaphora.inspection.gates import followers, gates, saturation
@@ -54,33 +55,23 @@ def test_lines_differ_in_their_dashes_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("character", "font"),
+    ("text", "font", "drawn"),
     [
-        ("\U00010380", "Noto Sans Ugaritic"),
-        ("\U00010000", "Noto Sans Linear B"),
-        ("\U0001f469", "Noto Emoji"),
-        ("\U0001fbb0", "Noto Sans Symbols 2"),
+        ("\U00010380", "Noto Sans Ugaritic", "\U00010380"),
+        ("\U00010000", "Noto Sans Linear B", "\U00010000"),
+        ("\U0001f469", "Noto Emoji", "\U0001f469"),
+        ("\U0001fbb0", "Noto Sans Symbols 2", "\U0001fbb0"),
+        ("a\tb\x07c\u2028d", "", "a b c d"),
     ],
 )
-def test_a_character_without_a_font_names_the_font_to_install(tmp_path: Path, character: str, font: str) -> None:
-    from anaphora.inspection.drawing import canvas
-
+def test_a_missing_font_is_named_and_a_control_character_drawn_as_a_space(
+    tmp_path: Path, text: str, font: str, drawn: str
+) -> None:
     def figure() -> Any:
         made = canvas.figure(1, 1)
-        made.text(0, 0, character)
+        made.text(0, 0, text)
         return made
 
-    notes = canvas.draw([tmp_path / "picture.png"], figure)
-    assert notes == [f"The picture lacks letters that no installed font has: install {font}."]
-
-
-def test_a_control_character_is_drawn_as_a_space(tmp_path: Path) -> None:
-    from anaphora.inspection.drawing import canvas
-
-    def figure() -> Any:
-        made = canvas.figure(1, 1)
-        made.text(0, 0, "a\tb\x07c\u2028d")
-        return made
-
-    assert not canvas.draw([tmp_path / "picture.svg"], figure)
-    assert "a b c d" in (tmp_path / "picture.svg").read_text()
+    notes = canvas.draw([tmp_path / "picture.png", tmp_path / "picture.svg"], figure)
+    assert notes == [f"The picture lacks letters that no installed font has: install {one}." for one in [font] if one]
+    assert drawn in (tmp_path / "picture.svg").read_text(encoding="utf-8")

@@ -45,24 +45,14 @@ def of_sides(found: Embeddings) -> dict[tuple[str, str], dict[str, int]]:
 
 def test_neighbours_occurred_in_training_on_their_side_and_say_how_often(run: Path) -> None:
     found = word_neighbours(Subject.open(run), ["a", "m", "z"], nearest=99)
-    sources, targets = Counter("".join(SOURCES)), Counter("".join(TARGETS))
+    sides = {"source": Counter("".join(SOURCES)), "target": Counter("".join(TARGETS))}
     assert of_sides(found) == {
-        ("a", "source"): {letter: count for letter, count in sources.items() if letter != "a"},
-        ("a", "target"): {},
-        ("m", "source"): {letter: count for letter, count in sources.items() if letter != "m"},
-        ("m", "target"): {letter: count for letter, count in targets.items() if letter != "m"},
-        ("z", "source"): {},
-        ("z", "target"): {letter: count for letter, count in targets.items() if letter != "z"},
+        (letter, side): {other: n for other, n in count.items() if other != letter} if count[letter] else {}
+        for letter in "amz"
+        for side, count in sides.items()
     }
     own = {(one.word, one.side): one.occurrences[0] for one in found.neighbours}
-    assert own == {
-        ("a", "source"): 3,
-        ("a", "target"): 0,
-        ("m", "source"): 9,
-        ("m", "target"): 9,
-        ("z", "source"): 0,
-        ("z", "target"): 3,
-    }
+    assert own == {(letter, side): count[letter] for letter in "amz" for side, count in sides.items()}
     text = str(found)
     assert "a (target): not in training" in text and "m (source 9x): " in text
     assert found.projection.names.count("a") == 2  # asked for, and beside m

@@ -87,7 +87,7 @@ def test_the_tree_has_the_scores_of_the_model_and_the_result_of_the_search(seed:
 
 @settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 4))
-def test_greedy_search_is_a_path_of_the_tree_down_to_its_end(seed: int, size: int) -> None:
+def test_greedy_search_is_a_path_and_what_is_pruned_scores_below_all_that_was_kept(seed: int, size: int) -> None:
     search = search_over(seed)
     found = tree_of(search, size, ON_CPU, "run", "text")
     [[greedy]] = beam(search.stepper, search.batch, beam=1, max_length=6)
@@ -95,12 +95,6 @@ def test_greedy_search_is_a_path_of_the_tree_down_to_its_end(seed: int, size: in
     assert [WORDS.index(node.token) for node in sorted(nodes, key=lambda node: node.step)] == [*greedy.ids, 3]
     assert found.greedy_score == pytest.approx(greedy.score)
     assert nodes[0].greedy and (size > 1 or all(node.best for node in nodes))
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 10_000), st.integers(1, 4))
-def test_what_is_pruned_scores_below_all_that_was_kept_in_its_step(seed: int, size: int) -> None:
-    found = tree_of(search_over(seed), size, ON_CPU, "run", "text")
     for step in range(1, len(found.mass) + 1):
         own = [node for node in found.nodes if node.step == step]
         kept = [node.score for node in own if node.fate != "pruned"]
@@ -121,12 +115,9 @@ class Deceiving(Table):
     """Greedy search takes "a" (0.5), after which nothing is likely; "b" (0.4) leads to 0.4 x 0.9."""
 
     def log_probs(self, path: Sequence[int]) -> Tensor:
-        rows = {1: {4: 0.5, 5: 0.4, 6: 0.1}, (1, 4): {4: 0.3, 5: 0.3, 6: 0.4}, (1, 5): {4: 0.9, 5: 0.05, 6: 0.05}}
-        row = torch.full((self.size,), -inf)
-        table = rows[1] if len(path) == 1 else rows[(1, 5 if path[1] == 5 else 4)] if len(path) == 2 else {3: 1.0}
-        for token, p in table.items():
-            row[token] = log(p)
-        return row
+        first, after_b, after_others = {4: 0.5, 5: 0.4, 6: 0.1}, {4: 0.9, 5: 0.05, 6: 0.05}, {4: 0.3, 5: 0.3, 6: 0.4}
+        table = {1: first, 2: after_b if path[-1] == 5 else after_others}.get(len(path), {3: 1.0})
+        return torch.tensor([log(table[token]) if token in table else -inf for token in range(self.size)])
 
 
 def test_where_greedy_search_is_misled_the_tree_shows_both_paths() -> None:
