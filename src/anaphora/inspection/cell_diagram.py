@@ -65,9 +65,9 @@ def cells() -> dict[str, type[Cell]]:
     return {one.model_fields["kind"].default: one for one in get_args(union)}
 
 
-def cell_diagram(name: str, **options: Any) -> CellDiagram:
-    """Return the step of a unit, by its name in recipes. Raises ConfigError for options that it does not have."""
-    cell: Any = cells()[name].parse(options, name)
+def cell_diagram(name: str) -> CellDiagram:
+    """Return the step of a unit, by its name in recipes."""
+    cell: Any = cells()[name].parse({}, name)
     after = traced(cell)
     places: dict[Symbol, int] = {}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import DataError
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
 from anaphora.wording import counted
@@ -129,13 +129,14 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
     Raises ConfigError for a run without gates, and for a sentence longer than a page.
     """
     layers = layers_of(subject, subject.example(text, target))
-    found = []
     for layer in layers:
         demand_page(layer.steps)
-        for unit, of_unit in _units(layer).items():
-            found.append(UnitGates(f"{layer.name} {unit}", layer.steps, {n: _rows(v) for n, v in of_unit.items()}))
-    if not found:
-        raise ConfigError(f"{subject.name} has no gates to show: its cells have none.")
+    found = [
+        UnitGates(f"{layer.name} {unit}", layer.steps, {name: _rows(values) for name, values in of_unit.items()})
+        for layer in layers
+        for unit, of_unit in _units(layer).items()
+    ]
+    subject.demand("has no gates to show", "" if found else "its cells have none")
     return Gates(subject.name, text, tuple(found))
 
 
@@ -156,8 +157,7 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
                         blocks.setdefault((f"{layer.name} {unit}", gate), []).append(values_TH.abs())
     if not steps:
         raise DataError("The saturation of gates takes a text, but there are no lines: give one that has some.")
-    if not blocks:
-        raise ConfigError(f"{subject.name} has no gates to show: its cells have none.")
+    subject.demand("has no gates to show", "" if blocks else "its cells have none")
     found = []
     for (unit, gate), parts in blocks.items():
         values_NH = torch.cat(parts).float()

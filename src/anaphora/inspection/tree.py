@@ -239,21 +239,20 @@ class _Growing:
             values, ids = read.log_probs_KV[row].sort(descending=True, stable=True)
             for log_prob, token in zip(values[: self._size + _SHOWN].tolist(), ids.tolist(), strict=False):
                 if log_prob > -inf:
-                    options.append((self._kept[path] + log_prob, row, token, log_prob))
+                    options.append((self._kept[path] + log_prob, row, (*path, token), log_prob))
         options.sort(key=lambda one: (-one[0], one[1]))
         kept, pruned = options[: self._size], options[self._size :]
         least, live = kept[-1][0] if kept else -inf, {}
-        for score, row, token, log_prob in kept:
-            path = (*self._rows[row], token)
-            self._node(path, log_prob, score, "finished" if token == eos else "kept", "")
-            if token == eos:
+        for score, _, path, log_prob in kept:
+            is_finished = path[-1] == eos
+            self._node(path, log_prob, score, "finished" if is_finished else "kept", "")
+            if is_finished:
                 self._decided += exp(score)
                 self._best_finished = max(self._best_finished, score)
             else:
                 live[path] = score
         shown = dict.fromkeys(range(len(self._rows)), 0)
-        for score, row, token, log_prob in pruned:
-            path = (*self._rows[row], token)
+        for score, row, path, log_prob in pruned:
             if shown[row] < _SHOWN or path == self._greedy[: len(path)]:
                 shown[row] += 1
                 why = f"{score:.4f} is below {least:.4f}, the lowest of the best {self._size}"

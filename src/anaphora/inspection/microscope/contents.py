@@ -93,13 +93,9 @@ def contents(trained: Trained) -> Contents:
     Raises ConfigError, naming the option, for a model that the page does not compute.
     """
     model: Any = trained.model
-    match model:
-        case Translator():
-            make = _translator
-        case LanguageModel():
-            make = _language_model
-        case _:
-            raise _unsupported(f"a {type(model).__name__}")
+    make = {Translator: _translator, LanguageModel: _language_model}.get(type(model))
+    if make is None:
+        raise _unsupported(f"a {type(model).__name__}")
     lowering = _Lowering(dict(model.named_parameters()))
     network = make(model, lowering)
     kind = trained.experiment.text.tokenizer
