@@ -17,10 +17,20 @@ STORED = sorted(path.parent for path in RUNS.glob("kinds-2/*/experiment.toml"))
 SMALL = ["--set", "embedding.size=6", "--set", "encoder.size=4", "--set", "training.epochs=1"]
 
 
+def train(folder: Path, *options: str) -> Path:
+    assert main(["train", "--data", str(folder), "--run", str(folder / "run"), *SMALL, *options]) == 0
+    return folder / "run"
+
+
+def inspect(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    capsys.readouterr()
+    assert main(["inspect", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
 @pytest.mark.parametrize("run", [*STORED, RUNS / "format-2"], ids=lambda run: run.name)
 def test_every_stored_run_says_what_it_supports(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inspect", str(run)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = inspect(capsys, run).splitlines()
     supported = [line.split()[0] for line in lines if " no: " not in line]
     assert "curves" in supported and {line.split()[0] for line in lines} >= {"attention", "gates", "gradients", "beam"}
     if run.name == "language-model":
@@ -35,20 +45,18 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split, count in (("train", 40), ("valid", 8)):
         rows = [f"{('good', 'bad')[n % 2]}\tthe film {n} was {('fine', 'dull')[n % 2]}" for n in range(count)]
         (folder / f"{split}.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
-    assert main(["train", "--data", str(folder), "--task", "classify", "--run", str(folder / "run"), *SMALL]) == 0
-    return folder / "run"
+    return train(folder, "--task", "classify")
 
 
-def test_a_classifier_shows_its_encoder_for_a_class_of_ours_or_its_own(labelled: Path) -> None:
+def test_a_classifier_shows_its_encoder_for_a_class_of_ours_or_its_own(
+    labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     subject = Subject.open(labelled)
     found = gates(subject, "the film was fine")
     assert [unit.unit.split(".")[-1] for unit in found.units] == ["right_to_left layer0", "left_to_right layer0"]
     good, bad = (gradients(subject, "the film was fine", label) for label in ("good", "bad"))
     assert good.itemised[0].total != bad.itemised[0].total
     assert all(item.difference < 1e-12 for item in (*good.itemised, *bad.itemised))
-
-
-def test_a_class_that_there_is_not_is_refused(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(labelled), "gradients", "--text", "fine", "--target-text", "goood"]) == 2
     assert "class 'goood' is unknown" in capsys.readouterr().err
 
@@ -59,11 +67,8 @@ def test_a_tagger_shows_its_encoder(tmp_path: Path, capsys: pytest.CaptureFixtur
         sentences = [[(draw.choice(("Ada", "Bo")), "N"), ("sees", "V"), (str(n), "C")] for n in range(count)]
         text = "\n".join("".join(f"{word} {tag}\n" for word, tag in sentence) for sentence in sentences)
         (tmp_path / f"{split}.txt").write_text(text)
-    data = ["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *SMALL]
-    assert main([*data, "--set", "data.format=columns"]) == 0
-    capsys.readouterr()
-    assert main(["inspect", str(tmp_path / "run"), "gradients", "--text", "Ada sees 3", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["gradients"]
+    run = train(tmp_path, "--task", "tag", "--set", "data.format=columns")
+    found = json.loads(inspect(capsys, run, "gradients", "--text", "Ada sees 3", "--json"))["gradients"]
     assert found["reach"][0]["steps"] == ["3", "sees", "Ada"]
     assert all(item["difference"] < 1e-12 for item in found["itemised"])
 
@@ -73,14 +78,10 @@ def test_a_transducer_is_looked_into_as_the_translator_that_it_is(
 ) -> None:
     for split, words in (("train", "adf aeg bdh beg cdf ceh"), ("valid", "adg beh")):
         (tmp_path / f"{split}.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words.split()))
-    sizes = [*SMALL, "--set", "decoder.size=4", "--set", "decoder.readout_size=6", "--set", "attention.size=4"]
-    data = ["train", "--data", str(tmp_path), "--task", "transduce", "--run", str(tmp_path / "run"), *sizes]
-    assert main(data) == 0
-    capsys.readouterr()
-    assert main(["inspect", str(tmp_path / "run")]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if " no: " in line] == ["span"]
-    assert main(["inspect", str(tmp_path / "run"), "attention", "--text", "adf", "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["attention"]
+    sizes = ["--set", "decoder.size=4", "--set", "decoder.readout_size=6", "--set", "attention.size=4"]
+    run = train(tmp_path, "--task", "transduce", *sizes)
+    assert [line.split()[0] for line in inspect(capsys, run).splitlines() if " no: " in line] == ["span"]
+    [found] = json.loads(inspect(capsys, run, "attention", "--text", "adf", "--json"))["attention"]
     assert found["source_pieces"] == ["a", "d", "f", "</s>"]
 
 
@@ -91,7 +92,5 @@ def test_a_model_of_values_has_curves_alone(
     data = handwriting.write(tmp_path / "lines", train=8, valid=3, test=1)
     (tmp_path / "values.toml").write_text('task = "trace"\n[recurrence]\nsize = 4\n[training]\nepochs = 1\n')
     assert main(["train", "values.toml", "--data", str(data), "--run", "run"]) == 0
-    capsys.readouterr()
-    assert main(["inspect", "run"]) == 0
-    listed = capsys.readouterr().out.splitlines()[:-1]
+    listed = inspect(capsys, "run").splitlines()[:-1]
     assert [one.split()[0] for one in listed if " no: " not in one] == ["curves", "report"]
