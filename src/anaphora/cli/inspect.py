@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from anaphora.cli.files import given_texts, named
-from anaphora.cli.inspect_verbs import Choices, Request, Shown, Verb, verbs
+from anaphora.cli.inspect_verbs import Choices, Request, Results, Verb, verbs
 from anaphora.cli.options import Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
@@ -126,7 +126,7 @@ def _lines(file: str) -> list[str]:
     return lines
 
 
-def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Shown:
+def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Results:
     """Return the results of a verb, of runs or alone; ConfigError for a number of runs that it does not take."""
     if not runs and verb.alone:
         return verb.alone(request)
@@ -165,7 +165,7 @@ def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     typer.echo(MICROSCOPE)
 
 
-def _print(shown: Shown, request: Request, as_json: bool) -> None:
+def _print(shown: Results, request: Request, as_json: bool) -> None:
     for stem, result in shown.items():
         if as_json:
             print_json({stem: _as_json(result)})
@@ -179,7 +179,7 @@ def _as_json(result: Any) -> Any:
     return [one.json() for one in result] if isinstance(result, list | tuple) else result.json()
 
 
-def _write(shown: Shown, request: Request, output: Path) -> None:
+def _write(shown: Results, request: Request, output: Path) -> None:
     """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
     from anaphora.inspection import drawing
 

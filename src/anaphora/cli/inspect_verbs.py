@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from anaphora.cli.talk import say
-from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
 
@@ -63,17 +62,17 @@ class Request(Choices):
         return self.texts
 
 
-Shown = dict[str, Any]
-"""Results by the names of their files: dataclasses with ``json()``, or several for one picture."""
+Results = dict[str, Any]
+"""Dataclasses with ``json()``, or several for one picture, by the names of their files."""
 
 
 class Verb(NamedTuple):
     summary: str
-    of_runs: "Callable[[Sequence[Subject], Request], Shown] | None" = None
+    of_runs: "Callable[[Sequence[Subject], Request], Results] | None" = None
     lacks: "Callable[[Subject], str]" = lambda subject: ""
     several: bool = False
     """True if it takes several runs."""
-    alone: Callable[[Request], Shown] | None = None
+    alone: Callable[[Request], Results] | None = None
     """Function without a run."""
     reads_file: "Callable[[Subject], bool]" = lambda subject: False
     """True if the verb reads FILE itself, since it has no lines."""
@@ -149,37 +148,13 @@ def verbs() -> dict[str, Verb]:
     }
 
 
-def _report(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _report(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.report import report
 
     return {"report": report(subjects[0], request.some("report"), request.targets, request.beam or 3)}
 
 
-def _gradients(subjects: "Sequence[Subject]", request: Request) -> Shown:
-    from anaphora.inspection.gradients import gradients
-
-    return {"gradients": gradients(subjects[0], *request.one("gradients"), fresh=request.fresh)}
-
-
-def _neighbours(subjects: "Sequence[Subject]", request: Request) -> Shown:
-    from anaphora.inspection.neighbours import neighbours
-
-    return {"neighbours": neighbours(subjects[0], *request.one("neighbours"), report=request.report)}
-
-
-def _length(subjects: "Sequence[Subject]", request: Request) -> Shown:
-    from anaphora.inspection.length import by_lengths
-
-    return {"length": by_lengths(subjects, request.some("length"), request.targets)}
-
-
-def _curves(subjects: "Sequence[Subject]", request: Request) -> Shown:
-    from anaphora.inspection.curves import curves
-
-    return {"curves": curves([subject.trained.path for subject in subjects])}
-
-
-def _attention(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _attention(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.attention import alignments, reads_vectors, vector_alignments
 
     if any(map(reads_vectors, subjects)):
@@ -191,13 +166,13 @@ def _attention(subjects: "Sequence[Subject]", request: Request) -> Shown:
     return {"attention" if len(found) == 1 else f"attention-{number}": row for number, row in enumerate(found, 1)}
 
 
-def _gates(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _gates(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.gates import followers, gates, saturation
 
     [subject] = subjects
     if not request.from_file:
         return {"gates": gates(subject, *request.one("gates"))}
-    shown: Shown = {"saturation": saturation(subject, request.some("gates"))}
+    shown: Results = {"saturation": saturation(subject, request.some("gates"))}
     if "target" not in subject.trained.tokenizers:
         whole = "\n".join(request.texts)[:FOLLOWED]
         try:
@@ -207,29 +182,38 @@ def _gates(subjects: "Sequence[Subject]", request: Request) -> Shown:
     return shown
 
 
-def _remedies(request: Request) -> Shown:
+def _gradients(subjects: "Sequence[Subject]", request: Request) -> Results:
+    from anaphora.inspection.gradients import gradients
+
+    return {"gradients": gradients(subjects[0], *request.one("gradients"), fresh=request.fresh)}
+
+
+def _remedies(request: Request) -> Results:
     from anaphora.inspection.remedies import remedies
 
     if not request.remedies:
         raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
-    return {"remedies": remedies(report=request.report)}
+    with listening() as report:
+        return {"remedies": remedies(report=report)}
 
 
-def _span(request: Request) -> Shown:
+def _span(request: Request) -> Results:
     from anaphora.inspection.span import PLANS, spans
 
     if request.output is None and not request.quick:
         raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
-    return {"span": spans(PLANS[request.quick], request.output, request.report)}
+    with listening() as report:
+        return {"span": spans(PLANS[request.quick], request.output, report)}
 
 
-def _context(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _context(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.context import effective_context
 
-    return {"context": effective_context(subjects[0], "\n".join(request.some("span")), report=request.report)}
+    with listening() as report:
+        return {"context": effective_context(subjects[0], "\n".join(request.some("span")), report=report)}
 
 
-def _attribute(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _attribute(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.attribution import attribution, token_attribution
 
     text, target = request.one("attribute")
@@ -239,7 +223,7 @@ def _attribute(subjects: "Sequence[Subject]", request: Request) -> Shown:
     return {f"token-{request.token}": found}
 
 
-def _beam(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _beam(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.tree import greedy_against_beam, tree
 
     size, texts = request.beam or 5, request.some("beam")
@@ -248,7 +232,20 @@ def _beam(subjects: "Sequence[Subject]", request: Request) -> Shown:
     return {"beam": tree(subjects[0], request.one("beam")[0], size)}
 
 
-def _embed(subjects: "Sequence[Subject]", request: Request) -> Shown:
+def _neighbours(subjects: "Sequence[Subject]", request: Request) -> Results:
+    from anaphora.inspection.neighbours import neighbours
+
+    with listening() as report:
+        return {"neighbours": neighbours(subjects[0], *request.one("neighbours"), report=report)}
+
+
+def _length(subjects: "Sequence[Subject]", request: Request) -> Results:
+    from anaphora.inspection.length import by_lengths
+
+    return {"length": by_lengths(subjects, request.some("length"), request.targets)}
+
+
+def _embed(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.embeddings import sentence_projection, word_neighbours
 
     texts = request.some("embeddings")
@@ -256,17 +253,25 @@ def _embed(subjects: "Sequence[Subject]", request: Request) -> Shown:
     return {"embeddings": make(subjects[0], texts)}
 
 
-def _explain(request: Request) -> Shown:
+def _curves(subjects: "Sequence[Subject]", request: Request) -> Results:
+    from anaphora.inspection.curves import curves
+
+    return {"curves": curves([subject.trained.path for subject in subjects])}
+
+
+def _explain(request: Request) -> Results:
+    from anaphora.config import unknown
     from anaphora.inspection.explain import LESSONS
 
     if len(request.words) != 1:
         raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}: name it.")
     [name] = request.words
-    check_known("lesson", name, LESSONS)
+    if name not in LESSONS:
+        raise ConfigError(unknown("lesson", name, LESSONS))
     return {name: LESSONS[name]()}
 
 
-def _diagram(request: Request) -> Shown:
+def _diagram(request: Request) -> Results:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.cell_diagram import cell_diagram, cells
@@ -285,4 +290,5 @@ def _diagram(request: Request) -> Shown:
     if not programs:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
     drawn = diagrams(Path(name).name, programs, request.cut_every)
-    return {f"step-{number}" if number else "diagram": one for number, one in enumerate(drawn)}
+    names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
+    return dict(zip(names, drawn, strict=True))
