@@ -58,14 +58,6 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[RUN...] [VERB] [FILE|-]", help="Run folders, what to look at, and a text."),
     ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option("--text", help="A text in place of a file; may be repeated.")
-    ] = None,
-    target_text: Annotated[
-        list[str] | None, typer.Option("--target-text", help="Request translation of a --text; may be repeated.")
-    ] = None,
-    source: Annotated[Path | None, typer.Option(help="File of source sentences (for a translator).")] = None,
-    target: Annotated[Path | None, typer.Option(help="File of their translations, which are not searched.")] = None,
     *,
     choices: Choices,
     as_json: Json = False,
@@ -81,8 +73,7 @@ def run(
         return
     _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
     with listening() as report:
-        asked = Request(**vars(choices), words=rest, report=report)
-        request = _with_texts(asked, text, target_text, source, target)
+        request = _with_texts(Request(**vars(choices), words=rest, report=report))
         shown = _shown(known[verb[0]], verb[0], runs, request)
     _print(shown, request, as_json)
     if request.output is not None:
@@ -98,20 +89,17 @@ def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -
             raise ConfigError(f"{option.opts[0]} has no effect on inspect {name}{where}: leave it out.")
 
 
-def _with_texts(
-    request: Request, text: list[str] | None, target_text: list[str] | None, source: Path | None, target: Path | None
-) -> Request:
+def _with_texts(request: Request) -> Request:
     """Return the request with its texts; ConfigError for two kinds at once, DataError for an empty file."""
-    file = request.words[0] if request.words and text is None and source is None else None
+    text, source, target = request.text, request.source, request.target
     if (text is not None) + (source is not None) + (len(request.words) > 0) > 1:
         raise ConfigError("A FILE, --text and --source are three ways to give a text: give one of them.")
-    targets: list[str] | None = target_text
     if source is not None:
         texts, targets = _lines(str(source)), None if target is None else _lines(str(target))
     elif text is not None:
-        texts = list(text)
+        texts, targets = list(text), request.target_text
     else:
-        return replace(request, from_file=file is not None)
+        return replace(request, from_file=bool(request.words))
     if targets is not None and len(targets) != len(texts):
         raise DataError(
             f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many of both."

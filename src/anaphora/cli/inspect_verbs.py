@@ -21,8 +21,14 @@ FOLLOWED = 20_000
 
 @dataclass(frozen=True)
 class Choices:
-    """Options of single verbs."""
+    """Texts, and options of single verbs."""
 
+    text: Annotated[list[str] | None, typer.Option("--text", help="A text in place of a file; may be repeated.")] = None
+    target_text: Annotated[
+        list[str] | None, typer.Option("--target-text", help="Request translation of a --text; may be repeated.")
+    ] = None
+    source: Annotated[Path | None, typer.Option(help="File of source sentences (for a translator).")] = None
+    target: Annotated[Path | None, typer.Option(help="File of their translations, which are not searched.")] = None
     beam: Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy search. [default: 1; beam: 5]")] = None
     fresh: Annotated[bool, typer.Option("--fresh", help="gradients: with the weights before training.")] = False
     blank: Annotated[bool, typer.Option("--blank", help="explain: leave the answers out.")] = False
@@ -193,8 +199,7 @@ def _remedies(request: Request) -> Results:
 
     if not request.remedies:
         raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
-    with listening() as report:
-        return {"remedies": remedies(report=report)}
+    return {"remedies": remedies(report=request.report)}
 
 
 def _span(request: Request) -> Results:
@@ -202,15 +207,13 @@ def _span(request: Request) -> Results:
 
     if request.output is None and not request.quick:
         raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
-    with listening() as report:
-        return {"span": spans(PLANS[request.quick], request.output, report)}
+    return {"span": spans(PLANS[request.quick], request.output, request.report)}
 
 
 def _context(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.context import effective_context
 
-    with listening() as report:
-        return {"context": effective_context(subjects[0], "\n".join(request.some("span")), report=report)}
+    return {"context": effective_context(subjects[0], "\n".join(request.some("span")), report=request.report)}
 
 
 def _attribute(subjects: "Sequence[Subject]", request: Request) -> Results:
@@ -235,8 +238,7 @@ def _beam(subjects: "Sequence[Subject]", request: Request) -> Results:
 def _neighbours(subjects: "Sequence[Subject]", request: Request) -> Results:
     from anaphora.inspection.neighbours import neighbours
 
-    with listening() as report:
-        return {"neighbours": neighbours(subjects[0], *request.one("neighbours"), report=report)}
+    return {"neighbours": neighbours(subjects[0], *request.one("neighbours"), report=request.report)}
 
 
 def _length(subjects: "Sequence[Subject]", request: Request) -> Results:
