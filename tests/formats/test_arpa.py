@@ -37,35 +37,33 @@ def grams_of(path: Path) -> list[list[ArpaGram]]:
     return [list(model.grams(order)) for order in range(1, len(model.orders) + 1)]
 
 
-@pytest.mark.parametrize("begin", ["\\1", "\\2", "\\end", "\\"])
-def test_the_empty_lines_between_parts_may_be_missing(path: Path, begin: str) -> None:
-    path.write_text(FILE)
-    expected = grams_of(path)
-    assert f"\n\n{begin}" in FILE
-    path.write_text(FILE.replace(f"\n\n{begin}", f"\n{begin}"))
-    assert grams_of(path) == expected
+@pytest.mark.parametrize(
+    ("before", "after", "begin"),
+    [
+        *((f"\n\n{part}", f"\n{part}", -99) for part in ("\\1", "\\2", "\\end", "\\")),
+        ("-99\t<s>", "-inf\t<s>", NEVER),
+        ("<s> a", "<s> a\t0", -99),  # which is what no back-off weight stands for
+    ],
+)
+def test_what_other_programs_write_otherwise_is_read(before: str, after: str, begin: float, path: Path) -> None:
+    assert before in FILE
+    path.write_text(FILE.replace(before, after))
+    unigrams = [(begin, ("<s>",), -0.5), (-0.6, ("</s>",), 0), (-0.4, ("a",), 0)]
+    assert grams_of(path) == [unigrams, [(-0.1, ("<s>", "a"), 0)]]
 
 
-def test_without_empty_lines_too_few_ngrams_are_told(path: Path) -> None:
-    path.write_text(FILE.replace("\n\n", "\n").replace("ngram 1=3", "ngram 1=4"))
-    with pytest.raises(DataError, match=r"should have 4 n-grams of order 1, .* but has 3"):
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("\n-0.4\ta\n", "", r" should have 3 n-grams of order 1, .* but has 2"),
+        ("-0.4\ta", "-inf\ta", r":8 should read LOG10 WORD \[BACKOFF\], finite numbers"),
+        ("<s> a", "<s> a\t-0.3", r":11 should have no back-off weight, .* but has -0\.3"),
+    ],
+)
+def test_what_no_program_should_write_is_refused(before: str, after: str, said: str, path: Path) -> None:
+    path.write_text(FILE.replace(before, after))
+    with pytest.raises(DataError, match=rf"small\.arpa{said}"):
         read_arpa(path)
-
-
-def test_the_begin_of_a_line_alone_may_be_minus_infinity(path: Path) -> None:
-    path.write_text(FILE.replace("-99\t<s>", "-inf\t<s>"))
-    assert grams_of(path)[0][0] == ArpaGram(NEVER, ("<s>",), -0.5)
-    path.write_text(FILE.replace("-0.4\ta", "-inf\ta"))
-    with pytest.raises(DataError, match=r":8 should read LOG10 WORD \[BACKOFF\], finite numbers"):
-        read_arpa(path)
-
-
-def test_a_back_off_weight_of_the_highest_order_is_refused(path: Path) -> None:
-    path.write_text(FILE.replace("<s> a", "<s> a\t-0.3"))
-    with pytest.raises(DataError, match=r":11 should have no back-off weight, .* but has -0\.3"):
-        read_arpa(path)
-    path.write_text(FILE.replace("<s> a", "<s> a\t0"))  # which is what none stands for
-    assert grams_of(path)[1] == [ArpaGram(-0.1, ("<s>", "a"), 0.0)]
 
 
 def test_what_kenlm_has_packed_is_told_from_a_damaged_file(path: Path) -> None:
@@ -113,12 +111,14 @@ def test_blocks_of_any_size_hold_what_the_lines_say(
 
 
 @pytest.mark.parametrize(("bad", "said"), [("-0.5\tw7", "repeats the n-gram 'w7'"), ("0.5\tx", "should read LOG10")])
-def test_a_fault_far_into_a_file_is_named_with_its_line(path: Path, bad: str, said: str) -> None:
-    grams = [f"-0.5\tw{number}" for number in range(200_000)]
-    grams[150_000] = bad
-    text = "\n".join(["\\data\\", "ngram 1=200000", "\\1-grams:", *grams, "\\end\\", ""])
-    path.write_text(text)
-    with pytest.raises(DataError, match=rf"small\.arpa:150004 {said}"):
+def test_a_fault_far_into_a_file_is_named_with_its_line(
+    path: Path, bad: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_BLOCK", 1000)
+    grams = [f"-0.5\tw{number}" for number in range(2000)]
+    grams[1500] = bad
+    path.write_text("\n".join(["\\data\\", "ngram 1=2000", "\\1-grams:", *grams, "\\end\\", ""]))
+    with pytest.raises(DataError, match=rf"small\.arpa:1504 {said}"):
         read_arpa(path)
 
 
