@@ -97,6 +97,7 @@ def test_sources_have_another_digest_after_any_change_but_of_their_times(
 
 
 @NEEDS_COMPILER
+@pytest.mark.slow
 @pytest.mark.parametrize(("edit", "used"), [(_date, True), (_change, False)])
 def test_a_checkout_uses_its_library_until_a_source_has_another_content(
     checkout: Path, edit: Callable[[Path], None], used: bool
