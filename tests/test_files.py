@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 import tomllib
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +25,7 @@ from anaphora.files import (
     replace_durably,
     sweep,
 )
+from tests.memory import memory_below
 
 LEVELS = 20_000
 DEEP_TOML = {
@@ -40,23 +39,11 @@ DEEP_TOML = {
 }
 
 
-def peak(attempt: Callable[[], object]) -> int:
-    """Bytes that ``attempt`` takes at most."""
-    tracemalloc.start()
-    try:
-        attempt()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("name", DEEP_TOML)
 def test_nesting_that_no_person_writes_is_refused_in_little_memory(name: str) -> None:
-    def attempt() -> None:
-        with pytest.raises(ValueError, match=f"more than {NESTING} tables or arrays .*line [12]"):
-            parse_toml(DEEP_TOML[name])
-
-    assert peak(attempt) < MEGABYTE
+    refused = f"more than {NESTING} tables or arrays .*line [12]"
+    with memory_below(MEGABYTE), pytest.raises(ValueError, match=refused):
+        parse_toml(DEEP_TOML[name])
 
 
 @pytest.mark.parametrize("text", ["[" * 900 + "]" * 900, '{"a":' * 1500 + "1" + "}" * 1500, "[" * 10**6], ids=len)
@@ -95,12 +82,8 @@ def test_more_bytes_than_a_file_of_its_kind_has_are_refused_unread(tmp_path: Pat
     file.touch()
     os.truncate(file, 10**12)
     for reader in (read, lambda path: read_exactly(path, 10)):
-
-        def attempt(reader: Callable[[Path], bytes] = reader) -> None:
-            with pytest.raises(DamagedError, match="should have"):
-                reader(file)
-
-        assert peak(attempt) < 4 * MEGABYTE
+        with memory_below(4 * MEGABYTE), pytest.raises(DamagedError, match="should have"):
+            reader(file)
 
 
 def test_a_log_longer_than_any_is_refused_unread(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """Files written in a test."""
 
-import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,14 +19,3 @@ def written(tmp_path: Path) -> Written:
         return path
 
     return write
-
-
-@contextmanager
-def memory_below(most: int) -> Iterator[None]:
-    """Within it, Python takes fewer bytes than this at any time."""
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < most
-    finally:
-        tracemalloc.stop()

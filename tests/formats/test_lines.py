@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from anaphora.errors import DataError
 from anaphora.files import part_of
 from anaphora.formats.lines import LONGEST, decode_lines, read_lines, replacing, unpacked, write_lines
+from tests.memory import memory_below
 
-from .conftest import Written, memory_below
+from .conftest import Written
 
 LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])).filter(
     lambda line: not line.endswith("\r") and not line.startswith("\ufeff")

@@ -14,9 +14,9 @@ from anaphora.errors import DataError
 from anaphora.formats.entries import document, markup
 from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.tmx import Tmx
-from tests.formats.conftest import memory_below
 from tests.formats.entries.filling import document_of
 from tests.formats.entries.reading import pairs_of
+from tests.memory import memory_below
 
 UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'
 
