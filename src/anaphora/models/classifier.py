@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.batch import Batch, Ids, Labels, Values
+from anaphora.batch import Batch, Ids, Labels
 from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.classes import class_loss
@@ -23,7 +23,7 @@ from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
-from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, project
+from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, project, projection_matrices
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
@@ -95,16 +95,9 @@ class PooledClassifier(SequenceNetwork):
             self.register_buffer("thresholds_C", torch.full((len(config.classes.names),), 0.5))
         pooling, spec = config.classes.pooling, self.encoder.spec
         pooled = spec.summary if pooling == "last" else spec.width
-        matrices = {
-            "output.weight": Matrix(len(config.classes.names), pooled),
-            "output.bias": Matrix(len(config.classes.names)),
-        }
+        matrices = projection_matrices("output", len(config.classes.names), pooled, True)
         if pooling == "attention":
-            matrices |= {
-                "pool.weight": Matrix(pooled, pooled),
-                "pool.bias": Matrix(pooled),
-                "pool.query": Matrix(1, pooled),
-            }
+            matrices |= projection_matrices("pool", pooled, pooled, True) | {"pool.query": Matrix(1, pooled)}
         self.weights = Weights(matrices)
 
     def scores_BC(self, batch: Batch) -> Tensor:
@@ -175,7 +168,3 @@ class VectorClassifier(PooledClassifier):
         """The network with all weights 0."""
         super().__init__(config, config.vectors.size)
         self.scale = VectorScale(config.vectors)
-
-    def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
-        """Return the vectors, scaled; ShapeError for a batch of anything else."""
-        return self.scale.scaled(batch.inputs)

@@ -1,24 +1,29 @@
 """Networks that answer from the annotations of a sequence, without a search: classifiers and taggers."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids, Values
 from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.vectors import VectorScale
 from anaphora.nn.weights import Network
 from anaphora.protocols import PartDescription
 
 
-class SequenceNetwork(Network, ABC):
-    """An encoder over vectors that a subclass makes of its inputs."""
+class SequenceNetwork(Network):
+    """An encoder over vectors, or what a subclass makes of tokens."""
 
     encoder: Encoder
+    scale: VectorScale
+    """Of networks of vectors."""
 
-    @abstractmethod
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
-        """Return the input of the encoder, B x S x D, and the rows that it is made of."""
+        """Return the input of the encoder, B x S x D, and the rows that it is made of.
+
+        Vectors are scaled; networks of tokens override this. ShapeError for a batch of anything else.
+        """
+        return self.scale.scaled(batch.inputs)
 
     def encode(self, batch: Batch) -> tuple[Encoded, Ids | Values]:
         """Return the annotations and sentence encodings, and the rows that they are of."""

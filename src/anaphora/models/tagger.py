@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.batch import Batch, Ids, Items, SpeltIds, Values
+from anaphora.batch import Batch, Ids, Items, SpeltIds
 from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.models.sequence_network import SequenceNetwork
@@ -128,9 +128,8 @@ class Tagger(StepTagger):
         if self.characters is not None:
             vectors_NF = self.characters.encoded(ids.characters_NL, ids.lengths_N)
             spelt_TBF = functional.embedding(ids.words_BT.T, vectors_NF)
-            if self.training:
-                dropout = self.characters.config.dropout
-                spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, "embedding.characters")
+            dropout, purpose = self.characters.config.dropout, "embedding.characters"
+            spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, purpose, self.training)
             x_TBD = torch.cat([x_TBD, spelt_TBF], 2)
         return x_TBD.transpose(0, 1), ids
 
@@ -146,7 +145,3 @@ class VectorTagger(StepTagger):
         self.config = config
         self.scale = VectorScale(config.vectors)
         self._build(config.vectors.size, names)
-
-    def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
-        """Return the vectors, scaled; ShapeError for a batch of anything else."""
-        return self.scale.scaled(batch.inputs)

@@ -77,10 +77,8 @@ class Embedding(nn.Embedding):
 
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
-        vectors: Tensor = self(ids) * self.scale
-        if not self.training:
-            return vectors
-        return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
+        purpose = f"embedding.{self._name}.{purpose}"
+        return words_dropped(self(ids) * self.scale, ids, self._dropout, purpose, self.training)
 
     def words(self, ids: Tensor) -> Words:
         """Return the same outside of training, as words that have yet to be looked up."""
@@ -130,13 +128,13 @@ class Embedding(nn.Embedding):
             self.held[row] = True
 
 
-def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str) -> Tensor:
-    """Return the vectors of ``ids_TB`` with dropout in training.
+def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str, training: bool) -> Tensor:
+    """Return the vectors of ``ids_TB`` with dropout in training, as they are otherwise.
 
     ``purpose`` tells its masks apart from those of others.
     """
-    if isinstance(dropout, IndependentDropout):
-        return dropped(x_TBD, purpose, dropout.probability, True)
+    if isinstance(dropout, IndependentDropout) or not training:
+        return dropped(x_TBD, purpose, dropout.probability, training)
     if dropout.probability:
         x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.probability, x_TBD)
     if dropout.words:

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.runtime import Runtime, current
+from anaphora.nn.device import CPU
 
 _LEVELS = 1 << 16
 """The values of a 16-bit draw."""
-
-
-CPU = torch.device("cpu")
 
 
 def generator(seed: int, purpose: str, update: int = 0, rank: int = 0, device: torch.device = CPU) -> torch.Generator:

@@ -123,9 +123,7 @@ class Spelling(CharacterEncoder):
         lengths_N = self.lengths_V[distinct_N]
         characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
         vectors = functional.embedding(places, self.encoded(characters_NL, lengths_N))
-        if not self.training:
-            return vectors
-        return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}")
+        return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}", self.training)
 
     def read(self, ids: Tensor, purpose: str = "") -> Tensor:
         """Return the input of a recurrent network: the vectors of ids."""

@@ -1,7 +1,6 @@
 """Ranking of finished hypotheses of different lengths."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import torch
 from torch import Tensor, inf
@@ -37,13 +36,13 @@ class Ranking:
 
     def of(self, scores_BK: Tensor, tokens: int, uncovered_BK: Tensor | None = None) -> Tensor:
         """The ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""
-        ranks_BK = scores_BK / _norm_of(self, tokens)
+        ranks_BK = scores_BK / self.norms(tokens)[-1]
         return ranks_BK if uncovered_BK is None else ranks_BK + self.coverage_penalty * uncovered_BK
 
     def ranked(self, hypothesis: Hypothesis) -> Hypothesis:
         """The hypothesis with its rank, where there is no coverage penalty."""
         tokens = len(hypothesis.ids) + hypothesis.finished
-        rank = hypothesis.score / _norm_of(self, tokens)
+        rank = hypothesis.score / self.norms(tokens)[-1]
         return hypothesis if rank == hypothesis.rank else replace(hypothesis, rank=rank)
 
     def norms(self, tokens: int) -> list[float]:
@@ -60,12 +59,6 @@ class Ranking:
 
     def _norm(self, tokens: Tensor) -> Tensor:
         return tokens.double() if self.per_token else ((5 + tokens.double()) / 6) ** self.length_penalty
-
-
-@lru_cache(maxsize=1024)
-def _norm_of(ranking: Ranking, tokens: int) -> float:
-    """lp(T)."""
-    return float(ranking._norm(torch.tensor(float(tokens))))
 
 
 def coverage_penalty(coverage_NS: Tensor, lengths_N: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, parse
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.nn.weights import Layer, Matrix, Start, Weights, project
+from anaphora.nn.weights import Layer, Matrix, Start, Weights, project, projection_matrices
 from anaphora.protocols import Loss
 
 
@@ -31,7 +31,7 @@ class TagOutput(Layer, ABC):
         """``width`` of the states, the number of tags, and other weights."""
         super().__init__()
         self.tags = tags
-        self.weights = Weights({"tags.weight": Matrix(tags, width), "tags.bias": Matrix(tags), **(more or {})})
+        self.weights = Weights(projection_matrices("tags", tags, width, True) | (more or {}))
 
     def scores(self, states_TBH: Tensor) -> Tensor:
         """Return a score for each tag, T x B x C; each row has the same bits in any batch."""

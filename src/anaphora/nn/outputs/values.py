@@ -17,7 +17,7 @@ from anaphora.errors import ShapeError
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.mixture import MixtureShape, biased, draw, mean, mixture_log_probs, mixture_loss, mixture_of
 from anaphora.kernels.squared_error import squared_error
-from anaphora.nn.weights import Layer, Matrix, Start, Weights, project
+from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
 from anaphora.protocols import Loss
 
 
@@ -48,14 +48,8 @@ class ValueOutput(Layer, ABC):
         """``parameters`` of the density of a vector, ``width`` of the states, D and F."""
         super().__init__()
         self.size, self.flags = size, flags
-        self.weights = Weights(
-            {
-                "values.weight": Matrix(parameters, width),
-                "values.bias": Matrix(parameters),
-                "flags.weight": Matrix(flags, width),
-                "flags.bias": Matrix(flags),
-            }
-        )
+        matrices = projection_matrices("values", parameters, width, True)
+        self.weights = Weights(matrices | projection_matrices("flags", flags, width, True))
 
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
         """Return the summed loss, one prediction a vector; ShapeError for targets of another kind."""
