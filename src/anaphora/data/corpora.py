@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, TypeVar
 
 from anaphora.data.filters import Filters
 from anaphora.errors import DataError
@@ -243,17 +243,6 @@ class TextCorpus:
     def place(self, example: str) -> str:
         """Return the name of the corpus, for errors."""
         return self.name
-
-
-@runtime_checkable
-class LocatedCorpus(Protocol):
-    """A corpus in a format of its own, of which the data check needs the texts and a sample."""
-
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The text of each example with its file and its line, from 1."""
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
 Corpus = TypeVar("Corpus")

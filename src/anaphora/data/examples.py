@@ -32,7 +32,7 @@ AnyCorpus = TypeVar("AnyCorpus", bound="ExampleCorpus[Any]")
 
 @dataclass(frozen=True)
 class LocatedExamples(ABC, Generic[Example]):
-    """Examples from one or more files; a ``corpora.LocatedCorpus``."""
+    """Examples from one or more files, of which the data check needs the texts and a sample."""
 
     name: str
     paths: tuple[Path, ...]
@@ -65,7 +65,7 @@ class LocatedExamples(ABC, Generic[Example]):
     lines = __iter__
 
     def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The texts with their files and lines."""
+        """The text of each example with its file and its line, from 1."""
         return ((*self.file_and_line(example), example.text) for example in self.examples())
 
     def write_sample(self, folder: Path, name: str, limit: int) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from anaphora.data.corpora import EntryFile, LocatedCorpus, PairCorpus, PairFiles, TextCorpus
+from anaphora.data.corpora import EntryFile, PairCorpus, PairFiles, TextCorpus
+from anaphora.data.examples import LocatedExamples
 from anaphora.data.filters import MIN_LETTERS, log_ratio
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
@@ -95,7 +96,7 @@ def rows(
 
     ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
     """
-    if isinstance(corpus, LocatedCorpus):
+    if isinstance(corpus, LocatedExamples):
         for file, number, text in corpus.located():
             yield Row((text,), (Place(file, number),))
         return

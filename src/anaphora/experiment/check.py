@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import LocatedCorpus, PairCorpus, Splits
+from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.examples import LocatedExamples
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.survey import Survey, survey_corpus
 from anaphora.datacheck.tables import Table, survey_tables
@@ -255,7 +256,7 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
     """The training and validation splits of the trial as files, and how many lines they hold."""
     sizes = []
     for name, corpus, limit in (("train", splits.train, SAMPLED), ("valid", splits.valid, SAMPLED_VALID)):
-        if isinstance(corpus, LocatedCorpus):
+        if isinstance(corpus, LocatedExamples):
             sizes.append(corpus.write_sample(folder, name, limit))
         elif isinstance(corpus, PairCorpus):
             drawn, _ = sample(corpus, limit)
