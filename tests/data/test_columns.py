@@ -149,21 +149,6 @@ def test_a_number_out_of_range_is_never_handed_out(tmp_path: Path) -> None:
     assert content(table(folder, events.append)) == EXPECTED
 
 
-def test_damage_to_what_cannot_be_made_again_is_said(tmp_path: Path) -> None:
-    folder = tmp_path / "train"
-    table(folder, lambda event: None)
-    file = folder / "numbers"
-    file.write_bytes(bytes(file.stat().st_size))
-
-    def another(into: Writer) -> Mapping[str, int]:
-        into.write("numbers", [1])
-        return {"skipped": 3}
-
-    found = table(folder, lambda event: None, another)
-    with pytest.raises(DataError, match="what it was made from has changed since"):
-        found["numbers"][:]
-
-
 def test_everything_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     fsync, rename = os.fsync, os.rename

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.data.corpora import AlignedFiles, PairCorpus, PairFile, TextCorpus, both_sides, fingerprint
+from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, both_sides, fingerprint
 from anaphora.errors import DataError
 
 
@@ -35,11 +35,6 @@ def test_a_corpus_is_walked_as_often_as_needed(tmp_path: Path) -> None:
         assert list(corpus) == [("a", "A"), ("c", "C")] * 2
     assert list(corpus.sources()) == ["a", "c"] * 2
     assert list(corpus.targets()) == ["A", "C"] * 2
-
-
-def test_two_columns_are_source_and_target(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("a\tA\nwrong\nb\tB\n", encoding="utf-8")
-    assert list(PairFile(tmp_path / "pairs.tsv")) == [("a", "A"), ("b", "B")]
 
 
 def test_running_text_keeps_empty_lines_and_goes_on_over_files(tmp_path: Path) -> None:

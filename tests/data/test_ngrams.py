@@ -88,16 +88,6 @@ def test_ids_that_fill_two_bytes_are_told_apart() -> None:
     assert [g.counts.tolist() for g in large] == [g.counts.tolist() for g in small]
 
 
-def test_what_does_not_fit_in_memory_has_no_name_on_disk_so_nothing_is_left_of_a_killed_process(tmp_path: Path) -> None:
-    names: list[list[Path]] = []
-
-    def look(event: object) -> None:
-        names.append([*tmp_path.iterdir()])
-
-    count(store([4, 5, 6, END] * 9), order=3, size=SIZE, end=END, block=4, folder=tmp_path, report=look)
-    assert names == [[]] * 9
-
-
 KILLED = """
 import os, pathlib, signal, sys
 import numpy as np

@@ -50,13 +50,6 @@ def test_micro_batches_read_the_streams_of_one_batch_in_turns(count: int, rows: 
             assert (turn.carry_mask_B == (place > 0)).all()
 
 
-def test_every_epoch_is_the_text_in_order() -> None:
-    windows = TextWindows(store_of(50), rows=3, steps=7)
-    assert [batch.input_ids.ids_BT.tolist() for batch in windows.epoch(1)] == [
-        batch.input_ids.ids_BT.tolist() for batch in windows.epoch(2)
-    ]
-
-
 @settings(max_examples=30)
 @given(st.integers(10, 600), st.integers(1, 4), st.integers(1, 40), st.integers(0, 9))
 def test_windows_of_random_lengths_predict_the_same_in_the_same_order(

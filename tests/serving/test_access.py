@@ -39,10 +39,6 @@ def test_a_key_is_taken_from_a_field_or_a_header(serve: Serve, key_file: tuple[P
     assert (wrong.status_code, wrong.json()) == (403, {"error": "Invalid API key"})
 
 
-def test_without_keys_a_key_is_not_looked_at(serve: Serve) -> None:
-    assert serve().post("/translate", json={**FIELDS, "api_key": "any"}).status_code == 200
-
-
 def test_many_wrong_keys_of_one_address_are_slowed_down_and_right_ones_pass(key_file: tuple[Path, str]) -> None:
     path, key = key_file
     doorkeeper = Doorkeeper(read_keys(path))

@@ -102,17 +102,8 @@ def test_a_text_that_cannot_be_translated_fails_alone() -> None:
 
 
 def test_a_fault_reaches_those_of_its_batch_and_the_next_batch_is_translated() -> None:
-    async def twice() -> tuple[Any, Any]:
-        batching, search = Batching(ServingLimits()), searching(Upper())
-        batching.start()
-        with pytest.raises(RuntimeError):
-            await batching.translate(search, ["fault"])
-        after = await batching.translate(search, ["a"])
-        await batching.stop()
-        return after, batching.waiting
-
-    [answer], waiting = asyncio.run(twice())
-    assert (answer.text, waiting) == ("A", 0)
+    fault, after = answered(Upper(), at_once(["fault"]), at_once(["a"]))
+    assert isinstance(fault, RuntimeError) and after == ["A"]
 
 
 def test_different_searches_do_not_share_a_batch() -> None:
