@@ -70,12 +70,8 @@ def name_of(which: CheckpointName) -> str:
     return AVERAGE if which == AVERAGE else f"step-{which}"
 
 
-def named_in(pointer: Path) -> CheckpointName | None:
-    """Return the checkpoint that a file of one line such as ``step-40`` names, or None."""
-    try:
-        name = files.read(pointer).decode("ascii", "replace").strip()
-    except DamagedError:
-        return None
+def named(name: str) -> CheckpointName | None:
+    """Return the checkpoint of a name such as ``step-40``, or None."""
     match = _STEP.fullmatch(name)
     if match:
         return int(match[1])

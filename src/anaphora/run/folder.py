@@ -126,7 +126,7 @@ class Run:
 
     def best(self) -> CheckpointName | None:
         """Return the update that was marked best, or "average", or None."""
-        return checkpoints.named_in(self.path / "best")
+        return _pointer(self.path / "best")
 
     def present(self) -> list[CheckpointName]:
         """The checkpoints there are, not verified: the average, then the others from the newest to the oldest."""
@@ -288,7 +288,7 @@ class Run:
         present = self.checkpoints()
         if not present:
             return
-        if checkpoints.named_in(self.path / "latest") != present[-1]:
+        if _pointer(self.path / "latest") != present[-1]:
             files.replace_durably(self.path / "latest", f"step-{present[-1]}\n".encode())
         staying = {self.best(), 0 if self.keeps_start else None}
         for number in present[: -self.kept]:
@@ -338,6 +338,14 @@ def _in_order(path: Path, report: Report, act: Callable[[], None]) -> None:
     except OSError as error:
         where = error.filename or path
         report(Note(f"{where} cannot be put in order: {error.strerror}. Checkpoints are whole.", warning=True))
+
+
+def _pointer(path: Path) -> CheckpointName | None:
+    """Return the checkpoint that a file of one line names, or None."""
+    try:
+        return checkpoints.named(files.read(path).decode("ascii", "replace").strip())
+    except DamagedError:
+        return None
 
 
 BOUNDS = (

@@ -1,7 +1,7 @@
 """An update rule over the parameters of a network, its state kept under their names."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +67,9 @@ class NamedOptimizer:
         if self._average is not None:
             self._average.validated(cost)
 
-    @contextmanager
-    def result(self) -> Iterator[None]:
+    def result(self) -> AbstractContextManager[None]:
         """Within it the network holds what training has to show, which is to be validated and saved."""
-        if self._average is None:
-            yield
-            return
-        with self._average.swapped():
-            yield
+        return nullcontext() if self._average is None else self._average.swapped()
 
     def tensors(self) -> dict[str, Tensor]:
         """Within ``result``: all tensors that the next step depends on, as ``field/parameter``; not copied."""
