@@ -25,7 +25,7 @@ from anaphora.files import (
     replace_durably,
     sweep,
 )
-from tests.memory import memory_below
+from tests.memory_bound import memory_below
 
 LEVELS = 20_000
 DEEP_TOML = {

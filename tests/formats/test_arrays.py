@@ -19,7 +19,7 @@ from safetensors.torch import save_file as save_tensors
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import ArrayFile, Sequences
-from tests.memory import memory_below
+from tests.memory_bound import memory_below
 
 FORMATS = ("npy", "npz", "compressed npz", "safetensors")
 TYPES = ("<f2", "<f4", "<f8", ">f4", "|i1", "<i2", ">i4", "<i8", "|u1", "<u4", "|b1")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from anaphora.errors import DataError
 from anaphora.files import part_of
 from anaphora.formats.lines import LONGEST, decode_lines, read_lines, replacing, unpacked, write_lines
-from tests.memory import memory_below
+from tests.memory_bound import memory_below
 
 from .conftest import Written
 

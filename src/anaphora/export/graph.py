@@ -138,10 +138,19 @@ class Graph:
         return self.node("ReduceMean", signal, self.constant([0]), keepdims=0)
 
     def proto(self) -> Any:
-        """Return the graph as ONNX has it; the outermost one with all weights."""
+        """Return the graph as ONNX has it, without what leads to no output; the outermost one with all weights."""
+        nodes, wanted = list[Any](), {output.name for output in self._outputs}
+        for node in reversed(self._nodes):
+            if wanted.isdisjoint(node.output):
+                continue
+            nodes.append(node)
+            wanted.update(node.input)
+            for attribute in node.attribute:
+                wanted.update(name for inner in attribute.g.node for name in inner.input)
         weights: Mapping[str, Any] = self._weights if self._root is self else {}
-        initializers = [library("onnx").numpy_helper.from_array(array, name) for name, array in weights.items()]
-        return self._helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, initializers)
+        from_array = library("onnx").numpy_helper.from_array
+        initializers = [from_array(array, name) for name, array in weights.items() if name in wanted]
+        return self._helper.make_graph(nodes[::-1], self._name, self._inputs, self._outputs, initializers)
 
     def model(self) -> Any:
         """Return the graph as a model that was checked."""

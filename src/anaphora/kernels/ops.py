@@ -30,244 +30,8 @@ class Gradient(NamedTuple):
     """True if a matrix is read column after column (``Ops.columns``)."""
 
 
-class Ops(ABC, Generic[V]):
-    """Operations of one part; its matrices, vectors and memory tensors have short names.
-
-    What an operation returns is a value of its own, but for ``accumulate`` and ``add_vector``; it changes no other.
-    """
-
-    masked = normalised = conditioned = False
-    normals: list[tuple[str, Any]]
-    """What the normalisation of each product needs to go back, in the order in which they were made."""
-
-    def between(
-        self, masked: bool, normalised: bool, conditioned: bool, normals: Sequence[tuple[str, Any]] = ()
-    ) -> "Ops[V]":
-        """The same, with what may stand between a unit and its matrices. The unit itself knows of none of it.
-
-        With ``masked``, what goes into every product is multiplied by the memory tensor ``mask`` (B x H): dropout of
-        the recurrent state with one mask for all steps of a sentence (Gal and Ghahramani 2016, section 4.1). With
-        ``normalised``, what comes out of each product is normalised and scaled by a vector, ``h_gain`` for ``h``. With
-        ``conditioned``, the memory tensor ``condition`` (B x N) is added to what comes out of product ``h`` alone (Cho
-        et al. 2014, appendix A.1.2). To go back, ``normals`` is what it was after going forward.
-        """
-        own = copy(self)
-        own.masked, own.normalised, own.conditioned, own.normals = masked, normalised, conditioned, list(normals)
-        return own
-
-    # Products
-
-    def times(self, name: str, a: V) -> V:
-        """y = W a. The operand is kept where there is a backward pass."""
-        if self.masked:
-            a = self.mul(a, self.sentences("mask"))
-        y = self.product(name, a)
-        if self.normalised:
-            y, saved = self.normal(y, f"{name}_gain")
-            self.normals.append((name, saved))
-        return self.add(y, self.sentences("condition")) if self.conditioned and name == "h" else y
-
-    def back(self, name: str, dy: V) -> V:
-        """da = W' dy. The gradient of W is one product after the loop."""
-        if self.conditioned and name == "h":
-            self.add_gradient("condition", dy)
-        if self.normalised:
-            latest = max(number for number, (asked, _) in enumerate(self.normals) if asked == name)
-            dy = self.normal_back(self.normals.pop(latest)[1], dy, f"{name}_gain")
-        da = self.product_back(name, dy)
-        return self.mul(da, self.sentences("mask")) if self.masked else da
-
-    @abstractmethod
-    def product(self, name: str, a: V) -> V:
-        """y = W a and nothing else."""
-
-    @abstractmethod
-    def product_back(self, name: str, dy: V) -> V:
-        """da = W' dy and nothing else."""
-
-    @abstractmethod
-    def mix(self, name: str, a: V, open_: V) -> V:
-        """y = a M_b: the sum of the rows of a memory matrix, one for each position, by their weights."""
-
-    @abstractmethod
-    def mix_back(self, name: str, dy: V, open_: V) -> V:
-        """da = dy M_b', and the record of dM_b = sum a' dy."""
-
-    @abstractmethod
-    def dot(self, name: str, a: V, open_: V) -> V:
-        """y = a M_b: the product with each column of a memory matrix, one for each position."""
-
-    @abstractmethod
-    def dot_back(self, name: str, dy: V, open_: V) -> V:
-        """da = dy M_b', and the record of dM_b = sum a' dy."""
-
-    # Weights, memory and their gradients
-
-    @abstractmethod
-    def vector(self, name: str) -> V:
-        """A vector, to add or to scale with."""
-
-    @abstractmethod
-    def columns(self, name: str) -> V:
-        """A matrix, column after column."""
-
-    @abstractmethod
-    def add_vector_gradient(self, name: str, dy: V) -> None:
-        """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
-
-    @abstractmethod
-    def sentences(self, name: str) -> V:
-        """A memory tensor: something of each sentence."""
-
-    @abstractmethod
-    def add_gradient(self, name: str, d: V) -> None:
-        """Add the sum over all steps to the gradient of a memory tensor."""
-
-    @abstractmethod
-    def look_up(self, rows: V, name: str) -> V:
-        """The rows of a table of weights, by their numbers."""
-
-    @abstractmethod
-    def number(self, number: float) -> V:
-        """One number for all rows."""
-
-    @abstractmethod
-    def zeros(self, width: int) -> V:
-        """Zeros for each sentence."""
-
-    # Shapes
-
-    @abstractmethod
-    def width(self, a: V) -> int:
-        """Numbers of a row."""
-
-    @abstractmethod
-    def given(self, gradient: V | None, width: int) -> V:
-        """A gradient, or zeros where nothing depends on a signal."""
-
-    @abstractmethod
-    def split(self, a: V, *blocks: int) -> Sequence[V]:
-        """Neighbouring columns, as wide as ``blocks`` say in multiples of one width."""
-
-    @abstractmethod
-    def join(self, *blocks: V) -> V:
-        """Columns side by side: ``split`` undone."""
-
-    @abstractmethod
-    def every_step(self, of_sentence: V, like: V) -> V:
-        """What each sentence has once, for each row of ``like``."""
-
-    # Number by number
-
-    @abstractmethod
-    def sum(self, values: Sequence[V], keeps: bool = False) -> V:
-        """The sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
-
-    @abstractmethod
-    def accumulate(self, total: V, a: V) -> V:
-        """total + a, in the place of ``total``, which nothing else reads."""
-
-    @abstractmethod
-    def add_vector(self, a: V, name: str) -> V:
-        """a + b, in the place of a, which nothing else reads; a shorter vector is added to the last numbers."""
-
-    @abstractmethod
-    def add_number(self, a: V, number: float) -> V:
-        """a + number."""
-
-    def add(self, a: V, b: V) -> V:
-        """a + b."""
-        return self.sum((a, b), keeps=True)
-
-    @abstractmethod
-    def sub(self, a: V, b: V) -> V:
-        """a - b."""
-
-    @abstractmethod
-    def mul(self, a: V, b: V) -> V:
-        """a b, number by number."""
-
-    @abstractmethod
-    def tanh(self, a: V) -> V:
-        """Hyperbolic tangent."""
-
-    @abstractmethod
-    def tanh_back(self, t: V, dt: V) -> V:
-        """da = dt (1 - t^2) of t = tanh(a)."""
-
-    @abstractmethod
-    def sigmoid(self, a: V) -> V:
-        """sigm(a) = 1 / (1 + exp(-a))."""
-
-    @abstractmethod
-    def sigmoid_back(self, s: V, ds: V) -> V:
-        """da = ds (s - s^2) of s = sigm(a)."""
-
-    @abstractmethod
-    def relu(self, a: V) -> V:
-        """max(a, 0)."""
-
-    @abstractmethod
-    def relu_back(self, r: V, dr: V) -> V:
-        """da = dr where r = max(a, 0) is not 0."""
-
-    @abstractmethod
-    def maxout(self, t: V) -> V:
-        """The larger of every two neighbours."""
-
-    @abstractmethod
-    def maxout_back(self, t: V, do: V) -> V:
-        """dt: do for the larger of two neighbours, for the first of equal ones."""
-
-    # Rows
-
-    @abstractmethod
-    def normal(self, a: V, gain: str, bias: str = "") -> tuple[V, Any]:
-        """Rows normalised, scaled and shifted by vectors, and what ``normal_back`` needs."""
-
-    @abstractmethod
-    def normal_back(self, saved: Any, dy: V, gain: str) -> V:
-        """da, and the record of the gain's gradient."""
-
-    # Positions of a sentence: ``open_`` says which are looked at
-
-    @property
-    @abstractmethod
-    def positions(self) -> int:
-        """Positions of the memory."""
-
-    @abstractmethod
-    def whole(self) -> V:
-        """All positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
-
-    @abstractmethod
-    def softmax(self, e: V, open_: V, scale: float) -> V:
-        """Softmax of the scores times ``scale`` over the open positions, 0 elsewhere."""
-
-    @abstractmethod
-    def softmax_back(self, a: V, da: V, open_: V, scale: float) -> V:
-        """de = scale a (da - a' da)."""
-
-    def fused(
-        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
-    ) -> Sequence[V]:
-        """Several operations on rows by one function in C, or by their composition.
-
-        Args:
-            name: the function; it reads the inputs that it does not overwrite, in their order.
-            composition: the same of simpler operations of ``self`` over the inputs.
-            inputs: values.
-            writes: by output, its width, the input that it overwrites, or a gradient that it adds to.
-        """
-        return composition(self, *inputs)
-
-    def fused_over_memory(
-        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
-    ) -> Sequence[V]:
-        """``fused``, of a function that looks at positions; its composition takes tensors of more dimensions."""
-        return composition(self, *inputs)
-
-    # Of tensors with more dimensions than rows: a Recorder has none of them
+class TensorOps(ABC, Generic[V]):
+    """Operations on tensors of more dimensions than rows, which a ``Recorder`` has none of."""
 
     def scale(self, a: V, number: float) -> V:
         """number a."""
@@ -348,3 +112,241 @@ class Ops(ABC, Generic[V]):
     def column_back(self, name: str, places: Any, dy: V) -> None:
         """The record of the gradient of ``column``."""
         raise NotImplementedError
+
+
+class Ops(TensorOps[V]):
+    """Operations of one part; its matrices, vectors and memory tensors have short names.
+
+    What an operation returns is a value of its own, but for ``accumulate`` and ``add_vector``; it changes no other.
+    """
+
+    masked = normalised = conditioned = False
+    normals: list[tuple[str, Any]]
+    """What the normalisation of each product needs to go back, in the order in which they were made."""
+
+    def between(
+        self, masked: bool, normalised: bool, conditioned: bool, normals: Sequence[tuple[str, Any]] = ()
+    ) -> "Ops[V]":
+        """The same, with what may stand between a unit and its matrices. The unit itself knows of none of it.
+
+        With ``masked``, what goes into every product is multiplied by the memory tensor ``mask`` (B x H): dropout of
+        the recurrent state with one mask for all steps of a sentence (Gal and Ghahramani 2016, section 4.1). With
+        ``normalised``, what comes out of each product is normalised and scaled by a vector, ``h_gain`` for ``h``. With
+        ``conditioned``, the memory tensor ``condition`` (B x N) is added to what comes out of product ``h`` alone (Cho
+        et al. 2014, appendix A.1.2). To go back, ``normals`` is what it was after going forward.
+        """
+        own = copy(self)
+        own.masked, own.normalised, own.conditioned, own.normals = masked, normalised, conditioned, list(normals)
+        return own
+
+    # Products
+
+    def times(self, name: str, a: V) -> V:
+        """y = W a. The operand is kept where there is a backward pass."""
+        if self.masked:
+            a = self.mul(a, self.sentences("mask"))
+        y = self.product(name, a)
+        if self.normalised:
+            y, saved = self.normal(y, f"{name}_gain")
+            self.normals.append((name, saved))
+        return self.add(y, self.sentences("condition")) if self.conditioned and name == "h" else y
+
+    def back(self, name: str, dy: V) -> V:
+        """da = W' dy. The gradient of W is one product after the loop."""
+        if self.conditioned and name == "h":
+            self.add_gradient("condition", dy)
+        if self.normalised:
+            latest = max(number for number, (asked, _) in enumerate(self.normals) if asked == name)
+            dy = self.normal_back(self.normals.pop(latest)[1], dy, f"{name}_gain")
+        da = self.product_back(name, dy)
+        return self.mul(da, self.sentences("mask")) if self.masked else da
+
+    @abstractmethod
+    def product(self, name: str, a: V) -> V:
+        """y = W a and nothing else."""
+
+    def product_back(self, name: str, dy: V) -> V:
+        """da = W' dy and nothing else."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def mix(self, name: str, a: V, open_: V) -> V:
+        """y = a M_b: the sum of the rows of a memory matrix, one for each position, by their weights."""
+
+    def mix_back(self, name: str, dy: V, open_: V) -> V:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def dot(self, name: str, a: V, open_: V) -> V:
+        """y = a M_b: the product with each column of a memory matrix, one for each position."""
+
+    def dot_back(self, name: str, dy: V, open_: V) -> V:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+        raise NotImplementedError
+
+    # Weights, memory and their gradients
+
+    @abstractmethod
+    def vector(self, name: str) -> V:
+        """A vector, to add or to scale with."""
+
+    def columns(self, name: str) -> V:
+        """A matrix, column after column."""
+        raise NotImplementedError
+
+    def add_vector_gradient(self, name: str, dy: V) -> None:
+        """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def sentences(self, name: str) -> V:
+        """A memory tensor: something of each sentence."""
+
+    def add_gradient(self, name: str, d: V) -> None:
+        """Add the sum over all steps to the gradient of a memory tensor."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def look_up(self, rows: V, name: str) -> V:
+        """The rows of a table of weights, by their numbers."""
+
+    @abstractmethod
+    def number(self, number: float) -> V:
+        """One number for all rows."""
+
+    def zeros(self, width: int) -> V:
+        """Zeros for each sentence."""
+        raise NotImplementedError
+
+    # Shapes
+
+    @abstractmethod
+    def width(self, a: V) -> int:
+        """Numbers of a row."""
+
+    def given(self, gradient: V | None, width: int) -> V:
+        """A gradient, or zeros where nothing depends on a signal."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def split(self, a: V, *blocks: int) -> Sequence[V]:
+        """Neighbouring columns, as wide as ``blocks`` say in multiples of one width."""
+
+    @abstractmethod
+    def join(self, *blocks: V) -> V:
+        """Columns side by side: ``split`` undone."""
+
+    @abstractmethod
+    def every_step(self, of_sentence: V, like: V) -> V:
+        """What each sentence has once, for each row of ``like``."""
+
+    # Number by number
+
+    @abstractmethod
+    def sum(self, values: Sequence[V], keeps: bool = False) -> V:
+        """The sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
+
+    def accumulate(self, total: V, a: V) -> V:
+        """total + a, in the place of ``total``, which nothing else reads."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def add_vector(self, a: V, name: str) -> V:
+        """a + b, in the place of a, which nothing else reads; a shorter vector is added to the last numbers."""
+
+    @abstractmethod
+    def add_number(self, a: V, number: float) -> V:
+        """a + number."""
+
+    def add(self, a: V, b: V) -> V:
+        """a + b."""
+        return self.sum((a, b), keeps=True)
+
+    @abstractmethod
+    def sub(self, a: V, b: V) -> V:
+        """a - b."""
+
+    @abstractmethod
+    def mul(self, a: V, b: V) -> V:
+        """a b, number by number."""
+
+    @abstractmethod
+    def tanh(self, a: V) -> V:
+        """Hyperbolic tangent."""
+
+    def tanh_back(self, t: V, dt: V) -> V:
+        """da = dt (1 - t^2) of t = tanh(a)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def sigmoid(self, a: V) -> V:
+        """sigm(a) = 1 / (1 + exp(-a))."""
+
+    def sigmoid_back(self, s: V, ds: V) -> V:
+        """da = ds (s - s^2) of s = sigm(a)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def relu(self, a: V) -> V:
+        """max(a, 0)."""
+
+    def relu_back(self, r: V, dr: V) -> V:
+        """da = dr where r = max(a, 0) is not 0."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def maxout(self, t: V) -> V:
+        """The larger of every two neighbours."""
+
+    def maxout_back(self, t: V, do: V) -> V:
+        """dt: do for the larger of two neighbours, for the first of equal ones."""
+        raise NotImplementedError
+
+    # Rows
+
+    @abstractmethod
+    def normal(self, a: V, gain: str, bias: str = "") -> tuple[V, Any]:
+        """Rows normalised, scaled and shifted by vectors, and what ``normal_back`` needs."""
+
+    def normal_back(self, saved: Any, dy: V, gain: str) -> V:
+        """da, and the record of the gain's gradient."""
+        raise NotImplementedError
+
+    # Positions of a sentence: ``open_`` says which are looked at
+
+    @property
+    @abstractmethod
+    def positions(self) -> int:
+        """Positions of the memory."""
+
+    @abstractmethod
+    def whole(self) -> V:
+        """All positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
+
+    @abstractmethod
+    def softmax(self, e: V, open_: V, scale: float) -> V:
+        """Softmax of the scores times ``scale`` over the open positions, 0 elsewhere."""
+
+    def softmax_back(self, a: V, da: V, open_: V, scale: float) -> V:
+        """de = scale a (da - a' da)."""
+        raise NotImplementedError
+
+    def fused(
+        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
+    ) -> Sequence[V]:
+        """Several operations on rows by one function in C, or by their composition.
+
+        Args:
+            name: the function; it reads the inputs that it does not overwrite, in their order.
+            composition: the same of simpler operations of ``self`` over the inputs.
+            inputs: values.
+            writes: by output, its width, the input that it overwrites, or a gradient that it adds to.
+        """
+        return composition(self, *inputs)
+
+    def fused_over_memory(
+        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
+    ) -> Sequence[V]:
+        """``fused``, of a function that looks at positions; its composition takes tensors of more dimensions."""
+        return composition(self, *inputs)

@@ -16,7 +16,7 @@ from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.tmx import Tmx
 from tests.formats.entries.filling import document_of
 from tests.formats.entries.reading import pairs_of
-from tests.memory import memory_below
+from tests.memory_bound import memory_below
 
 UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'
 
