@@ -186,9 +186,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, cli: Cli) -> 
         (["export", "words", "--to", "dictionary", "--output", "d.tsv"], "cannot be exported as dictionary"),
         (["train", "--from", "links", "--data", ".", "--target", "fr", "--run", "new"], "starts from no other run"),
         (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
-        (["evaluate", "words", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (["translate", "words", "test.en", "--translations-per-word", "3"], "belongs to --candidates or --shortlist"),
-        (["evaluate", "words", "--frequent-words", "3"], "belongs to --candidates or --shortlist"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
             "test.en:1 should read WORD, tab, TRANSLATION",

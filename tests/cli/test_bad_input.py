@@ -234,8 +234,6 @@ def test_bad_data_is_refused_before_anything_is_written(
         (["translate", "run", "--output", "no/where"], "anaphora: no/where cannot be written: there is no folder"),
         (["generate", "run", "--greedy", "--beam", "3"], "anaphora: --greedy is a beam of 1"),
         (["generate", "run", "--beam", "3", "--seed", "7"], "anaphora: --seed is for drawing, --beam draws none"),
-        (["generate", "run", "--greedy", "--top-k", "3"], "anaphora: --top-k is for drawing, --greedy draws none"),
-        (["fetch", "multi30"], "Did you mean 'multi30k'?"),
     ],
 )
 def test_a_wrong_command_is_refused(

@@ -84,13 +84,13 @@ def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, cli: C
 
 @pytest.mark.parametrize("option", [["--json"], ["--pairs", "p.tsv"], ["--alignments", "a.txt"]])
 def test_what_is_for_lines_is_refused_before_any_work(
-    option: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    option: list[str], project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("d.xlf").write_text(XLIFF.format(""))
-    assert f"{option[0]} is for lines of text, but d.xlf is a document: leave it out." in cli.refused(
-        "translate", "no-run", "d.xlf", *option
-    )
+    for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
+        complaint = cli.refused("translate", "no-run", file, *option)
+        assert f"{option[0]} is for lines of text, but {file} is {what}: leave it out." in complaint
 
 
 def test_a_broken_document_is_refused_and_nothing_is_written(run: str, tmp_path: Path, cli: Cli) -> None:
@@ -149,10 +149,4 @@ def test_a_project_in_other_languages_is_refused(run: str, project: Path, cli: C
     file.write_text(file.read_text().replace("FR-FR", "DE"))
     assert f"{project} is translated from EN to DE, but the run translates en to fr: name another." in (
         cli("translate", run, project, code=2).err
-    )
-
-
-def test_options_for_lines_are_refused_of_a_project(project: Path, cli: Cli) -> None:
-    assert f"--json is for lines of text, but {project} is an OmegaT project: leave it out." in cli.refused(
-        "translate", "no-run", project, "--json"
     )

@@ -84,12 +84,6 @@ def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
     cli("evaluate", run, *pair)
 
 
-def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], cli: Cli) -> None:
-    assert "no unknown word is left to replace" in cli.refused(
-        "evaluate", both[0], "--known-words", "--replace-unknown"
-    )
-
-
 def test_known_words_are_not_asked_for_where_every_word_is_spelt(run: Path, cli: Cli) -> None:
     said = cli("evaluate", run, "--known-words", code=2).err
     assert "this translator has smaller tokens and leaves no word unknown: leave out --known-words." in said

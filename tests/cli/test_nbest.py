@@ -170,12 +170,6 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(
     assert said in cli.refused("translate", run, text, *options.replace("RUN", run).split())
 
 
-def test_the_help_of_translate_is_in_groups(cli: Cli) -> None:
-    shown = cli("translate", "--help").lines
-    headings = [line for line in shown if line.endswith(":") and not line.startswith(" ")]
-    assert headings[:6] == ["Arguments:", "Options:", "Output:", "Word alignments:", "Search:", "Sampling:"]
-
-
 FRAMED = "dab\n\nabcd\ncab\n"
 
 

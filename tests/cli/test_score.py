@@ -79,9 +79,6 @@ def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
     for model in counted, arpa:
         for option in ["--neural-cache", "9"], ["--dynamic", "0.1"]:
             assert "need one network" in cli.refused("score", model, toy_book, *option)
-    assert "leave out --neural-cache, or --dynamic" in cli.refused(
-        "score", counted, toy_book, "--dynamic", "0.1", "--neural-cache", "9"
-    )
 
 
 def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, tmp_path: Path, cli: Cli) -> None:

@@ -44,10 +44,8 @@ class Workers:
     ] = None
     engine: Annotated[
         str,
-        _bulk_option(
-            metavar="local|ray", help="With --workers: where they run, here or in a Ray cluster. [default: local]"
-        ),
-    ] = ""
+        _bulk_option(metavar="local|ray", help="With --workers: where they run, here or in a Ray cluster."),
+    ] = "local"
 
     conflicts: ClassVar = (
         Needs("--shard-lines --engine", "--workers"),
@@ -62,20 +60,15 @@ class Workers:
         """Raise ConfigError for an unknown engine, and for an output that is no file."""
         if not self.count:
             return
-        check_known("--engine", self.engine or "local", ENGINES)
+        check_known("--engine", self.engine, ENGINES)
         if outputs.output is None or (outputs.output.exists() and not outputs.output.is_file()):
             raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
-
-    @property
-    def engine_name(self) -> "EngineName":
-        """Where they run."""
-        return cast("EngineName", self.engine or "local")
 
     def threads_each(self, asked: int) -> int:
         """Return the threads of each: those asked for, or those that this machine has for it."""
         from anaphora.bulk.translation import threads_each
 
-        return asked or threads_each(self.count, self.engine_name)
+        return asked or threads_each(self.count, cast("EngineName", self.engine))
 
     def translate(self, file: str, output: Path, load: "LoadTranslator") -> int:
         """Translate a file into the output, and return how many lines were refused; errors as ``bulk.translation``."""
@@ -95,7 +88,7 @@ class Workers:
                     load,
                     self.count,
                     shard_lines=self.shard_lines or LINES,
-                    engine=self.engine_name,
+                    engine=cast("EngineName", self.engine),
                     report=report,
                     unreadable=unreadable,
                 )

@@ -79,7 +79,10 @@ def _print(checked: "Checked") -> None:
     for finding in checked.findings:
         screen.print(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] ", end="")
         screen.print(str(finding), markup=False)
-    screen.print(_upshot(checked), markup=False)
+    count = Counter[str](finding.severity for finding in checked.findings)
+    said = ", ".join(counted(count[word], word) for word in _COLOURS if count[word])
+    able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
+    screen.print(f"{able}: {said or 'nothing was found'}.", markup=False)
 
 
 def _drawn(table: "Table") -> object:
@@ -94,10 +97,3 @@ def _drawn(table: "Table") -> object:
     for row in table.rows:
         drawn.add_row(*map(Text, row))
     return drawn
-
-
-def _upshot(checked: "Checked") -> str:
-    count = Counter[str](finding.severity for finding in checked.findings)
-    said = ", ".join(counted(count[word], word) for word in _COLOURS if count[word])
-    able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
-    return f"{able}: {said or 'nothing was found'}."

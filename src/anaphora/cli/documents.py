@@ -111,10 +111,13 @@ def translate_project(
     from anaphora.formats.entries.tmx import tmx_lines
     from anaphora.formats.omegat import read_project
     from anaphora.tasks.translation.documents import pretranslate, segments_of
+    from anaphora.text.language import bare
 
     report: Report = how["report"]
     project = read_project(folder)
-    _check_languages(project, translator)
+    if tuple(map(bare, project.languages)) != tuple(map(bare, translator.languages)):
+        there, here = (" to ".join(languages) for languages in (project.languages, translator.languages))
+        raise ConfigError(f"{project.folder} is translated from {there}, but the run translates {here}: name another.")
     how = how | {"options": _with_glossary(how["options"], project, report)}
     file = outputs.output or _memory_of(project)
     check_writable(file)
@@ -146,14 +149,6 @@ def translating(translator: "TranslationPredictor", min_confidence: float | None
             yield None if one.is_below(min_confidence) else one.text
 
     return translate
-
-
-def _check_languages(project: "Project", translator: "TranslationPredictor") -> None:
-    from anaphora.text.language import bare
-
-    if tuple(map(bare, project.languages)) != tuple(map(bare, translator.languages)):
-        there, here = (" to ".join(languages) for languages in (project.languages, translator.languages))
-        raise ConfigError(f"{project.folder} is translated from {there}, but the run translates {here}: name another.")
 
 
 def _with_glossary(options: "SearchOptions", project: "Project", report: Report) -> "SearchOptions":

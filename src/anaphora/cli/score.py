@@ -1,7 +1,7 @@
 """``anaphora score``: how likely a model finds lines of text, or translations of them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
 from anaphora.wording import counted
-
-if TYPE_CHECKING:
-    from anaphora.prediction.scores import LineScore
 
 EXAMPLES = (
     "anaphora score runs/ptb sentences.txt",
@@ -62,7 +59,7 @@ def run(
         else:
             raise ConfigError(f"{run_folder}: a neural cache and dynamic evaluation are for language models.")
         for one in found:
-            write(figures_as_json(_json(one)) if as_json else f"{one.log10:.6f}")
+            write(figures_as_json(vars(one) | {"perplexity": one.perplexity}) if as_json else f"{one.log10:.6f}")
             count, tokens, unknown, total = count + 1, tokens + one.tokens, unknown + one.unknown, total + one.log10
     if not tokens:
         say("There is nothing to score: the text is empty.")
@@ -72,7 +69,3 @@ def run(
             f"{perplexity_of_log10(total, tokens):,.3f} of {counted(tokens, 'prediction')}, {unknown:,} "
             f"unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
-
-
-def _json(score: "LineScore") -> dict[str, float]:
-    return {"log10": score.log10, "tokens": score.tokens, "unknown": score.unknown, "perplexity": score.perplexity}
