@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anaphora.data.download import Download, PartFile, download
+from anaphora.data.download import Download
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Progress, silent
 from tests.data.file_server import QuietHandler, serving
@@ -74,75 +74,75 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def part(tmp_path: Path) -> PartFile:
-    return PartFile(tmp_path / "file.part")
+def part(server: Server, tmp_path: Path) -> Download:
+    return wanted(server, tmp_path, len(BODY))
 
 
-def wanted(server: Server, most: int = len(BODY)) -> Download:
-    return Download(f"http://127.0.0.1:{server.server_port}/file", most, "fetching")
+def wanted(server: Server, folder: Path, most: int) -> Download:
+    return Download(f"http://127.0.0.1:{server.server_port}/file", folder / "file.part", most, "fetching")
 
 
-def break_off(server: Server, part: PartFile, after: int = 100_000) -> None:
+def break_off(server: Server, part: Download, after: int = 100_000) -> None:
     """Leave a beginning behind."""
     server.cut, ranges, server.ranges = after, server.ranges, False
     with pytest.raises(DataError, match=rf"broke off after {after:,} of 300,000 bytes: run the same again to go on"):
-        download(wanted(server), part, silent)
+        part.fetch(silent)
     server.cut, server.ranges, server.asked = 0, ranges, []
     assert part.size == after
 
 
 @pytest.mark.parametrize("version", [{"ETag": '"one"'}, {"Last-Modified": "Sat, 21 Nov 2026 06:00:00 GMT"}])
-def test_the_next_call_asks_for_the_rest_alone(server: Server, part: PartFile, version: dict[str, str]) -> None:
+def test_the_next_call_asks_for_the_rest_alone(server: Server, part: Download, version: dict[str, str]) -> None:
     server.version = version
     break_off(server, part)
     events: list[Event] = []
-    assert download(wanted(server), part, events.append)
+    assert part.fetch(events.append)
     assert (part.path.read_bytes(), server.asked) == (BODY, ["bytes=100000-"])
     told = [event for event in events if isinstance(event, Progress)]
     assert told[0].done > 100_000 and told[-1] == Progress("fetching", 300_000, 300_000, "bytes")
 
 
-def test_a_connection_that_breaks_is_opened_again(server: Server, part: PartFile) -> None:
+def test_a_connection_that_breaks_is_opened_again(server: Server, part: Download) -> None:
     server.cut = 70_000
     events: list[Event] = []
-    assert download(wanted(server), part, events.append)
+    assert part.fetch(events.append)
     assert part.path.read_bytes() == BODY
     assert server.asked == ["whole", *(f"bytes={70_000 * times}-" for times in (1, 2, 3, 4))]
     assert sum(isinstance(event, Note) for event in events) == 4
 
 
-def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(server: Server, part: PartFile) -> None:
+def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(server: Server, part: Download) -> None:
     server.chunked, server.cut = True, 100_000
     events: list[Event] = []
-    assert download(wanted(server), part, events.append)
+    assert part.fetch(events.append)
     assert part.path.read_bytes() == BODY
     [told] = [event.text for event in events if isinstance(event, Note)][:1]
     assert "broke off after" in told and "of 300,000" not in told
 
 
-def test_a_whole_answer_is_whole(server: Server, part: PartFile) -> None:
-    assert not download(wanted(server), part, silent)
+def test_a_whole_answer_is_whole(server: Server, part: Download) -> None:
+    assert not part.fetch(silent)
     assert part.path.read_bytes() == BODY
 
 
 @pytest.mark.parametrize("change", ["no ranges", "another version"])
-def test_a_server_that_sends_the_whole_is_taken_at_its_word(server: Server, part: PartFile, change: str) -> None:
+def test_a_server_that_sends_the_whole_is_taken_at_its_word(server: Server, part: Download, change: str) -> None:
     break_off(server, part)
     if change == "no ranges":
         server.ranges = False
     else:
         server.body, server.version = OTHER, {"ETag": '"two"'}
-    download(wanted(server), part, silent)
+    part.fetch(silent)
     assert part.path.read_bytes() == server.body
 
 
 @pytest.mark.parametrize("version", [{}, {"ETag": 'W/"weak"'}])
 def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
-    server: Server, part: PartFile, version: dict[str, str]
+    server: Server, part: Download, version: dict[str, str]
 ) -> None:
     server.version, server.cut = version, 100_000
     with pytest.raises(DataError, match="broke off"):
-        download(wanted(server), part, silent)
+        part.fetch(silent)
     assert not list(part.path.parent.iterdir())
 
 
@@ -150,37 +150,37 @@ def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
     "label", [b"", b"[]", b"{}", b'{"address": "http://elsewhere/file", "version": "\\"one\\""}', None]
 )
 def test_a_part_of_another_or_unknown_origin_is_not_gone_on_with(
-    server: Server, part: PartFile, label: bytes | None
+    server: Server, part: Download, label: bytes | None
 ) -> None:
     part.path.write_bytes(OTHER[:5000])
     if label is not None:
         part.path.with_name("file.part.json").write_bytes(label)
-    download(wanted(server), part, silent)
+    part.fetch(silent)
     assert (part.path.read_bytes(), server.asked) == (BODY, ["whole"])
 
 
-def test_a_part_that_is_whole_already_is_fetched_again(server: Server, part: PartFile) -> None:
+def test_a_part_that_is_whole_already_is_fetched_again(server: Server, part: Download) -> None:
     part.path.write_bytes(OTHER)
-    part.begin(wanted(server).address, '"one"')
-    download(wanted(server), part, silent)
+    part.begin('"one"')
+    part.fetch(silent)
     assert (part.path.read_bytes(), server.asked) == (BODY, ["bytes=300000-", "whole"])
 
 
-def test_another_piece_than_the_one_asked_for_is_refused(server: Server, part: PartFile) -> None:
+def test_another_piece_than_the_one_asked_for_is_refused(server: Server, part: Download) -> None:
     break_off(server, part)
     server.lies = "bytes 5-9/300000"
     with pytest.raises(DataError, match="sent another part than the one from byte 100,000"):
-        download(wanted(server), part, silent)
+        part.fetch(silent)
     assert part.path.read_bytes() == BODY[:100_000]
 
 
-def test_more_than_there_should_be_is_refused_and_removed(server: Server, part: PartFile) -> None:
+def test_more_than_there_should_be_is_refused_and_removed(server: Server, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gives more than the 200,000 bytes it should"):
-        download(wanted(server, most=200_000), part, silent)
-    assert not list(part.path.parent.iterdir())
+        wanted(server, tmp_path, 200_000).fetch(silent)
+    assert not list(tmp_path.iterdir())
 
 
-def test_the_label_of_a_part_can_be_read_by_people(server: Server, part: PartFile) -> None:
+def test_the_label_of_a_part_can_be_read_by_people(server: Server, part: Download) -> None:
     break_off(server, part)
     label = json.loads((part.path.parent / "file.part.json").read_bytes())
-    assert label == {"address": wanted(server).address, "version": '"one"'}
+    assert label == {"address": part.address, "version": '"one"'}

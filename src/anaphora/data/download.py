@@ -10,7 +10,6 @@ import json
 import re
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,34 +23,27 @@ _PATIENCE = 30.0
 _ADVICE = "try again, or get the files elsewhere and pass --from FOLDER"
 
 
-@dataclass(frozen=True)
 class Download:
-    """File to fetch, and how large it may be."""
+    """One file to fetch, and its beginning, which is kept between calls."""
 
-    address: str
-    most: int
-    """Bytes; an answer of more is refused."""
-    task: str
-    """Name of its progress."""
+    def __init__(self, address: str, path: Path, most: int, task: str) -> None:
+        """``path`` grows; ``path`` with ``.json`` after it says what it is the beginning of.
 
-
-class PartFile:
-    """The beginning of a download, kept between calls."""
-
-    def __init__(self, path: Path) -> None:
-        """``path`` grows; ``path`` with ``.json`` after it says what it is the beginning of."""
-        self.path = path
+        An answer of more than ``most`` bytes is refused; ``task`` is the name of its progress.
+        """
+        self.address, self.path, self._most, self._task = address, path, most, task
         self._label = path.with_name(path.name + ".json")
 
-    def begin(self, address: str, version: str) -> None:
+    def begin(self, version: str) -> None:
         """Take note of what the bytes to come belong to."""
-        self._label.write_text(json.dumps({"address": address, "version": version}), encoding="utf-8")
+        self._label.write_text(json.dumps({"address": self.address, "version": version}), encoding="utf-8")
 
-    def version(self, address: str) -> str:
-        """The version of ``address`` that is here in part, or nothing if that is not known."""
+    @property
+    def version(self) -> str:
+        """The version of the address that is here in part, or nothing if that is not known."""
         try:
             label = json.loads(self._label.read_bytes())
-            return str(label["version"]) if label["address"] == address else ""
+            return str(label["version"]) if label["address"] == self.address else ""
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
@@ -64,77 +56,75 @@ class PartFile:
         self.path.unlink(missing_ok=True)
         self._label.unlink(missing_ok=True)
 
+    def fetch(self, report: Report) -> bool:
+        """Bring the whole of the address, going on where it stands; True if it was put together from pieces.
 
-def download(wanted: Download, part: PartFile, report: Report) -> bool:
-    """Bring the whole of an address into ``part``, going on where it stands; whether it was put together from pieces.
-
-    A connection that breaks is opened again for as long as every answer brings something. Raises DataError when the
-    address cannot be had or gives too much; what can be resumed stays in ``part`` for the next call.
-    """
-    pieces = part.size > 0
-    try:
-        while True:
-            before = part.size
-            total, ended = _attempt(wanted, part, report)
-            if part.size == total if total else ended:  # an answer without its size can be judged by its sum alone
-                return pieces
-            here = f"{wanted.address} broke off after {part.size:,}{f' of {total:,}' if total else ''} bytes"
-            if part.size <= before:
-                raise DataError(
-                    f"{here}: run the same again to go on, or get the files elsewhere and pass --from FOLDER."
-                )
-            report(Note(f"{here} and is being resumed."))
-            pieces = True
-    except DataError:
-        if not (part.size and part.version(wanted.address)):
-            part.remove()
-        raise
-
-
-def _attempt(wanted: Download, part: PartFile, report: Report) -> tuple[int, bool]:
-    """Take what one answer gives; the size that the whole should have, 0 if unknown, and whether the answer ended."""
-    version = part.version(wanted.address)
-    if not version:
-        part.remove()
-    request = urllib.request.Request(wanted.address, headers={"User-Agent": "anaphora", "Accept-Encoding": "identity"})
-    if part.size:
-        request.add_header("Range", f"bytes={part.size}-")
-        request.add_header("If-Range", version)
-    try:
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
-            start, total = _extent(answer, part.size)
-            if start == 0:
-                part.remove()
-                part.begin(wanted.address, _version(answer))
-            with part.path.open("ab") as out:
-                ended = _take(wanted, answer, out, total, report)
-            return total, ended
-    except urllib.error.HTTPError as error:
-        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and part.size:
-            part.remove()
-            return _attempt(wanted, part, report)
-        raise DataError(f"{wanted.address} answers {error.code} {error.reason}: {_ADVICE}.") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise DataError(f"{wanted.address} cannot be fetched ({reason}): {_ADVICE}.") from None
-
-
-def _take(wanted: Download, answer: Any, out: BinaryIO, total: int, report: Report) -> bool:
-    """True if the answer was taken to its end, and did not break off."""
-    done = out.tell()
-    while True:
+        A connection that breaks is opened again for as long as every answer brings something. Raises DataError when
+        the address cannot be had or gives too much; what can be resumed stays for the next call.
+        """
+        pieces = self.size > 0
         try:
-            chunk = answer.read(_CHUNK)
-        except (OSError, http.client.HTTPException):
-            return False  # what came is kept
-        if not chunk:
-            return True
-        done += len(chunk)
-        if done > wanted.most:
-            out.truncate(0)
-            raise DataError(f"{wanted.address} gives more than the {wanted.most:,} bytes it should: {_ADVICE}.")
-        out.write(chunk)
-        report(Progress(wanted.task, done, total, "bytes"))
+            while True:
+                before = self.size
+                total, ended = self._attempt(report)
+                if self.size == total if total else ended:  # an answer without its size can be judged by its sum alone
+                    return pieces
+                here = f"{self.address} broke off after {self.size:,}{f' of {total:,}' if total else ''} bytes"
+                if self.size <= before:
+                    raise DataError(
+                        f"{here}: run the same again to go on, or get the files elsewhere and pass --from FOLDER."
+                    )
+                report(Note(f"{here} and is being resumed."))
+                pieces = True
+        except DataError:
+            if not (self.size and self.version):
+                self.remove()
+            raise
+
+    def _attempt(self, report: Report) -> tuple[int, bool]:
+        """Take what one answer gives; the size that the whole should have, 0 if unknown, and whether it ended."""
+        version = self.version
+        if not version:
+            self.remove()
+        request = urllib.request.Request(
+            self.address, headers={"User-Agent": "anaphora", "Accept-Encoding": "identity"}
+        )
+        if self.size:
+            request.add_header("Range", f"bytes={self.size}-")
+            request.add_header("If-Range", version)
+        try:
+            with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+                start, total = _extent(answer, self.size)
+                if start == 0:
+                    self.remove()
+                    self.begin(_version(answer))
+                with self.path.open("ab") as out:
+                    return total, self._take(answer, out, total, report)
+        except urllib.error.HTTPError as error:
+            if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and self.size:
+                self.remove()
+                return self._attempt(report)
+            raise DataError(f"{self.address} answers {error.code} {error.reason}: {_ADVICE}.") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise DataError(f"{self.address} cannot be fetched ({reason}): {_ADVICE}.") from None
+
+    def _take(self, answer: Any, out: BinaryIO, total: int, report: Report) -> bool:
+        """True if the answer was taken to its end, and did not break off."""
+        done = out.tell()
+        while True:
+            try:
+                chunk = answer.read(_CHUNK)
+            except (OSError, http.client.HTTPException):
+                return False  # what came is kept
+            if not chunk:
+                return True
+            done += len(chunk)
+            if done > self._most:
+                out.truncate(0)
+                raise DataError(f"{self.address} gives more than the {self._most:,} bytes it should: {_ADVICE}.")
+            out.write(chunk)
+            report(Progress(self._task, done, total, "bytes"))
 
 
 def _extent(answer: Any, have: int) -> tuple[int, int]:

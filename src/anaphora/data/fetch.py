@@ -9,7 +9,7 @@ from pathlib import Path
 from anaphora.config import unknown
 from anaphora.data import tatoeba
 from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
-from anaphora.data.download import Download, PartFile, download
+from anaphora.data.download import Download
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import replacing, unpacked
@@ -99,49 +99,48 @@ def _is_whole(place: Path, file: RemoteFile) -> bool:
 
 
 def _fetch_file(name: str, file: RemoteFile, folder: Path, report: Report) -> None:
-    part = PartFile(folder / f"{file.name}.part")
-    wanted = Download(file.address, file.packed_bytes or file.bytes, f"fetching {name}/{file.name}")
+    part, most = folder / f"{file.name}.part", file.packed_bytes or file.bytes
 
     def put() -> None:
-        if file.packed_sha256 and not _has_sum(part.path, file.packed_sha256):
+        if file.packed_sha256 and not _has_sum(part, file.packed_sha256):
             raise DataError(f"{file.address} should have sha256 {file.packed_sha256[:12]}..., but has not: {AGAIN}.")
-        _put(unpacked(part.path), folder / file.name, file, file.address)
+        _put(unpacked(part), folder / file.name, file, file.address)
 
-    _download_and(put, wanted, part, report)
+    _download_and(put, Download(file.address, part, most, f"fetching {name}/{file.name}"), report)
     report(Note(f"{folder / file.name} is fetched and checked."))
 
 
 def _fetch_archive(name: str, archive: PairArchive, files: Sequence[RemoteFile], folder: Path, report: Report) -> None:
-    part = PartFile(folder / f"{archive.address.rpartition('/')[2]}.part")
+    part = folder / f"{archive.address.rpartition('/')[2]}.part"
 
     def put() -> None:
         report(Note(f"The pairs of {archive.address} are split into {' and '.join(file.name for file in files)}."))
-        parts = tatoeba.split(tatoeba.read_archive(part.path, archive.member, archive.most))
+        parts = tatoeba.split(tatoeba.read_archive(part, archive.member, archive.most))
         for file in files:
             pairs = parts[file.name.removesuffix(".tsv")]
             _put(tatoeba.written(pairs), folder / file.name, file, archive.address)
 
-    _download_and(put, Download(archive.address, archive.most, f"fetching {name}"), part, report)
+    _download_and(put, Download(archive.address, part, archive.most, f"fetching {name}"), report)
     report(Note(f"{', '.join(str(folder / file.name) for file in files)}: fetched and checked."))
 
 
-def _download_and(put: Callable[[], None], wanted: Download, part: PartFile, report: Report) -> None:
+def _download_and(put: Callable[[], None], wanted: Download, report: Report) -> None:
     """Download, then ``put`` in place; what came in pieces and does not fit is downloaded once more, whole."""
 
     def put_once() -> None:
         try:
             put()
         finally:
-            part.remove()
+            wanted.remove()
 
-    in_pieces = download(wanted, part, report)
+    in_pieces = wanted.fetch(report)
     try:
         put_once()
     except DataError:
         if not in_pieces:
             raise
         report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
-        download(wanted, part, report)  # what this leaves where it breaks off can be gone on with
+        wanted.fetch(report)  # what this leaves where it breaks off can be gone on with
         put_once()
 
 
