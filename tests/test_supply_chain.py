@@ -34,7 +34,7 @@ REACHES = {
     "torch.distributed",
 }
 ON_THE_NETWORK = ("data/download.py", "serving/", "training/ranks.py")
-STARTING_PROCESSES = ("bulk/", "data/encoding.py")
+STARTING_PROCESSES = ("bulk/", "data/encoding.py", "data/processes.py")
 """Where worker processes are spawned: what they are sent is pickled by us, never read from anywhere else."""
 CALLS = {"eval", "exec", "compile", "__import__"}
 METHODS = (
