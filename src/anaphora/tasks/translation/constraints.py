@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 
-from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
 from anaphora.prediction.glossary import Glossary
@@ -93,6 +92,10 @@ class SentenceRequest(NamedTuple):
         return {*self.prefix, *self.suffix, *(token for forms in self.required for form in forms for token in form)}
 
 
+Requests = Sequence[SentenceRequest]
+"""The sentences of a batch, or of a line."""
+
+
 def max_length(tokens: int) -> int:
     """Return the maximum length of a translation of so many ``tokens``, ``</s>`` included."""
     return min(3 * tokens + 10, 2 * tokens + 200)
@@ -107,7 +110,7 @@ class TargetConstraints:
         space = target.encode("a b")[1:2] if spaces else []
         self._space = space[0] if space and space != [UNK] else None
 
-    def add(self, line: Framed, rows: Sequence[SentenceRequest], number: int) -> list[SentenceRequest]:
+    def add(self, line: Framed, rows: Requests, number: int) -> list[SentenceRequest]:
         """Return the sentences of line ``number`` with what their translations must contain and must not.
 
         Raises DataError for what is missing, has nothing to frame, cannot be written, has no room or contradicts, and
@@ -125,7 +128,7 @@ class TargetConstraints:
             _demand_room(row, number)
         return found
 
-    def steering(self, rows: Sequence[SentenceRequest], eos: int) -> list[Steering]:
+    def steering(self, rows: Requests, eos: int) -> list[Steering]:
         """Return the steering to terms and suffixes; it keeps the last words of prefixes whole, too."""
         found = self._terms(rows, eos)
         lengths, suffixes = [len(row.prefix) * row.closed for row in rows], [row.suffix for row in rows]
@@ -135,7 +138,7 @@ class TargetConstraints:
             found.append(Suffixes(suffixes, torch.tensor([row.max_length for row in rows]), eos))
         return found
 
-    def _terms(self, rows: Sequence[SentenceRequest], eos: int) -> list[Steering]:
+    def _terms(self, rows: Requests, eos: int) -> list[Steering]:
         required = {term: g for g, term in enumerate(dict.fromkeys(term for row in rows for term in row.required))}
         forbidden = {form: f for f, form in enumerate(dict.fromkeys(form for row in rows for form in row.forbidden))}
         if not required and not forbidden:
@@ -150,7 +153,7 @@ class TargetConstraints:
         terms = TermsOfBatch(tuple(required), tuple(forbidden), required_BG, forbidden_BF, lengths_B, self._space)
         return [Terms(terms, adjacency_of(self._target).after_V, eos)]
 
-    def _given(self, given: str | None, name: str, rows: Sequence[SentenceRequest], number: int) -> str:
+    def _given(self, given: str | None, name: str, rows: Requests, number: int) -> str:
         """A prefix or suffix as it is given; ``rows`` are the sentence that it belongs to, if there is any."""
         if given is None:
             raise DataError(
@@ -248,12 +251,6 @@ class TargetConstraints:
         texts = dict.fromkeys((text, text[:1].upper() + text[1:]) if capital else (text,))
         space = " " if self._space is not None else ""
         return [tuple(self._target.encode(space + one)) for one in texts]
-
-
-def prefixes_of(rows: Sequence[SentenceRequest]) -> Ids | None:
-    """Return the prefixes of a batch; None where it has none."""
-    ids = [row.prefix for row in rows]
-    return pad(ids) if any(ids) else None
 
 
 def _demand_room(row: SentenceRequest, number: int) -> None:

@@ -109,17 +109,15 @@ def fill(document: Document, translate: Translate, language: str) -> FilledDocum
 
 def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
-    flows = {
-        number: list(_flows(entry.gap, document.kind)) for number, entry in enumerate(document.entries) if entry.gap
-    }
+    flows = {place: list(_flows(entry.gap, document.kind)) for place, entry in enumerate(document.entries) if entry.gap}
     every = [flow for of_entry in flows.values() for flow in of_entry]
     known = yield from _add_translations([flow.whole for flow in every if flow.whole], {})
     known = yield from _add_translations([text for flow in every for text in flow.texts(known)], known)
     filled: dict[int, list[str]] = {}
     left: dict[str, list[int]] = {}
     unmeasured = []
-    for number, of_entry in flows.items():
-        entry = document.entries[number]
+    for place, of_entry in flows.items():
+        entry = document.entries[place]
         why = next((why for flow in of_entry if (why := flow.fault(known))), "")
         put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
         if not all(map(document.takes, put)):
@@ -130,7 +128,7 @@ def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
         if why:
             left.setdefault(why, []).append(entry.line)
             continue
-        filled[number] = put
+        filled[place] = put
         if fits is None:
             unmeasured.append(entry.line)
     return FilledDocument(document.filled(filled), len(filled), left, tuple(unmeasured))

@@ -183,20 +183,18 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
         return score_translations(translator, text, experiment, request.search, report)
 
-    def digested() -> dict[str, Digested[Pair]]:
+    def digest() -> dict[str, Digested[Pair]]:
         return {part: Digested(text) for part, text in texts.items()}
 
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
         translator = load_together(paths, mean, request.fusion, report, precision=request.precision)
-        read = digested()
+        read = digest()
         results = {part: score(translator, text) for part, text in read.items()}
         digests = {part: text.fingerprint for part, text in read.items()}
         found = [Scored(_combination_name(paths, mean, request.fusion), results, digests)]
     else:
-        found = [
-            scored(path, lambda _: digested(), score, TranslationScores.metrics, request, report) for path in paths
-        ]
+        found = [scored(path, lambda _: digest(), score, TranslationScores.metrics, request, report) for path in paths]
     first, *others = (one.results for one in found)
     compared = {part: compare(first[part], others[0][part]) for part in texts} if others else {}
     if request.details:
@@ -218,9 +216,7 @@ def score_translations(
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is reported before the work
-    kept = [
-        (source, reference) for source, reference in pairs if not search.known or translator.knows(source, reference)
-    ]
+    kept = [pair for pair in pairs if not search.known or translator.knows(*pair)]
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]

@@ -1,6 +1,6 @@
 """Forced decoding: translations that are given, scored and aligned by a translator; and what follows from that."""
 
-from collections import abc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Unpack
 
@@ -54,6 +54,8 @@ _UNKNOWN = "Xqzvk"
 
 Pair = tuple[Given, Given]
 """A source and its given translation."""
+States = dict[tuple[str, str], tuple[Tensor, Tensor]]
+"""By a source and its translation: the states that the target tokens are predicted from, and the tokens."""
 
 
 class ForcedDecoder:
@@ -61,7 +63,7 @@ class ForcedDecoder:
 
     def __init__(
         self,
-        stepper: abc.Callable[[], Stepper],
+        stepper: Callable[[], Stepper],
         source: Tokenizer,
         target: Tokenizer,
         runtime: Runtime = ON_CPU,
@@ -87,12 +89,7 @@ class ForcedDecoder:
             return score(self.stepper(), batch)[0].weights is not None
 
     def score_pairs(
-        self,
-        sources: abc.Sequence[str],
-        targets: abc.Sequence[str],
-        *,
-        attention: bool = False,
-        **streaming: Unpack[Streaming],
+        self, sources: Sequence[str], targets: Sequence[str], *, attention: bool = False, **streaming: Unpack[Streaming]
     ) -> list[Translation]:
         """The given translations with the scores that the model gives them, in their order.
 
@@ -102,8 +99,8 @@ class ForcedDecoder:
         return list(self.score_stream(pairs, attention=attention, **streaming))
 
     def score_stream(
-        self, pairs: abc.Iterable[tuple[str, str]], *, attention: bool = False, **streaming: Unpack[Streaming]
-    ) -> abc.Iterator[Translation]:
+        self, pairs: Iterable[tuple[str, str]], *, attention: bool = False, **streaming: Unpack[Streaming]
+    ) -> Iterator[Translation]:
         """Given translations with their scores as they come, in order; with ``attention``, weights and pieces too.
 
         No more than a window of pairs is held (see ``prediction.stream``). Raises ConfigError for a translator that
@@ -117,15 +114,15 @@ class ForcedDecoder:
             )
         return self._score(pairs, attention, **streaming)
 
-    def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
+    def score_lines_of(self, lines: Iterable[str], where: str, report: Report = silent) -> Iterator[LineScore]:
         """The scores of lines of a file, each a source, a tab and its translation."""
         scored = self.score_stream(split_pairs(lines, where), report=report)
         return (LineScore(one.score / LN_10, one.tokens, one.unknown) for one in scored)
 
     def align(
         self,
-        sources: abc.Sequence[str],
-        targets: abc.Sequence[str],
+        sources: Sequence[str],
+        targets: Sequence[str],
         *,
         symmetrise: str | None = None,
         **streaming: Unpack[Streaming],
@@ -138,8 +135,8 @@ class ForcedDecoder:
         return list(self.align_stream(pairs, symmetrise=symmetrise, **streaming))
 
     def align_stream(
-        self, pairs: abc.Iterable[tuple[str, str]], *, symmetrise: str | None = None, **streaming: Unpack[Streaming]
-    ) -> abc.Iterator[Links]:
+        self, pairs: Iterable[tuple[str, str]], *, symmetrise: str | None = None, **streaming: Unpack[Streaming]
+    ) -> Iterator[Links]:
         """The links of pairs as they come, in order; see ``score_stream``, and its errors.
 
         Raises ConfigError without attention, and where two directions should be joined.
@@ -152,8 +149,8 @@ class ForcedDecoder:
         return (one.links() for one in self.score_stream(pairs, attention=True, **streaming))
 
     def _score(
-        self, pairs: abc.Iterable[tuple[str, str]], attention: bool, **streaming: Unpack[Streaming]
-    ) -> abc.Iterator[Translation]:
+        self, pairs: Iterable[tuple[str, str]], attention: bool, **streaming: Unpack[Streaming]
+    ) -> Iterator[Translation]:
         """Yield given translations as ``score_stream``, whatever the target."""
 
         def read(pair: tuple[str, str], number: int) -> Pair:
@@ -161,12 +158,10 @@ class ForcedDecoder:
             ids = sentence_of(self.source, source, number), sentence_of(self.target, target, number)
             return Given(source, ids[0]), Given(target, ids[1])
 
-        def answer(
-            rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]
-        ) -> abc.Iterable[Translation]:
+        def answer(rows: Sequence[Pair], watch: Watch, answered: Callable[[int], None]) -> Iterable[Translation]:
             stepper = self.stepper()
 
-            def scored(batch: Batch) -> abc.Iterator[Translation]:
+            def scored(batch: Batch) -> Iterator[Translation]:
                 hypotheses = score(stepper, batch, attention, check=watch.check)
                 for number, hypothesis in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
                     source, target = rows[number]
@@ -183,7 +178,7 @@ class ForcedDecoder:
         return answers(pairs, read, answer, task="score", unit="pairs", runtime=self.runtime, **streaming)
 
     def batches(
-        self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
+        self, sources: Sequence[Given], targets: Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
         """Return sentences in batches of like length, perhaps with their translations, for a beam."""
         tokens = _BATCH_TOKENS * (_TIMES if self.target.symbols.size <= _FEW else 1)
@@ -205,9 +200,7 @@ class ForcedDecoder:
         order = sorted(range(len(tried)), key=lambda number: -scores[number])
         return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
 
-    def states(
-        self, stepper: GivesStates, pairs: abc.Iterable[SimilarPair]
-    ) -> dict[tuple[str, str], tuple[Tensor, Tensor]]:
+    def states(self, stepper: GivesStates, pairs: Iterable[SimilarPair]) -> States:
         """Return the states that the target tokens of each pair are predicted from, and the tokens.
 
         Pairs that are too long have none.
@@ -215,7 +208,7 @@ class ForcedDecoder:
         sides = {(pair.source, pair.target): self.target.encode(pair.target) for pair in pairs}
         encoded = [(pair, Given(pair[0], self.source.encode(pair[0])), target) for pair, target in sides.items()]
         fitting = [row for row in encoded if 0 < len(row[1].ids) <= MAX_TOKENS and 0 < len(row[2]) <= MAX_TOKENS]
-        found: dict[tuple[str, str], tuple[Tensor, Tensor]] = {}
+        found: States = {}
         for batch in self.batches([source for _, source, _ in fitting], [target for *_, target in fitting]):
             states_TBH, targets = stepper.target_states(batch), batch.target_ids
             for row, number in enumerate(batch.example_ids_B.tolist()):
@@ -228,7 +221,7 @@ class ForcedDecoder:
 class AdaptedDecoder:
     """A translator that is adapted to what is known of the sentences of one window: see ``prediction.adaptation``."""
 
-    def __init__(self, decoder: ForcedDecoder, adaptation: Adaptation, texts: abc.Sequence[str]) -> None:
+    def __init__(self, decoder: ForcedDecoder, adaptation: Adaptation, texts: Sequence[str]) -> None:
         """Find the pairs of all ``texts``, and decode each of them once.
 
         Raises ConfigError for an ensemble and for fused models, whose predictions come from no single state.
@@ -241,14 +234,14 @@ class AdaptedDecoder:
         known = [pair for pairs in self._found for pair in pairs]
         self._states = decoder.states(stepper, known)
 
-    def stepper(self, places: abc.Sequence[int]) -> Stepper:
+    def stepper(self, places: Sequence[int]) -> Stepper:
         """Return the Stepper of a batch of the texts in these places."""
         neighbours = [self._neighbours(self._found[place]) for place in places]
         if not any(neighbours):
             return self._stepper
         return Mixed(self._stepper, neighbours, self._adaptation.temperature)
 
-    def _neighbours(self, pairs: abc.Sequence[SimilarPair]) -> Neighbours | None:
+    def _neighbours(self, pairs: Sequence[SimilarPair]) -> Neighbours | None:
         there = [pair for pair in pairs if (pair.source, pair.target) in self._states]
         if not there:
             return None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import torch
 
-from anaphora.batch import Batch, Constraints, Ids
+from anaphora.batch import Batch, Constraints, Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import Given, given_text
 from anaphora.prediction.candidates import Candidates
@@ -31,13 +31,7 @@ from anaphora.search.search import search
 from anaphora.search.steering import Steering
 from anaphora.search.token_scores import with_evidence
 from anaphora.tasks.translation.confidence import Confidence
-from anaphora.tasks.translation.constraints import (
-    Framed,
-    SentenceRequest,
-    TargetConstraints,
-    banned_tokens_of,
-    prefixes_of,
-)
+from anaphora.tasks.translation.constraints import Framed, Requests, TargetConstraints, banned_tokens_of
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder
 from anaphora.tasks.translation.protection import Protection
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
@@ -50,7 +44,7 @@ class LineRequest(NamedTuple):
     """A line, and the requests of its sentences."""
 
     passage: Passage
-    rows: list[SentenceRequest]
+    rows: Requests
 
 
 class TranslationPipeline:
@@ -83,19 +77,15 @@ class TranslationPipeline:
         rows = [self._protection.segment(one, number) for one in parts]
         return LineRequest(passage, self._constraints.add(line, rows, number))
 
-    def answer(
-        self, lines: Sequence[LineRequest], watch: Watch, answered: Callable[[int], None]
-    ) -> Iterable[Translation]:
-        """Yield the translation of each line; ``answered`` takes how many are done."""
+    def answer(self, lines: Sequence[LineRequest], watch: Watch, done: Callable[[int], None]) -> Iterable[Translation]:
+        """Yield the translation of each line; ``done`` takes how many are done."""
         rows = [row for line in lines for row in line.rows]
-        found = iter(self._translate(rows, watch, lambda n: answered(len(lines) * n // len(rows))))
+        found = iter(self._translate(rows, watch, lambda n: done(len(lines) * n // len(rows))))
         for line in lines:
             parts = [next(found) for _ in line.rows]
             yield join_sentences(line.passage, parts, self._options, self._splitter)
 
-    def _translate(
-        self, rows: Sequence[SentenceRequest], watch: Watch, done: Callable[[int], None]
-    ) -> list[Translation]:
+    def _translate(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
         """Return the translations of sentences; ``done`` takes how many there are.
 
         What a sentence keeps is left in it where the model may have learnt it, and masked where some is lost.
@@ -108,10 +98,8 @@ class TranslationPipeline:
         rest = iter(self._search(others, watch, lambda n: done(len(whole) + n)))
         return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
 
-    def _search(
-        self, rows: Sequence[SentenceRequest], watch: Watch, answered: Callable[[int], None]
-    ) -> list[Translation]:
-        """Search sentences in batches of like length, and unmask what is found; ``answered`` takes their number."""
+    def _search(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
+        """Search sentences in batches of like length, and unmask what is found; ``done`` takes their number."""
         if not rows:
             return []
         decoder, options = self._decoder, self._options
@@ -127,17 +115,16 @@ class TranslationPipeline:
             hypotheses = self._hypotheses([rows[place] for place in places], batch, stepper, watch)
             for place, of_row in zip(places, hypotheses, strict=True):
                 found[place] = choose_best(map(partial(self._unmasking.unmask, rows[place]), of_row), options)
-            answered(len(found))
+            done(len(found))
         return [found[place] for place in range(len(rows))]
 
-    def _hypotheses(
-        self, rows: Sequence[SentenceRequest], batch: Batch, stepper: Stepper, watch: Watch
-    ) -> list[list[Hypothesis]]:
+    def _hypotheses(self, rows: Requests, batch: Batch, stepper: Stepper, watch: Watch) -> list[list[Hypothesis]]:
         """Return the hypotheses of every sentence of a batch, best first; samples in the order of their draws.
 
         A sample depends on its sentence and its number. Raises ConfigError as ``search.search``.
         """
-        batch = replace(batch, constraints=Constraints(self._candidates(rows), prefixes_of(rows)))
+        prefixes = pad([row.prefix for row in rows]) if any(row.prefix for row in rows) else None
+        batch = replace(batch, constraints=Constraints(self._candidates(rows), prefixes))
         stepper, request = self._constrain(rows, batch, stepper, watch)
         if request.sampling is None:
             found = search(stepper, batch, request)
@@ -147,9 +134,7 @@ class TranslationPipeline:
         evidence = self._options.confidence or self._options.signals
         return with_evidence(stepper, batch, request, found) if evidence else found
 
-    def _constrain(
-        self, rows: Sequence[SentenceRequest], batch: Batch, stepper: Stepper, watch: Watch
-    ) -> tuple[Stepper, SearchRequest]:
+    def _constrain(self, rows: Requests, batch: Batch, stepper: Stepper, watch: Watch) -> tuple[Stepper, SearchRequest]:
         """Return the stepper of a batch, placeholders included, and the request of its search."""
         options, pointing = self._options, self._protection.pointing(stepper, batch, rows)
         steering: list[Steering] = []
@@ -174,7 +159,7 @@ class TranslationPipeline:
         )
         return pointing or stepper, request if options.beam is None else replace(request, beam=options.beam)
 
-    def _candidates(self, rows: Sequence[SentenceRequest]) -> Ids | None:
+    def _candidates(self, rows: Requests) -> Ids | None:
         """Return the tokens that each sentence may be written with; None for all."""
         asked, decoder = self._options.candidates, self._decoder
         needed = [list(row.tokens) for row in rows]

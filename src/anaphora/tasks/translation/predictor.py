@@ -1,6 +1,6 @@
 """Texts translated, and given translations scored."""
 
-from collections import abc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +42,8 @@ _USUAL = SearchOptions()
 class TranslateKeywords(SearchKeywords, Streaming, total=False):
     """Keyword arguments of ``translate``."""
 
-    prefixes: abc.Sequence[str] | None
-    suffixes: abc.Sequence[str] | None
+    prefixes: Sequence[str] | None
+    suffixes: Sequence[str] | None
 
 
 class TranslationPredictor(ForcedDecoder):
@@ -51,7 +51,7 @@ class TranslationPredictor(ForcedDecoder):
 
     def __init__(
         self,
-        stepper: abc.Callable[[], Stepper],
+        stepper: Callable[[], Stepper],
         source: Tokenizer,
         target: Tokenizer,
         evaluation: SearchConfig = _EVALUATION,
@@ -72,7 +72,7 @@ class TranslationPredictor(ForcedDecoder):
         self.splitter, self.languages = splitter, languages
 
     @staticmethod
-    def ensemble(members: abc.Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
+    def ensemble(members: Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
         """Translators that are searched as one, with the evaluation and the sentences of the first.
 
         What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
@@ -102,11 +102,11 @@ class TranslationPredictor(ForcedDecoder):
     @with_known_names
     def translate(
         self,
-        texts: abc.Sequence[str],
+        texts: Sequence[str],
         options: SearchOptions = _USUAL,
         *,
-        prefixes: abc.Sequence[str] | None = None,
-        suffixes: abc.Sequence[str] | None = None,
+        prefixes: Sequence[str] | None = None,
+        suffixes: Sequence[str] | None = None,
         split: bool = False,
         limits: Limits = UNLIMITED,
         report: Report = silent,
@@ -124,7 +124,7 @@ class TranslationPredictor(ForcedDecoder):
 
     @with_known_names
     def translate_text(
-        self, texts: abc.Sequence[str], options: SearchOptions = _USUAL, **asked: Unpack[TranslateKeywords]
+        self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Unpack[TranslateKeywords]
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
@@ -137,14 +137,14 @@ class TranslationPredictor(ForcedDecoder):
     @with_known_names
     def stream(
         self,
-        lines: abc.Iterable[str | Framed],
+        lines: Iterable[str | Framed],
         options: SearchOptions = _USUAL,
         *,
         split: bool = True,
-        refused: abc.Callable[[int, AnaphoraError], None] | None = None,
+        refused: Callable[[int, AnaphoraError], None] | None = None,
         first: int = 1,
         **streaming: Unpack[Streaming],
-    ) -> abc.Iterator[Translation]:
+    ) -> Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
         A line that is ``Framed`` has a translation with its prefix and suffix; DataError as below where it cannot.
@@ -223,7 +223,7 @@ class TranslationPredictor(ForcedDecoder):
         request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.symbols.unwritten)
         return Search(self.stepper(), batch, 0, request, self.target.pieces)
 
-    def searched(self, texts: abc.Sequence[str], beam: int) -> abc.Iterator[tuple[str, float]]:
+    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The translations of sentences by a beam of this size, unnormalised."""
         rows = [Given(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
         stepper, banned = self.stepper(), self.target.symbols.unwritten
@@ -238,7 +238,7 @@ class TranslationPredictor(ForcedDecoder):
                 found[number] = self.target.decode(best.ids), best.score
         return (found[number] for number in range(len(texts)))
 
-    def _with_stepper(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
+    def _with_stepper(self, stepper: Callable[[], Stepper]) -> "TranslationPredictor":
         """Return a copy with another stepper, for which nothing is calibrated."""
         other = copy(self)
         other.stepper, other.calibrations = stepper, None
@@ -247,7 +247,7 @@ class TranslationPredictor(ForcedDecoder):
 
 
 def load_together(
-    runs: abc.Sequence[Path],
+    runs: Sequence[Path],
     mean: Mean = "arithmetic",
     fusion: tuple[Path, float] | None = None,
     report: Report = silent,
@@ -266,7 +266,7 @@ def load_together(
     return together.fused(load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight)
 
 
-def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
+def _check_alike(members: Sequence[TranslationPredictor]) -> None:
     """Raise ConfigError where translators do not go together."""
     first = members[0]
     for number, other in enumerate(members[1:], 2):

@@ -4,7 +4,6 @@
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -16,7 +15,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.banned_strings import BannedStrings
 from anaphora.search.pointing import Placeholders, Pointing
 from anaphora.search.steering import Steering
-from anaphora.tasks.translation.constraints import SentenceRequest, adjacency_of, spell, spelling_of
+from anaphora.tasks.translation.constraints import Requests, SentenceRequest, adjacency_of, spell, spelling_of
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import token_places
@@ -63,7 +62,7 @@ class Protection:
         rule = self._source.rule
         return not (rule and rule.copies) or is_translatable(text, self._kinds)
 
-    def pointing(self, stepper: Stepper, batch: Batch, rows: Sequence[SentenceRequest]) -> Pointing | None:
+    def pointing(self, stepper: Stepper, batch: Batch, rows: Requests) -> Pointing | None:
         """Return the model over the placeholders of the rows of a batch too; None where there are none."""
         most = max(len(row.masked.units) for row in rows)
         if not most:
@@ -105,17 +104,15 @@ class Protection:
 
     def accept(self, row: SentenceRequest, found: Translation) -> Translation | None:
         """Return a translation and its alternatives if they have all that the sentence keeps, as often; or None."""
-        kept = self._count_kept(row.masked.sentence)
-        if self._count_kept(found.text) != kept:
+        kept = self._counts(row.masked.sentence)
+        if self._counts(found.text) != kept:
             return None
-        return replace(
-            found, alternatives=tuple(one for one in found.alternatives if self._count_kept(one.text) == kept)
-        )
+        return replace(found, alternatives=tuple(one for one in found.alternatives if self._counts(one.text) == kept))
 
-    def _count_kept(self, text: str) -> Counter[str]:
+    def _counts(self, text: str) -> Counter[str]:
         return Counter(text[one.start : one.end] for one in spans(text, self._kinds))
 
-    def banned_strings(self, rows: Sequence[SentenceRequest]) -> list[Steering]:
+    def banned_strings(self, rows: Requests) -> list[Steering]:
         """Return steering against writing what the sentences keep; none where the target has no letters for it."""
         texts_B = [self._kept(row) for row in rows]
         return [BannedStrings(texts_B, spelling_of(self._target))] if any(texts_B) else []

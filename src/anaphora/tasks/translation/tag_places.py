@@ -20,6 +20,7 @@ from anaphora.text.placeholders import is_glued
 from anaphora.text.tokenizer import SPACE, shown
 
 Weights = npt.NDArray[np.floating[Any]]
+TokenizedText = tuple[str, list[Token]]
 
 _SHARPNESS = 8.0
 """Decay of the assumed attention with distance, for models that have none: a factor e for each eighth of the text."""
@@ -32,7 +33,7 @@ _ROUNDS = 10
 """Steps of the balancing."""
 
 
-class TagPlacement(NamedTuple):
+class Placement(NamedTuple):
     """A tag, by its number, and the boundary that it goes to: that in front of this target token."""
 
     boundary: int
@@ -55,7 +56,7 @@ def with_tags(
     before: Sequence[int],
     source: int,
     weights_TS: Weights | None,
-) -> tuple[str, list[Token]]:
+) -> TokenizedText:
     """A text and its tokens with the tags of its source, each with the number of source tokens ``before`` it.
 
     ``source`` counts these tokens. Weights are those of both sides without ``</s>``, None for a model without
@@ -72,16 +73,14 @@ def with_tags(
     return _insert(text, tokens, spans, put_tags(tags, before, weights_TS, boundaries), tags)
 
 
-def with_source_tags(
-    text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]
-) -> tuple[str, list[Token]]:
+def with_source_tags(text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]) -> TokenizedText:
     """A source without its tags and its tokens, with them, each where it is."""
     spans = [(token.start, token.end) for token in _visible(tokens, text)]
-    put = [TagPlacement(sum(end <= place for _, end in spans), number) for number, place in enumerate(places)]
+    put = [Placement(sum(end <= place for _, end in spans), number) for number, place in enumerate(places)]
     return _insert(text, tokens, spans, put, tags)
 
 
-def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: str) -> tuple[str, list[Token]]:
+def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: str) -> TokenizedText:
     """A text and its tokens between what stays around them."""
     if not before and not after:
         return text, list(tokens)
@@ -91,7 +90,7 @@ def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: st
 
 def put_tags(
     tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, boundaries: Sequence[int]
-) -> list[TagPlacement]:
+) -> list[Placement]:
     """The tags in their new order, each with one of ``boundaries``, which ascend.
 
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
@@ -146,7 +145,7 @@ class _Places:
         self._sums = np.zeros((weights_TS.shape[0] + 1, weights_TS.shape[1] + 1))
         self._sums[1:, 1:] = weights_TS.astype(np.float64).cumsum(axis=0).cumsum(axis=1)
 
-    def put(self, nodes: Sequence[_Node], low: int, high: int) -> Iterable[TagPlacement]:
+    def put(self, nodes: Sequence[_Node], low: int, high: int) -> Iterable[Placement]:
         """The tags of ``nodes``, between two boundaries."""
         found: list[tuple[int, int, int]] = []
         taken: list[tuple[int, int]] = []
@@ -162,10 +161,10 @@ class _Places:
                 found.append((point, point, number))
         for begin, end, number in sorted(found):
             node = nodes[number]
-            yield TagPlacement(begin, node.opening)
+            yield Placement(begin, node.opening)
             yield from self.put(node.children, begin, end)
             if node.closing != node.opening:
-                yield TagPlacement(end, node.closing)
+                yield Placement(end, node.closing)
 
     def _run(self, node: _Node, free: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
         """The run that a pair encloses; None where there is no token left."""
@@ -213,12 +212,8 @@ def _visible(tokens: Sequence[Token], text: str) -> list[Token]:
 
 
 def _insert(
-    text: str,
-    tokens: Sequence[Token],
-    spans: Sequence[tuple[int, int]],
-    put: Sequence[TagPlacement],
-    tags: Sequence[Tag],
-) -> tuple[str, list[Token]]:
+    text: str, tokens: Sequence[Token], spans: Sequence[tuple[int, int]], put: Sequence[Placement], tags: Sequence[Tag]
+) -> TokenizedText:
     """The text with the tags at their boundaries, and all tokens with their new places."""
     composed, place, found = "", 0, list[Token]()
     rest = list(tokens)

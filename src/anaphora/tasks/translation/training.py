@@ -28,13 +28,13 @@ from anaphora.protocols import Batches, Searchable
 from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.pretrained import Pretrained
+from anaphora.tasks.task import Tokenizers
 from anaphora.tasks.training_job import PairJob, TrainingContext, UpdatingJob, mean_loss, not_skipping, report_unknown
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
 from anaphora.text.tokenization import Word, resegment_of
-from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Record, Validate
 from anaphora.wording import counted
 
@@ -98,7 +98,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         return self._batches_of(train, context.tokenizers, context.training.batch_tokens, links)
 
     def _batches_of(
-        self, train: ExampleStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
+        self, train: ExampleStore, tokenizers: Tokenizers, batch_tokens: int, links: Ragged | None = None
     ) -> PairBatches:
         text = self._experiment.text
         return PairBatches(
@@ -110,13 +110,11 @@ class TranslatorJob(PairJob, UpdatingJob):
             alignments=links,
         )
 
-    def encoded_train(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> ExampleStore:
+    def encoded_train(self, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
         """Return the training split as ids, encoded in ``folder`` unless it was before."""
         return self._encoded(self.learnt_from, tokenizers, folder, report)
 
-    def _encoded(
-        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
-    ) -> ExampleStore:
+    def _encoded(self, part: PairCorpus, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
         """Return a part as ids, its rare words annotated where they should be."""
         annotated = _annotates(self._experiment)
         transform = self._words.annotation(part, tokenizers["target"], report) if annotated else None
@@ -154,7 +152,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         beam = self._experiment.evaluation.validation_beam
         return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
-    def translator(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> TranslationPredictor:
+    def translator(self, model: torch.nn.Module, tokenizers: Tokenizers) -> TranslationPredictor:
         """Return a predictor of ``model`` in training."""
         stepper, runtime = cast(Searchable, model).stepper, Runtime.inference(device_of(model))
         source, target = tokenizers["source"], tokenizers["target"]
@@ -207,7 +205,7 @@ class TranslationJob(TranslatorJob):
         return record
 
 
-def short_pairs(pairs: Iterable[Pair], tokenizers: Mapping[str, Tokenizer], count: int) -> list[Pair]:
+def short_pairs(pairs: Iterable[Pair], tokenizers: Tokenizers, count: int) -> list[Pair]:
     """Return the first ``count`` pairs both of whose sides are neither longer nor shorter than ``SHORT``."""
 
     def fits(pair: Pair) -> bool:
@@ -230,7 +228,7 @@ def _record_of(translation: Translation) -> dict[str, Any]:
 class FusedRun(Pretrained):
     """The run of the language model that a translator is fused with."""
 
-    def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
+    def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
         own, target = self.tokenizer, tokenizers["target"]
         if own.fingerprint != target.fingerprint:

@@ -5,7 +5,8 @@ two texts is their chrF2 (Popovic 2015), which needs no tokens. Over an n-best l
 probability (Kumar and Byrne 2004), over samples as often as it was drawn (Eikema and Aziz 2020).
 """
 
-from collections import abc, defaultdict
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from itertools import islice
@@ -103,7 +104,7 @@ class Translation:
         )
 
     def with_attention(
-        self, source: abc.Iterable[str], target: abc.Iterable[str], weights: npt.NDArray[np.float32] | None
+        self, source: Iterable[str], target: Iterable[str], weights: npt.NDArray[np.float32] | None
     ) -> Self:
         """Return the same with the pieces of both sides, to which the ends are added, and attention between them."""
         ends = [MARKS[EOS]]
@@ -134,7 +135,7 @@ class Translation:
             weights_TS[np.ix_(targets, sources)] = weights[: len(targets), : len(sources)]
         return SoftLinks.of(weights_TS, source, target)
 
-    def _attention(self) -> abc.Iterator[tuple[npt.NDArray[np.float32], range, range]]:
+    def _attention(self) -> Iterator[tuple[npt.NDArray[np.float32], range, range]]:
         """Yield the weights of each sentence that has some, and the places of its tokens in source and translation."""
         sources, targets = range(0), range(0)
         for part in self.sentences or (self,):
@@ -173,7 +174,7 @@ class Translation:
         return self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
 
     @classmethod
-    def joined(cls, text: str, parts: abc.Sequence["Translation"], gaps: abc.Sequence[tuple[str, str]]) -> Self:
+    def joined(cls, text: str, parts: Sequence["Translation"], gaps: Sequence[tuple[str, str]]) -> Self:
         """The translation ``text`` that the translations of its sentences make, with no alternatives.
 
         ``gaps`` are what stands in front of every sentence but the first, in the source and in the translation.
@@ -199,7 +200,7 @@ class Translation:
         )
 
 
-def _words_together(parts: abc.Sequence["Translation"], gaps: abc.Sequence[str]) -> tuple[float | None, ...]:
+def _words_together(parts: Sequence["Translation"], gaps: Sequence[str]) -> tuple[float | None, ...]:
     """The confidences of the words of several parts with ``gaps`` between them; without a gap, two words are one."""
     found = [*parts[0].word_confidences]
     for part, gap in zip(parts[1:], gaps, strict=True):
@@ -211,7 +212,7 @@ def _words_together(parts: abc.Sequence["Translation"], gaps: abc.Sequence[str])
     return tuple(found)
 
 
-def _least(values: abc.Iterable[float | None]) -> float | None:
+def _least(values: Iterable[float | None]) -> float | None:
     return min((value for value in values if value is not None), default=None)
 
 
@@ -220,7 +221,7 @@ def _parts_words(space: str) -> bool:
     return " " in space or len(f"{space}.".splitlines()) > 1
 
 
-def choose_best(found: abc.Iterable[Translation], options: SearchOptions) -> Translation:
+def choose_best(found: Iterable[Translation], options: SearchOptions) -> Translation:
     """Return the first of the translations of a sentence, or that of minimum risk, with others of another text."""
     if options.minimum_risk:
         ranked = _by_risk(list(found)[: options.minimum_risk], drawn=options.sampling is not None)
@@ -230,7 +231,7 @@ def choose_best(found: abc.Iterable[Translation], options: SearchOptions) -> Tra
     return replace(best, alternatives=tuple(others)) if others else best
 
 
-def _distinct(found: abc.Iterable[Translation]) -> abc.Iterator[Translation]:
+def _distinct(found: Iterable[Translation]) -> Iterator[Translation]:
     """Yield the first translation of each text."""
     texts = set[str]()
     for one in found:
@@ -239,7 +240,7 @@ def _distinct(found: abc.Iterable[Translation]) -> abc.Iterator[Translation]:
             yield one
 
 
-def _by_risk(found: abc.Sequence[Translation], *, drawn: bool) -> abc.Iterable[Translation]:
+def _by_risk(found: Sequence[Translation], *, drawn: bool) -> Iterable[Translation]:
     """Return the translations of different text by expected chrF, which is their rank; of equal ones the first."""
     chances = [1.0] * len(found) if drawn else probabilities([one.score for one in found])
     weights = defaultdict[str, float](float)
@@ -251,7 +252,7 @@ def _by_risk(found: abc.Sequence[Translation], *, drawn: bool) -> abc.Iterable[T
 
 
 def join_sentences(
-    passage: Passage, parts: abc.Sequence[Translation], options: SearchOptions, splitter: Splitter | None
+    passage: Passage, parts: Sequence[Translation], options: SearchOptions, splitter: Splitter | None
 ) -> Translation:
     """Return one translation of the sentences of a passage.
 
@@ -276,14 +277,14 @@ def join_sentences(
     return replace(best, alternatives=tuple(others))
 
 
-def _join(passage: Passage, parts: list[Translation], gaps: abc.Sequence[str]) -> Translation:
+def _join(passage: Passage, parts: list[Translation], gaps: Sequence[str]) -> Translation:
     text = passage.with_sentences([part.text for part in parts], gaps)
     if len(parts) == 1:
         return replace(parts[0], text=text, alternatives=())
     return Translation.joined(text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
 
-def expected_chrf(texts: abc.Sequence[str], weights: abc.Sequence[float]) -> list[float]:
+def expected_chrf(texts: Sequence[str], weights: Sequence[float]) -> list[float]:
     """Return the mean chrF2 of each text, of 100, against all of them as references, each with its weight."""
     metric, total = metric_of("chrF2", "en", "raw", single=True), sum(weights)  # chrF is the same for every language
     references = list(zip(texts, weights, strict=True))
@@ -293,7 +294,7 @@ def expected_chrf(texts: abc.Sequence[str], weights: abc.Sequence[float]) -> lis
     ]
 
 
-def probabilities(scores: abc.Sequence[float]) -> list[float]:
+def probabilities(scores: Sequence[float]) -> list[float]:
     """Return the relative probabilities of hypotheses by their ln p; equal ones where none is possible."""
     most = max(scores)
     return [exp(score - most) for score in scores] if most > -inf else [1.0] * len(scores)

@@ -19,7 +19,7 @@ from anaphora.prediction.candidates import Lookup
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.tasks.translation.confidence import Confidence, signals_of
-from anaphora.tasks.translation.constraints import SentenceRequest
+from anaphora.tasks.translation.constraints import Requests, SentenceRequest
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.tag_places import tokens_kept, with_source_tags, with_surroundings, with_tags
 from anaphora.tasks.translation.translation import Signals, Token, Translation
@@ -145,7 +145,7 @@ class Unmasking:
         self._source, self._target, self._attention = decoder.source, decoder.target, options.attention
         self._unknown, self._confidence = unknown_words(decoder, options.replace_unknown), confidence
 
-    def needs_attention(self, rows: Sequence[SentenceRequest]) -> bool:
+    def needs_attention(self, rows: Requests) -> bool:
         """True if hypotheses of these sentences should have attention weights."""
         return self._attention or self._unknown is not None or any(row.masked.tags for row in rows)
 

@@ -255,9 +255,7 @@ class PlaceholderCorpus(PairCorpus):
         return found
 
 
-def with_placeholders(
-    corpus: PairCorpus, words: WordAligner, fraction: float, seed: int, report: Report
-) -> PlaceholderCorpus:
+def with_placeholders(corpus: PairCorpus, words: WordAligner, fraction: float, seed: int, report: Report) -> PairCorpus:
     """Return ``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``."""
     same = {one.name: getattr(corpus, one.name) for one in fields(corpus)}
     same["fingerprint"] = fingerprint((), corpus.fingerprint, "placeholders", fraction, seed)
