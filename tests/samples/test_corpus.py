@@ -26,11 +26,8 @@ def test_no_english_sentence_occurs_twice(splits: Splits[Pair]) -> None:
     assert all(3 <= len(words) <= MAX_WORDS for split in splits for pair in split for words in pair[3:])
 
 
-def test_a_longer_stream_begins_with_the_shorter() -> None:
+def test_a_longer_stream_begins_with_the_shorter_and_another_seed_is_another_stream() -> None:
     assert corpus(7, 50, 0, 0).train == corpus(7, 500, 0, 0).train[:50]
-
-
-def test_another_seed_is_another_stream() -> None:
     first, second = ({pair.source for pair in corpus(seed, 200, 0, 0).train} for seed in (1, 2))
     assert len(first & second) < 40
 
@@ -60,7 +57,7 @@ def test_files_are_aligned_line_by_line(tmp_path: Path) -> None:
         assert len(links) <= len(pair.links)
 
 
-@pytest.mark.parametrize("sizes", [(-1, 0, 0), (10, -1, 0), (10, 0, -5)])
-def test_a_negative_size_is_refused(sizes: tuple[int, int, int]) -> None:
-    with pytest.raises(ConfigError, match="0 items or more"):
+@pytest.mark.parametrize(("name", "sizes"), [("train", (-1, 0, 0)), ("valid", (10, -1, 0)), ("test", (10, 0, -1))])
+def test_a_negative_size_is_refused(name: str, sizes: tuple[int, int, int]) -> None:
+    with pytest.raises(ConfigError, match=f"0 items or more, but {name} = -1"):
         corpus(1, *sizes)

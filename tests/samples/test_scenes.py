@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
-from anaphora.errors import ConfigError
 from anaphora.samples.draws import Draws
 from anaphora.samples.scenes import TEST_PAIRS, VALID_PAIRS, corpus, write
 from anaphora.samples.scenes.picture import CELL, WIDTH, features, picture
@@ -106,5 +105,3 @@ def test_a_written_corpus_is_data_of_a_describer(tmp_path: Path) -> None:
     assert splits.features.shape == (CELLS, CELLS, WIDTH)
     assert (len(splits.train.references()), len(splits.valid.references())) == (30, 5)
     assert len(splits.tests["test"].references()) == 5
-    with pytest.raises(ConfigError, match="valid = -1"):
-        corpus(1, 10, -1, 10)
