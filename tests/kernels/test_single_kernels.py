@@ -21,11 +21,10 @@ from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
+from anaphora.kernels.naive import values as naive_values
 from anaphora.kernels.naive.normalised import normalised
 from anaphora.kernels.naive.spelling import spelt as naive_spelt
 from anaphora.kernels.naive.units import gru_step
-from anaphora.kernels.naive.values import mixture_loss as naive_mixture_loss
-from anaphora.kernels.naive.values import squared_error as naive_squared_error
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.penalty import change_penalty, size_penalty
@@ -55,7 +54,6 @@ class Kernel:
     unseen: Callable[[Tensor], Tensor] | None = None
     """Where the first leaf is never looked at."""
     filling: float = torch.nan
-    """Numbers that may stand there."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +62,10 @@ class ProgramKernel:
 
     program: Program
     weights: tuple[str, ...]
-    memory: tuple[str, ...]
     step: Reading
     """Plain: the number of a step, its x, and the other leaves."""
     shapes: Callable[[int], list[tuple[int, ...]]]
+    memory: tuple[str, ...] = ()
 
     def split(self, rest: Sequence[Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         count = len(self.weights)
@@ -101,28 +99,26 @@ PROGRAMS = {
     "gate": ProgramKernel(
         Program((Project("gate", "x", "gate", True), Gated("gated", "x", "o", "gate")), ("o",)),
         ("gate.weight", "gate.bias"),
-        (),
         lambda t, x_BD, v_1D, b_1: x_BD / (1 + torch.exp(-(x_BD * v_1D).sum(-1, keepdim=True) - b_1)),
         lambda size: [(4, 3, size), (1, size), (1,)],
     ),
     "column": ProgramKernel(
         projected(Clock(), Column("column", "clock", "c"), Activate("sum", ("y", "c"), "o"), bias=False),
         ("word.weight",),
-        ("column.columns",),
         lambda t, x_BD, weight, columns_BCW: torch.tanh(x_BD @ weight.T + columns_BCW[:, min(t, 2)]),
         lambda size: [(4, 3, size), (size, size), (3, 3, size)],
+        ("column.columns",),
     ),
     "maxout": ProgramKernel(
         projected(Constant("summary", "x", "c"), Maxout("combine", ("y", "c"), "o"), bias=True),
         ("word.weight", "word.bias"),
-        ("summary.vector",),
         lambda t, x_BD, W, b, c_BW: (x_BD @ W.T + b + c_BW).unflatten(-1, (-1, 2)).amax(-1),
         lambda size: [(4, 3, size), (2 * size, size), (2 * size,), (3, 2 * size)],
+        ("summary.vector",),
     ),
     "normalised": ProgramKernel(
         Program((Normalise("norm", ("x",), "o", True),), ("o",)),
         ("norm.gain", "norm.bias"),
-        (),
         lambda t, x_BW, gain_W, bias_W: normalised(x_BW, gain_W) + bias_W,
         lambda size: [(4, 3, size + 1), (size + 1,), (size + 1,)],
     ),
@@ -251,7 +247,7 @@ def losses(weights: Tensor | None) -> dict[str, Kernel]:
     def mixture(shape: MixtureShape) -> Kernel:
         return Kernel(
             lambda p_NP: mixture_loss(p_NP, targets(3, shape.size), shape, weights),
-            lambda p_NP: naive_mixture_loss(p_NP, targets(3, shape.size), shape, counts),
+            lambda p_NP: naive_values.mixture_loss(p_NP, targets(3, shape.size), shape, counts),
             lambda size: [doubles(3, shape.width, seed=size).requires_grad_()],
         )
 
@@ -276,7 +272,7 @@ def losses(weights: Tensor | None) -> dict[str, Kernel]:
         ),
         "squared": Kernel(
             lambda y_ND: squared_error(y_ND, targets(*y_ND.shape), weights),
-            lambda y_ND: naive_squared_error(y_ND, targets(*y_ND.shape), counts),
+            lambda y_ND: naive_values.squared_error(y_ND, targets(*y_ND.shape), counts),
             lambda size: leaves_of((3, size)),
         ),
         "mixture-correlated": mixture(MixtureShape(3, 2, True, 0.05)),
