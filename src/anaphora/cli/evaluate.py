@@ -109,10 +109,7 @@ def run(
         answer = task.evaluate(runs, request, report)
     if output is not None:
         _write(output, answer)
-    if as_json:
-        _print_json(answer)
-    else:
-        _print(answer, named=ensemble or models.fusion is not None or len(runs) > 1)
+    _print(answer, as_json, named=ensemble or models.fusion is not None or len(runs) > 1)
 
 
 def _check_number(runs: list[Path], ensemble: bool, models: Combination, *, of_text: bool) -> None:
@@ -130,24 +127,18 @@ def _check_number(runs: list[Path], ensemble: bool, models: Combination, *, of_t
         raise ConfigError("--ensemble takes two runs or more, but one was given: name more, or leave it out.")
 
 
-def _print_json(answer: "Answer") -> None:
+def _print(answer: "Answer", as_json: bool, *, named: bool) -> None:
     first, *others = answer.scored
-    printed = first.json()
-    if others:
-        comparison = {part: [one.json() for one in found] for part, found in answer.compared.items()}
-        printed |= {"second": others[0].json(), "comparison": comparison}
-    print_json(printed)
-
-
-def _print(answer: "Answer", *, named: bool) -> None:
+    if as_json:
+        compared = {part: [one.json() for one in found] for part, found in answer.compared.items()}
+        return print_json(first.json() | ({"second": others[0].json(), "comparison": compared} if others else {}))
     for one in answer.scored:
         if named:
             heading(one.name)
         for split, result in one.results.items():
             typer.echo(f"{split}\n{result}")
     for part, comparisons in answer.compared.items():
-        first, second = answer.scored
-        heading(f"{part}: {first.name} against {second.name}")
+        heading(f"{part}: {first.name} against {others[0].name}")
         for comparison in comparisons:
             typer.echo(comparison)
 

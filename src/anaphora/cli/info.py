@@ -1,6 +1,6 @@
 """``anaphora info``: what a run is, what it was trained on, and how good it was found to be."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import typer
@@ -39,7 +39,8 @@ def _show(found: "RunInfo") -> None:
 
     heading(found.path)
     _section("Task", [f"{found.task}, format {found.format}"])
-    _section("Parameters", _counted(found.parameters, found.total_parameters))
+    parts = [f"  {part}: {count:,}" for part, count in found.parameters.items()]
+    _section("Parameters", [f"{found.total_parameters:,}", *parts] if parts else [])
     if found.mixed:
         _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
     _section("Vocabulary", (f"{side}: {counted(size, 'token')}" for side, size in found.vocabularies.items()))
@@ -58,10 +59,6 @@ def _section(title: str, lines: Iterable[str]) -> None:
     for place, line in enumerate(list(lines) or ["none"]):
         heading(f"{'' if place else title:<14}", end="")
         typer.echo(line)
-
-
-def _counted(parameters: Mapping[str, int], total: int) -> list[str]:
-    return [f"{total:,}", *(f"  {part}: {count:,}" for part, count in parameters.items())] if parameters else []
 
 
 def _chosen(found: "RunInfo") -> Iterable[str]:
