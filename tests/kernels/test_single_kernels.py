@@ -23,7 +23,6 @@ from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
 from anaphora.kernels.naive import values as naive_values
 from anaphora.kernels.naive.normalised import normalised
-from anaphora.kernels.naive.spelling import spelt as naive_spelt
 from anaphora.kernels.naive.units import gru_step
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Project, Unit
@@ -31,14 +30,14 @@ from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scan import advance, scan
-from anaphora.kernels.spelling import Shape, spelt
+from anaphora.kernels.spelling import Shape
 from anaphora.kernels.squared_error import squared_error
 from anaphora.kernels.sums import Activate
 
 from . import test_unfolding
 from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
 from .test_convolution import FOLDINGS, LENGTHS, sentences
-from .test_spelling import SHAPES, weights_of, words
+from .test_spelling import SHAPES, readings, weights_of
 
 LENGTHS_B = torch.tensor([2, 4, 1])
 Reading = Callable[..., Tensor]
@@ -165,19 +164,12 @@ def folding(name: str) -> Kernel:
 
 
 def spelling(shape: Shape) -> Kernel:
-    """Words of characters; behind their ends stand the last one, and in one word numbers that are none."""
-    characters, lengths = words(6, 4, 8)
-    behind = torch.arange(4) >= lengths.unsqueeze(1)
-    characters.masked_fill_(behind, 8)[0].masked_fill_(behind[0], -(10**6))
-
-    def named(reading: Callable[..., Tensor]) -> Reading:
-        return lambda *weights: reading(characters, lengths, dict(zip(shape.names(), weights, strict=True)), shape)
-
+    fast, slow = readings(shape)
     return Kernel(
-        named(spelt),
-        named(naive_spelt),
+        fast,
+        slow,
         lambda size: list(weights_of(shape, size).values()),
-        lambda table: torch.arange(9).unsqueeze(1) == 8,
+        lambda table_CD: torch.arange(len(table_CD)).unsqueeze(1) == 8,
     )
 
 

@@ -1,5 +1,7 @@
 """Words from their characters: the naive reading, backends, and what a word's neighbours cannot change."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -35,6 +37,18 @@ def words(count: int, longest: int, characters: int = 9) -> tuple[Tensor, Tensor
     lengths_N = torch.randint(1, longest + 1, (count,), generator=source)
     lengths_N[-1] = longest
     return torch.randint(characters, (count, longest), generator=source), lengths_N
+
+
+def readings(shape: Shape) -> list[Callable[..., Tensor]]:
+    """Both as functions of the weights; behind the ends of words stands character 8, and in one what is none."""
+    characters, lengths = words(6, 4, 8)
+    behind = torch.arange(4) >= lengths.unsqueeze(1)
+    characters.masked_fill_(behind, 8)[0].masked_fill_(behind[0], -(10**6))
+
+    def named(reading: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        return lambda *weights: reading(characters, lengths, dict(zip(shape.names(), weights, strict=True)), shape)
+
+    return [named(spelt), named(naive_spelling.spelt)]
 
 
 def gradients(vectors: Tensor, weights: dict[str, Tensor]) -> tuple[Tensor, ...]:
