@@ -120,7 +120,7 @@ TABLES = [
     ("a.csv", 'colour;color\n"a, b";"x ""y"""\n', PAIRS),
     ("a.tsv", 'output\tinput\ncolor\tcolour\nx "y"\ta, b\n', PAIRS),
     ("a.jsonl", '{"target": "color", "source": "colour"}\n\n{"source": "a, b", "target": "x \\"y\\""}\n', PAIRS),
-    ("a.ndjson.gz", gzip.compress(b'["colour", "color"]\n["a, b", "x \\"y\\""]\n'), PAIRS),
+    ("a.ndjson.gz", gzip.compress(b'["colour", "color"]\n["a, b", "x \\"y\\""]\n', mtime=0), PAIRS),
     ("a.csv", "features,form,lemma\nV;PST,sagte,sagen\n", INFLECTED),
     ("a.jsonl", '{"lemma": "sagen", "tags": ["V", "PST"], "form": "sagte"}\n', INFLECTED),
     ("a.jsonl", '{"lemma": "sagen", "form": "sagte", "features": "V;PST"}\n', INFLECTED),
