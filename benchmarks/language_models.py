@@ -64,10 +64,7 @@ def peer(model: LanguageModel) -> dict[str, float]:
             torch.log_softmax(output(h_11H[0]), -1).argmax()
 
     with torch.no_grad():
-        return {
-            "side by side": ROWS * WORDS / best(words(ROWS, WORDS)),
-            "one by one": WRITTEN / best(one_by_one),
-        }
+        return {"side by side": ROWS * WORDS / best(words(ROWS, WORDS)), "one by one": WRITTEN / best(one_by_one)}
 
 
 def ours(model: LanguageModelPredictor, text: Sequence[str], lists: Sequence[str]) -> dict[str, float]:

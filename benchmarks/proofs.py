@@ -9,10 +9,7 @@ from anaphora.errors import AnaphoraError
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PROOFS: Mapping[str, tuple[str, ...]] = {
-    "quick": ("tests/kernels", "-m", "not slow"),
-    "full": ("tests/kernels",),
-}
+PROOFS: Mapping[str, tuple[str, ...]] = {"quick": ("tests/kernels", "-m", "not slow"), "full": ("tests/kernels",)}
 """What pytest is given: the unmarked tests of the kernels (half a minute), or all of them (minutes)."""
 
 

@@ -46,12 +46,7 @@ def write(
 
 
 def _page(
-    machine: Machine,
-    setting: Setting,
-    proven: str,
-    comparisons: Sequence[Comparison],
-    parts: Parts,
-    command: str,
+    machine: Machine, setting: Setting, proven: str, comparisons: Sequence[Comparison], parts: Parts, command: str
 ) -> Iterable[str]:
     yield from (
         "# The engine beside its peers",
@@ -103,12 +98,7 @@ def _page(
 
 
 def _lines(
-    machine: Machine,
-    setting: Setting,
-    proven: str,
-    comparisons: Sequence[Comparison],
-    parts: Parts,
-    change: str,
+    machine: Machine, setting: Setting, proven: str, comparisons: Sequence[Comparison], parts: Parts, change: str
 ) -> Iterable[Mapping[str, object]]:
     head = {"machine": asdict(machine), "setting": asdict(setting), "date": str(date.today()), "proofs": proven}
     yield head | {"change": change}

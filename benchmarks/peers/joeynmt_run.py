@@ -47,11 +47,7 @@ def timed_training(config: dict, warm_up: int, updates: int) -> dict:
     with suppress(Enough):
         train(rank=0, world_size=None, cfg=config, skip_test=True)
     amount = sum(tokens[warm_up:])
-    return {
-        "amount": amount,
-        "seconds": begins[-1] - begins[warm_up],
-        "size": {"target tokens": amount, **facts},
-    }
+    return {"amount": amount, "seconds": begins[-1] - begins[warm_up], "size": {"target tokens": amount, **facts}}
 
 
 def timed_decoding(config: dict, sentences: int, length: int, beam: int) -> dict:

@@ -234,9 +234,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-_TOKEN = re.compile(
-    r"""\"{3}(?s:.*?)\"{3}|'{3}(?s:.*?)'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[][{}.=,\n]""",
-)
+_TOKEN = re.compile(r"""\"{3}(?s:.*?)\"{3}|'{3}(?s:.*?)'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[][{}.=,\n]""")
 """Brackets and keys by which nesting is found in TOML and JSON, those within strings and comments left out."""
 
 

@@ -18,10 +18,7 @@ def test_ray_that_is_started_here_sends_no_statistics_and_another_cluster_stays_
         seen.update(given, sent=os.environ[USAGE_STATISTICS])
 
     ray = SimpleNamespace(
-        init=init,
-        is_initialized=lambda: False,
-        cluster_resources=lambda: {"CPU": 8},
-        shutdown=lambda: None,
+        init=init, is_initialized=lambda: False, cluster_resources=lambda: {"CPU": 8}, shutdown=lambda: None
     )
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setenv(USAGE_STATISTICS, "1")

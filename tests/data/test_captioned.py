@@ -71,8 +71,7 @@ def test_every_layout_gives_the_same_features(tmp_path: Path, save: Callable[[Pa
 
 
 @pytest.mark.parametrize(
-    ("shape", "expected"),
-    [((7,), (1, 1, 7)), ((9, 7), (3, 3, 7)), ((6, 7), (1, 6, 7)), ((2, 3, 7), (2, 3, 7))],
+    ("shape", "expected"), [((7,), (1, 1, 7)), ((9, 7), (3, 3, 7)), ((6, 7), (1, 6, 7)), ((2, 3, 7), (2, 3, 7))]
 )
 def test_an_array_is_a_vector_positions_or_a_grid(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     assert tuple(GridShape.of(shape)) == expected

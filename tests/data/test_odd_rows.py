@@ -44,12 +44,7 @@ def as_json(labels: object, text: str) -> str:
 
 
 LABELLED: dict[str, tuple[str, str, list[str], list[str]]] = {
-    "a table with a heading": (
-        "a.tsv",
-        "label\ttext\n",
-        texts("{}\t{}".format),
-        ["\tan odd one", "label\ttext"],
-    ),
+    "a table with a heading": ("a.tsv", "label\ttext\n", texts("{}\t{}".format), ["\tan odd one", "label\ttext"]),
     "a table without": ("a.tsv", "", texts("{}\t{}".format), ["\tan odd one"]),
     "commas": ("a.csv", "text,label\n", texts(lambda label, text: f"{text},{label}"), ['"an odd one",', "text,label"]),
     "fastText": (

@@ -21,12 +21,7 @@ from anaphora.kernels.softmax import softmax_loss
 
 built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 
-CELLS: list[Cell] = [
-    Lstm(),
-    Gru(),
-    Gru(update="new"),
-    Gru(recurrent_bias=True),
-]
+CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
@@ -110,10 +105,7 @@ BOUND = 2.5e-7
 
 
 @built
-@pytest.mark.parametrize(
-    ("function", "truth"),
-    [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)],
-)
+@pytest.mark.parametrize(("function", "truth"), [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)])
 def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
     found, exact = torch.empty_like(EVERYWHERE), truth(EVERYWHERE.double())
     compiled.run_once(f"{function}_rows", [found.view(1, 1, -1)], [EVERYWHERE.view(1, 1, -1)])

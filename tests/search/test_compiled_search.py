@@ -174,8 +174,7 @@ GEMM, TORCH = Runtime(backend="gemm"), Runtime(backend="torch")
 
 
 @pytest.mark.parametrize(
-    ("runtime", "sizes"),
-    [(GEMM, [MOST + 1]), (TORCH, [1, 5]), (Runtime(backend="gemm", kernels="python"), [1, 5])],
+    ("runtime", "sizes"), [(GEMM, [MOST + 1]), (TORCH, [1, 5]), (Runtime(backend="gemm", kernels="python"), [1, 5])]
 )
 def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps(runtime: Runtime, sizes: list[int]) -> None:
     with running(runtime):

@@ -24,10 +24,7 @@ def test_segments_come_with_their_quality_the_most_similar_first(
     memory.add([Segment(*pair) for pair in pairs], "app.po")
     memory.add([Segment("Save the file", "Sauver")], "later.po")
     client = serve([remembering])
-    assert asked(client, "Save the file") == [
-        ("Save the file", "Sauver", 100),
-        ("Save the file", "Enregistrer", 100),
-    ]
+    assert asked(client, "Save the file") == [("Save the file", "Sauver", 100), ("Save the file", "Enregistrer", 100)]
     assert asked(client, "Save the file", min_similarity=60, max_candidates=3)[2] == (*pairs[1], 66)
     assert len(asked(client, "Save the file", min_similarity=60, max_candidates=1)) == 1
     assert asked(client, "Nothing of the kind") == []

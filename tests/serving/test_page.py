@@ -18,10 +18,7 @@ from anaphora.serving.translators import Served
 from tests.inspection.conftest import TRANSLATOR
 from tests.serving.conftest import RUN, server_process
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")]
 TEXT = "A man is walking."
 
 

@@ -43,8 +43,7 @@ class Workers:
         int | None, _bulk_option(min=1, help="With --workers: lines of a shard at most. [default: 10000]")
     ] = None
     engine: Annotated[
-        str,
-        _bulk_option(metavar="local|ray", help="With --workers: where they run, here or in a Ray cluster."),
+        str, _bulk_option(metavar="local|ray", help="With --workers: where they run, here or in a Ray cluster.")
     ] = "local"
 
     conflicts: ClassVar = (

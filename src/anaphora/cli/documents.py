@@ -45,11 +45,7 @@ def document_kind(file: str, given: Sequence[str]) -> str:
 
 
 def translate_document(
-    translator: "TranslationPredictor",
-    file: Path,
-    kind: str,
-    outputs: Outputs,
-    how: dict[str, Any],
+    translator: "TranslationPredictor", file: Path, kind: str, outputs: Outputs, how: dict[str, Any]
 ) -> None:
     """Write a document with its gaps filled, or print it; what was left empty is reported.
 
@@ -97,12 +93,7 @@ MEMORY = Path("mt", "anaphora.tmx")
 """Place of translations in the folder of memories."""
 
 
-def translate_project(
-    translator: "TranslationPredictor",
-    folder: Path,
-    outputs: Outputs,
-    how: dict[str, Any],
-) -> None:
+def translate_project(translator: "TranslationPredictor", folder: Path, outputs: Outputs, how: dict[str, Any]) -> None:
     """Write translations of what a project lacks into ``tm/mt/anaphora.tmx`` or the output.
 
     What has a lower confidence than is asked for is left out. ``how`` is passed to the translator; the glossaries of

@@ -40,11 +40,7 @@ def corpus_folder(name: str, *, corpora: Mapping[str, KnownCorpus] = CORPORA) ->
 
 
 def fetch(
-    name: str,
-    source: Path | None = None,
-    *,
-    report: Report = silent,
-    corpora: Mapping[str, KnownCorpus] = CORPORA,
+    name: str, source: Path | None = None, *, report: Report = silent, corpora: Mapping[str, KnownCorpus] = CORPORA
 ) -> Path:
     """Bring a known corpus into the data folder and return its folder; what is there and whole is left alone.
 

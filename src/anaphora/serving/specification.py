@@ -64,11 +64,7 @@ def _operation(action: Action) -> dict[str, Any]:
             for name in names
         ]
     else:
-        schema = {
-            "type": "object",
-            "required": needed,
-            "properties": {name: _FIELDS[name] for name in names},
-        }
+        schema = {"type": "object", "required": needed, "properties": {name: _FIELDS[name] for name in names}}
         kinds = (
             ["multipart/form-data"] if "file" in names else ["application/json", "application/x-www-form-urlencoded"]
         )

@@ -33,11 +33,7 @@ def read(text: str, settings: str) -> ExperimentBase:
         (TRANSLATE, "attention.size=7", r'attention\.size = 7 .* attention\.score = "general" .* leave it out'),
         (TRANSLATE, "encoder.residual=true", r"encoder\.residual .* encoder\.layers = 1: .* leave it out"),
         (TRANSLATE, "decoder.residual=true", r"decoder\.residual .* or set decoder\.layers = 2"),
-        (
-            TRANSLATE,
-            "attention.score=dot attention.size=7",
-            r'attention\.size .* or set attention\.score = "concat"',
-        ),
+        (TRANSLATE, "attention.score=dot attention.size=7", r'attention\.size .* or set attention\.score = "concat"'),
         *(
             (TRANSLATE, f"text={text} embedding.shared=true", r"one vocabulary .* set embedding.shared = false")
             for text in ('{tokenizer="word"}', '{tokenizer="bpe",joint=false}', '{tokenizer="character"}')
@@ -152,11 +148,7 @@ def test_options_that_have_an_effect_are_taken(text: str, settings: str) -> None
 
 
 @pytest.mark.parametrize(
-    "table",
-    [
-        {"decoder": {"initial_state": "zero", "initial_state_activation": "tanh"}},
-        {"attention": {"size": 7}},
-    ],
+    "table", [{"decoder": {"initial_state": "zero", "initial_state_activation": "tanh"}}, {"attention": {"size": 7}}]
 )
 def test_a_run_that_has_one_still_loads(table: dict[str, object]) -> None:
     tables = {"task": "translate", **table}

@@ -118,10 +118,7 @@ def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep", *characters), spelt)
     for run, sentence in (
         (other, r"needs a language model of the same target vocabulary .* --vocabulary only"),
-        (
-            counted,
-            r"Deep fusion needs a recurrent language model, but .* has model = 'ngram': name another",
-        ),
+        (counted, r"Deep fusion needs a recurrent language model, but .* has model = 'ngram': name another"),
         (parent, r"has task = 'translate'"),
         (spelt, r"are composed from characters: name another run"),
     ):

@@ -248,10 +248,7 @@ def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_se
 ) -> None:
     there, back = (
         TranslationPredictor(
-            untrained_translator.stepper,
-            untrained_translator.source,
-            untrained_translator.target,
-            languages=languages,
+            untrained_translator.stepper, untrained_translator.source, untrained_translator.target, languages=languages
         )
         for languages in (("fi", "tr"), ("tr", "fi"))
     )

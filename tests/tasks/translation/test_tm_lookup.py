@@ -32,13 +32,7 @@ def test_exact_matches_come_back_exactly_and_the_model_translates_the_rest(
     lines = ["Two dogs run.", "A  man is walking.", "", "A man is walking", "A man is walking."]
     plain = model.translate_text(lines)
     found = RememberingTranslator(model, memory).translate_text(lines)
-    assert [one.text for one in found] == [
-        plain[0].text,
-        "Cela.",
-        "",
-        plain[3].text,
-        "Cela.",
-    ]
+    assert [one.text for one in found] == [plain[0].text, "Cela.", "", plain[3].text, "Cela."]
     assert [one.origin("m")["memory"] for one in found] == ["none", "exact", "none", "fuzzy 80%", "exact"]
     assert found[1].origin("m")["from"]["origin"] == "a.tmx"
     assert model.translate_text(lines) == plain and plain[1].match is None
