@@ -8,18 +8,16 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell, Gru, Lstm
-from anaphora.kernels.coverage import doubly_stochastic
-from anaphora.kernels.guidance import guidance
-from anaphora.kernels.labels import label_loss
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
+from anaphora.kernels.outputs.labels import label_loss
+from anaphora.kernels.outputs.squared_error import squared_error
 from anaphora.kernels.parts import Project, Unit, previous
-from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pooled, mean_pooled
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.kernels.squared_error import squared_error
 from anaphora.kernels.sums import Add
 from anaphora.kernels.window import GaussianWindow, Move
 

@@ -8,12 +8,10 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.coverage import doubly_stochastic
-from anaphora.kernels.guidance import guidance
-from anaphora.kernels.labels import label_loss
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
-from anaphora.kernels.penalty import change_penalty, size_penalty
-from anaphora.kernels.squared_error import squared_error
+from anaphora.kernels.outputs.labels import label_loss
+from anaphora.kernels.outputs.squared_error import squared_error
+from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 
 TWO = torch.tensor([4, 4])
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids
-from anaphora.kernels.coverage import doubly_stochastic
+from anaphora.kernels.penalties import doubly_stochastic
 from anaphora.kernels.search_step import Searched
 from anaphora.models.searches import lower_network
 from anaphora.nn.attention import AnyAttention, AttentionConfig

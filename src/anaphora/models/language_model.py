@@ -14,7 +14,7 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
-from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.kernels.penalties import change_penalty, size_penalty
 from anaphora.kernels.search_step import Searched
 from anaphora.kernels.truncation import Windows
 from anaphora.models.searches import lower_network

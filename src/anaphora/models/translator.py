@@ -15,7 +15,7 @@ from torch import Tensor
 from anaphora.batch import Batch, pad
 from anaphora.config import Config, Conflict, by_kind, other_than
 from anaphora.errors import ConfigError
-from anaphora.kernels.guidance import guidance
+from anaphora.kernels.penalties import guidance
 from anaphora.kernels.words import arranged
 from anaphora.models.alignment.aligner import AlignerConfig
 from anaphora.models.encoder_decoder import EncoderDecoder
