@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from anaphora.batch import Batch, Supervision
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Saved, Update, Validated
 from anaphora.kernels.backends import backend_for
-from anaphora.kernels.cells import Lstm, Peephole
+from anaphora.kernels.cells import Cell, Lstm, Recorded
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
@@ -69,16 +69,26 @@ def test_the_loss_falls(session: Session) -> None:
     assert outcome.metrics["loss"] < session.of(Validated)[0].metrics["loss"]
 
 
+class Sketched(Recorded):
+    """A unit without a derived gradient."""
+
+    kind: Literal["sketched"] = "sketched"
+    gates: ClassVar[int] = 1
+
+    def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
+        raise AssertionError("it is not run")
+
+
 @pytest.mark.skipif(backend_for("fp32") != "gemm", reason="no loop runs in C here")
 def test_a_loop_that_runs_in_python_is_reported(session: Session) -> None:
-    units = {"known": Lstm(), "other": Peephole()}
+    units: dict[str, Cell] = {"known": Lstm(), "other": Sketched()}
     parts = tuple(Unit(name, cell, (f"a {name}",)) for name, cell in units.items())
     session.model.stack = torch.nn.Module()
     session.model.stack.program = Program(parts, ("known.h", "other.h"))
     session.train(epochs=1, precision="fp32")
     [note] = [event.text for event in session.of(Note) if "step by step" in event.text]
     assert note == (
-        "The loop of other runs step by step in Python, which is slower: other: the unit 'peephole' has no native body."
+        "The loop of other runs step by step in Python, which is slower: other: autograd runs the unit 'sketched'."
     )
 
 

@@ -149,7 +149,7 @@ def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path, mon
     assert tokens[1] > 8 * tokens[0] > 0
     assert main([*begin, "--run", "whole", "--set", "data.hallucinate=40", "--set", "training.epochs=2"]) == 0
     assert main(["train", "--resume", "--run", str(tmp_path / "40"), "--set", "training.epochs=2"]) == 0
-    models = [anaphora.load(run, "latest").translator._stepper()._model for run in ("whole", tmp_path / "40")]
+    models = [anaphora.load(run, "latest").translator.stepper()._model for run in ("whole", tmp_path / "40")]
     weights, others = (model.state_dict() for model in models)
     assert all(tensor.equal(others[name]) for name, tensor in weights.items())
 
