@@ -17,7 +17,7 @@ from anaphora.kernels.native import loops
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
-from anaphora.training.obstacles import report_autograd_cells
+from anaphora.training.loop import report_autograd_cells
 
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 

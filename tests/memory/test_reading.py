@@ -8,7 +8,7 @@ import pytest
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.entries.tmx import tmx_lines
-from anaphora.memory.reading import segments_in
+from anaphora.memory.segment import segments_in
 
 PO = """msgid ""
 msgstr "Content-Type: text/plain; charset=UTF-8\\n"

@@ -84,7 +84,7 @@ def _languages(run_folder: Path) -> tuple[str, str]:
 
 
 def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
-    from anaphora.memory.reading import segments_in
+    from anaphora.memory.segment import segments_in
 
     if not files:
         raise ConfigError(f"Name the files to add: anaphora memory {run_folder} add FILE...")

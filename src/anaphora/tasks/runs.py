@@ -20,7 +20,13 @@ from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, parse, task_of, tasks_named
 from anaphora.tasks.task import Task, Tokenizers, Trained
-from anaphora.text.inferred_rules import with_rules
+from anaphora.text.bytes import ByteTokenizer
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.joiner_tokens import JOINER
+from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.text_rule import TextRule
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.words import written
 
 Predictor = TypeVar("Predictor")
 
@@ -151,3 +157,18 @@ def load_as(
         task = task_at(run)
         raise RunError(f"{run} should be {what}, but is {task.noun}: {task.see}.")
     return found
+
+
+def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
+    """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
+
+    They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.
+    """
+    for tokenizer in tokenizers.values():
+        if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
+            tokens = [token for token in written(tokenizer)[len(MARKS) :] if not token.startswith("<")]
+            double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
+            letters = sum(any(map(str.isalpha, token)) for token in tokens)
+            copies = 2 * letters > len(tokens) and not isinstance(tokenizer, SymbolTokenizer)
+            tokenizer.rule = TextRule({*"".join(tokens)} - {" "} | ({" "} if double else set()), copies)
+    return tokenizers

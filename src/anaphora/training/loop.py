@@ -19,8 +19,12 @@ import torch
 from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
+from anaphora.kernels.cells import Recorded
 from anaphora.kernels.device import device_for
+from anaphora.kernels.native import loops
+from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
+from anaphora.nn.stack import RecurrentConfig
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
@@ -29,7 +33,6 @@ from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.micro_batches import Updates, accumulated
-from anaphora.training.obstacles import report_obstacles
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
@@ -153,7 +156,7 @@ class _Training:
     """Those since the last checkpoint: going on from it falls back as often again."""
 
     def conduct(self) -> Outcome:
-        report_obstacles(self._model, self._runtime, self._report)
+        _report_obstacles(self._model, self._runtime, self._report)
         self._state.resume(self._run, self._report)
         best = self._state.best
         # the process may have been killed between saving its best checkpoint and marking it
@@ -354,3 +357,28 @@ class _Training:
         path = self._state.save(self._run, self._report)
         self._fallbacks = 0
         self._report(Saved(self._state.cursor.update, path))
+
+
+def _report_obstacles(model: torch.nn.Module, runtime: Runtime, report: Report) -> None:
+    """Report cells without derived gradient, frozen weights, and time loops that run in Python."""
+    report_autograd_cells(model, report)
+    named = {name: weight for name, weight in model.named_parameters() if weight.numel()}
+    trained = [name for name, weight in named.items() if weight.requires_grad]
+    if len(trained) < len(named):
+        count = sum(named[name].numel() for name in trained)
+        whole = sum(weight.numel() for weight in named.values())
+        report(Note(f"Only {', '.join(trained)} are trained ({count:,} of {whole:,} parameters); the rest is frozen."))
+    if runtime.loops_in_c(torch.zeros(1, device=runtime.device), recording=True):
+        programs = [getattr(module, "program", None) for module in model.modules()]
+        known = [loop for program in programs if isinstance(program, Program) for loop in loops(program)]
+        for loop in (loop for loop in known if loop.obstacles):
+            parts = ", ".join(loop.parts)
+            report(Note(f"The loop of {parts} runs step by step in Python, which is slower: {loop.reasons}."))
+
+
+def report_autograd_cells(model: torch.nn.Module, report: Report) -> None:
+    """Report the units of ``model`` that train slowly, since nobody has derived their gradient."""
+    configs = [module.config for module in model.modules() if hasattr(module, "config")]
+    cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
+    for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
+        report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
