@@ -18,6 +18,8 @@ from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
 from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
+from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
+from anaphora.nn.stack import StackConfig
 from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
@@ -35,7 +37,7 @@ from anaphora.tasks.translation.incremental_training import IncrementalJob
 from anaphora.tasks.translation.predictor import TranslationPredictor, load_together
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.tm_lookup import RememberingTranslator, adaptation_to
-from anaphora.tasks.translation.training import TranslationJob, TranslatorJob, with_fused_run
+from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.language import is_unspaced
@@ -62,6 +64,20 @@ __all__ = [
     "score_translations",
     "with_fused_run",
 ]
+
+
+def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
+    """Return the experiment with the tables of the language model that it is fused with, and its run.
+
+    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
+    Errors as for ``Pretrained``.
+    """
+    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
+        return experiment, ()
+    run = FusedRun(experiment.fusion.run, "Deep fusion")
+    recurrence = StackConfig(**{name: getattr(run.recurrence, name) for name in StackConfig.model_fields})
+    model = FrozenLanguageModelConfig(reads=run.reads, embedding=run.embedding, recurrence=recurrence)
+    return experiment.with_options({"fusion.model": model}), [run]
 
 
 class Tier(NamedTuple):

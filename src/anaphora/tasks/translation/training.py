@@ -21,9 +21,7 @@ from anaphora.events import Note, Report
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.translator import GivenGuide, LearntGuide, Translator
 from anaphora.nn.device import device_of
-from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.lengths import Lengths
-from anaphora.nn.stack import StackConfig
 from anaphora.protocols import Batches, Searchable
 from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase
@@ -243,17 +241,3 @@ class FusedRun(Pretrained):
         kept = {name: checkpoint.model[name] for name in tensors_of(language_model)}
         fill(language_model, kept, checkpoint.path / "model.safetensors")
         report(Note(f"Its language model is {checkpoint.path.name} of {self.path}."))
-
-
-def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
-    """Return the experiment with the tables of the language model that it is fused with, and its run.
-
-    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
-    Errors as for ``Pretrained``.
-    """
-    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
-        return experiment, ()
-    run = FusedRun(experiment.fusion.run, "Deep fusion")
-    recurrence = StackConfig(**{name: getattr(run.recurrence, name) for name in StackConfig.model_fields})
-    model = FrozenLanguageModelConfig(reads=run.reads, embedding=run.embedding, recurrence=recurrence)
-    return experiment.with_options({"fusion.model": model}), [run]
