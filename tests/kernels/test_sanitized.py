@@ -20,8 +20,7 @@ TESTS = [
     "kernels/test_pointwise.py",
     "kernels/test_stepping.py",
     "kernels/test_window.py",
-    "search/test_compiled_greedy.py",
-    "search/test_compiled_beam.py",
+    "search/test_compiled_search.py",
 ]
 FAR = """
 import torch

@@ -150,7 +150,7 @@ void subtract_rows(int64_t from, int64_t to, const Block *of)
 void take_columns(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++)
-        memcpy(row_of(of[0], row), row_of(of[1], row) + (int64_t)*of[2].numbers, of[0].width * sizeof(float));
+        copy(of[0].width, row_of(of[1], row) + (int64_t)*of[2].numbers, row_of(of[0], row), 0);
 }
 
 /* out | a, b, ..: side by side. */
