@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
@@ -71,6 +71,7 @@ cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @given(st.lists(st.tuples(cells, cells), min_size=1), st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+@example([(";\n", ";\n")], csv.QUOTE_MINIMAL)
 def test_any_csv_keeps_its_values_and_has_the_predictions_beside_them(
     rows: list[tuple[str, str]], quoting: int
 ) -> None:

@@ -15,7 +15,8 @@ from anaphora.formats.lines import BOM, LONGEST
 from anaphora.formats.tagged import content_of, split_end
 from anaphora.wording import counted
 
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_QUOTED = re.compile(r'(?:^|(?<=[,;\t\n]))"(?:[^"]|"")*"')
+"""A cell in double quotes, perhaps of several lines."""
 _LOOKED_AT = 20
 """Lines that tell what stands between values."""
 
@@ -54,7 +55,8 @@ def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[st
 
 def _delimiter(lines: Sequence[str]) -> str:
     """Return the delimiter of most lines; a comma where that cannot be found."""
-    bare = [_QUOTED.sub("", line) for line in lines]
+    text = "".join(line if line.endswith("\n") else line + "\n" for line in lines).removeprefix(BOM)
+    bare = _QUOTED.sub("", text).split("\n")
     counts = {one: Counter(line.count(one) for line in bare) for one in ",;\t"}
     return max(counts, key=lambda one: max((rows for count, rows in counts[one].items() if count), default=0))
 
