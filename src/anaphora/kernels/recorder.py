@@ -111,11 +111,8 @@ class Recorder(Ops[Value]):
 
     def split(self, a: Value, *blocks: int) -> Sequence[Value]:
         width = a.width // sum(blocks)
-        starts = accumulate(blocks, initial=0)
-        return [
-            self._run("take_columns", width * n, a, self.number(width * at))
-            for n, at in zip(blocks, starts, strict=False)
-        ]
+        pairs = zip(blocks, accumulate(blocks, initial=0), strict=False)
+        return [self._run("take_columns", width * n, a, self.number(width * at)) for n, at in pairs]
 
     def join(self, *blocks: Value) -> Value:
         return self._run("join_rows", sum(block.width for block in blocks), *blocks)
