@@ -168,6 +168,6 @@ class Graph:
 def unsupported(what: str) -> ConfigError:
     """Return the refusal of a network that has no graph."""
     return ConfigError(
-        f"Networks of recurrent encoders, LSTM, GRU and vanilla cells, and a softmax over the vocabulary can be "
+        f"Networks of recurrent encoders, cells with a derived gradient, and a softmax over the vocabulary can be "
         f"exported to ONNX, but not {what}: train a run without it to export it."
     )
