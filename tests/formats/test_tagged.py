@@ -287,3 +287,8 @@ def test_exact_lines_are_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
     assert list(read_lines(path, exact=True, any_format=True)) == ['\ufeff{"text": "a"}\r\n', "\n", "no end"]
     with pytest.raises(DataError, match="a JSON document"):
         list(read_lines(path, exact=True))
+
+
+def test_a_byte_order_mark_is_part_of_no_cell() -> None:
+    text = "\ufeff . O\n\n"
+    assert rewritten(Columns(2), text) == text

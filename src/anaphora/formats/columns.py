@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from anaphora.errors import DataError
+from anaphora.formats.lines import BOM
 from anaphora.formats.table_columns import TableColumns, new_name
 from anaphora.formats.tagged import Block, Sentence, content_of, split_end, with_cell
 from anaphora.wording import counted
@@ -17,6 +18,7 @@ DOCUMENT = "-DOCSTART-"
 """Beginning of a line that marks a document."""
 WORDS = TableColumns((("token", "word", "form", "text", "tokens", "words"), ()))
 """Columns of words, by their usual names, and of tags."""
+_CELL = re.compile(r"\S+")
 _HEADING = re.compile(
     r"(?i)(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entity|iob|lemma|[ux]pos|feats|deprel"
     r"|#|id|n[ro]?|index|sentence.*"
@@ -103,7 +105,8 @@ class Columns:
         cells = content_of(line).split("\t")
         if len(cells) > 1 and [cells[self.word - 1], *cells[self.column - 1 : self.column]] == [*read]:
             return with_cell(line, self.column - 1, tag, "\t")
-        begin, after = list(re.finditer(r"\S+", split_end(line)[0]))[self.column - 1].span()
+        behind_mark = len(line) - len(line.removeprefix(BOM))
+        begin, after = list(_CELL.finditer(split_end(line)[0], behind_mark))[self.column - 1].span()
         return line[:begin] + tag + line[after:]
 
 
