@@ -204,7 +204,7 @@ def links(size: int) -> Tensor:
 
 
 def attention(size: int) -> list[Tensor]:
-    """Numbers in the place of weights."""
+    """Numbers that stand for weights."""
     return [(0.1 + doubles(size, 3, size, seed=1).abs()).div_(size).requires_grad_()]
 
 

@@ -136,7 +136,7 @@ def _download_and(put: Callable[[], None], wanted: Download, report: Report) -> 
         if not in_pieces:
             raise
         report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
-        wanted.fetch(report)  # what this leaves where it breaks off can be gone on with
+        wanted.fetch(report)  # what an interrupted download leaves can be resumed
         put_once()
 
 

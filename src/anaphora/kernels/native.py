@@ -1,6 +1,6 @@
 """A looping stage of a program in C: all steps forward in one call, and all of them back in another.
 
-The stage is the unit of this: where one of its parts has no native body, torch's operations run all of it, step by step
+The stage is the unit of this: where one of its parts has an obstacle, torch's operations run all of it, step by step
 (``scan.py``). Values and gradients lie where the loop of Python has them (``blocks.py``), so that stages of both kinds
 stand side by side.
 """
@@ -48,7 +48,7 @@ class Loop(NamedTuple):
     parts: tuple[str, ...]
     """Their names."""
     obstacles: Mapping[str, str]
-    """By the name of a part, why it has no native body."""
+    """By the name of a part, why C cannot run it."""
 
     @property
     def reasons(self) -> str:
@@ -73,7 +73,7 @@ def loops(program: Program) -> list[Loop]:
 
 @cache
 def is_native(stage: Stage) -> bool:
-    """True if all parts of a looping stage have a native body."""
+    """True if C can run all parts of a looping stage."""
     return stage.loops and not any(part.obstacle() for part in stage.parts)
 
 

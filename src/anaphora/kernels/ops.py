@@ -248,12 +248,12 @@ class Ops(TensorOps[V]):
         """The sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
 
     def accumulate(self, total: V, a: V) -> V:
-        """total + a, in the place of ``total``, which nothing else reads."""
+        """Add ``a`` to ``total`` in place; nothing else may read ``total``."""
         raise NotImplementedError
 
     @abstractmethod
     def add_vector(self, a: V, name: str) -> V:
-        """a + b, in the place of a, which nothing else reads; a shorter vector is added to the last numbers."""
+        """Add a vector to ``a`` in place, a shorter one to the last numbers; nothing else may read ``a``."""
 
     @abstractmethod
     def add_number(self, a: V, number: float) -> V:

@@ -25,7 +25,7 @@ def lower_network(
 ) -> Searched | None:
     """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
 
-    None where the steps cannot be taken in C: where parts have no native body, products are not made in C, or words
+    None where the steps cannot be taken in C: where parts have an obstacle, products are not made in C, or words
     are not looked up in a table and scored by one softmax.
     """
     if not isinstance(embedding, Embedding) or not first:

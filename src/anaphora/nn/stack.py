@@ -101,7 +101,7 @@ class Layers:
     def __init__(
         self, config: RecurrentConfig, between: BetweenTransitions | None = None, conditioned: bool = False
     ) -> None:
-        """``conditioned`` is of the bottom unit: see ``UnitMatmuls``."""
+        """``conditioned`` is of the bottom unit: see ``Ops.between``."""
         self.config, self.between, self._conditioned = config, between, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:

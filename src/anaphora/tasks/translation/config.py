@@ -55,7 +55,7 @@ CONFLICTS = (
         written=True,
     ),
 )
-"""Options of any translator that cannot be combined, across its tables; those of one table stand beside its options."""
+"""Conflicts between options of different tables; conflicts within a table are declared with its options."""
 
 OF_SENTENCES = (
     Conflict(
