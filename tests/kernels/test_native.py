@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled, listed, native
+from anaphora.kernels import compiled, native, operation_list
 from anaphora.kernels.cells import (
     Cell,
     Elman,
@@ -29,11 +29,11 @@ from anaphora.kernels.cells import (
     Multiplicative,
     Peephole,
 )
+from anaphora.kernels.normalizers import Softmax
 from anaphora.kernels.program import stages
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import LocalMonotonic, LocalPredictive
-from anaphora.kernels.weighing import Softmax
 from anaphora.nn.attention import WindowAttention
 from tests.runtimes import threads
 
@@ -307,7 +307,7 @@ def test_a_list_serves_other_sentences_of_the_same_lengths(
 ) -> None:
     network = single(decoder(Gru(), General(), query, True, 19, lengths, (6, 2, 4, 5)))
     network.leaves.update({name: Parameter(tensor.detach()) for name, tensor in network.leaves.items()})
-    listed._kept.clear()
+    operation_list._kept.clear()
     for _ in range(3):
         with running(TRAINING):
             expected = network.fast()
@@ -317,7 +317,7 @@ def test_a_list_serves_other_sentences_of_the_same_lengths(
                 network.leaves[name].neg_()
             for name in network.first(network.leaves):
                 network.leaves[f"first {name}"].neg_()
-    assert [len(lists) for lists in listed._kept.values()] == [1]
+    assert [len(lists) for lists in operation_list._kept.values()] == [1]
 
 
 @pytest.mark.parametrize("attention", LOOKING, ids=str)

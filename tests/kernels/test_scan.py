@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.kernels import walk
+from anaphora.kernels import unroll
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.scores import Concat, Dot, General, Score
@@ -63,14 +63,14 @@ def test_without_gradients_nothing_is_kept_of_a_step_that_is_over(
         def __del__(self) -> None:
             Saved.alive -= 1
 
-    taken = walk._step
+    taken = unroll._step
 
     def step(*arguments: Any) -> Saved:
         Saved.alive += 1
         Saved.most = max(Saved.most, Saved.alive)
         return Saved(taken(*arguments))
 
-    monkeypatch.setattr(walk, "_step", step)
+    monkeypatch.setattr(unroll, "_step", step)
     network = decoder(Gru(), Concat(), "current", True, 7)
     values = network.fast()
     assert Saved.most > 2

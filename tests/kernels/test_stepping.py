@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled, listed, stepping
+from anaphora.kernels import compiled, operation_list, stepping
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import advance
@@ -52,13 +52,13 @@ def search(decoder: Callable) -> Search:
 def made() -> Iterator[list[int]]:
     """The sentences of every list that is made."""
     found: list[int] = []
-    original = listed.Listed.__init__
+    original = operation_list.OperationList.__init__
 
     def counted(self: Any, stage: Any, ops: Any, given: Any) -> None:
         found.append(ops.sentences)
         original(self, stage, ops, given)
 
-    with patch.object(listed.Listed, "__init__", counted):
+    with patch.object(operation_list.OperationList, "__init__", counted):
         yield found
 
 
@@ -72,12 +72,12 @@ def test_a_list_is_made_once_for_each_size_whatever_the_memory(search: Search, m
 
 
 def test_a_list_goes_with_its_weights(search: Search) -> None:
-    listed._kept.clear()
+    operation_list._kept.clear()
     search.step()
-    assert [len(lists) for lists in listed._kept.values()] == [1]
+    assert [len(lists) for lists in operation_list._kept.values()] == [1]
     search.weights.clear()
     gc.collect()
-    assert not listed._kept
+    assert not operation_list._kept
 
 
 def sentences_changed(search: Search) -> None:
@@ -123,6 +123,6 @@ def test_nothing_outlives_the_memory_of_a_search(search: Search) -> None:
 
 def test_without_kept_weights_no_list_is_kept(search: Search) -> None:
     stepping._kept.clear()
-    listed._kept.clear()
+    operation_list._kept.clear()
     search.step(caches_weights=False)
-    assert not stepping._kept and not listed._kept
+    assert not stepping._kept and not operation_list._kept

@@ -99,7 +99,7 @@ def make(row: dict[str, Any]) -> Translator:
 
 
 def looking(row: dict[str, Any]) -> dict[str, Any]:
-    """The attention of a row; the window has no score, span or weighing."""
+    """The attention of a row; the window has no score, span or normalizer."""
     if row["score"] == "window":
         return {"kind": "gaussian-window", "components": 2}
     score = row["score"] if isinstance(row["score"], dict) else {"kind": row["score"]}

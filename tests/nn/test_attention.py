@@ -11,12 +11,12 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.naive import attention as naive_attention
+from anaphora.kernels.normalizers import Sigmoid, Softmax
 from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
-from anaphora.kernels.weighing import Sigmoid, Softmax
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.weights import Weights, Xavier
@@ -36,10 +36,10 @@ SCORES: list[Any] = [
     Hybrid(**FEW, bias=False),
 ]
 SPANS: list[Any] = [Global(), LocalMonotonic(radius=1), LocalPredictive(radius=2), Median(radius=2)]
-WEIGHINGS: list[Any] = [Softmax(), Softmax(sharpness=1.5), Sigmoid()]
+NORMALIZERS: list[Any] = [Softmax(), Softmax(sharpness=1.5), Sigmoid()]
 PRODUCT = [
-    AttentionConfig(score=score, window=span, normalizer=weighing)
-    for score, span, weighing in product(SCORES, SPANS, WEIGHINGS)
+    AttentionConfig(score=score, window=span, normalizer=normalizer)
+    for score, span, normalizer in product(SCORES, SPANS, NORMALIZERS)
 ]
 WINDOWS = [
     WindowAttention(kind="gaussian-window", components=1),
@@ -49,7 +49,7 @@ WINDOWS = [
 EACH: list[Options] = [
     *(options for options in PRODUCT if isinstance(options.window, Global) and options.normalizer == Softmax()),
     *(AttentionConfig(window=span) for span in SPANS[1:]),
-    *(AttentionConfig(normalizer=weighing) for weighing in WEIGHINGS[1:]),
+    *(AttentionConfig(normalizer=normalizer) for normalizer in NORMALIZERS[1:]),
     AttentionConfig(score=Hybrid(**FEW), window=Median(radius=3), normalizer=Sigmoid()),
     AttentionConfig(score=Concat(coverage=True), window=LocalMonotonic(radius=1), normalizer=Softmax(sharpness=0.5)),
     AttentionConfig(score=Location(max_length=2), window=LocalPredictive(radius=1)),
@@ -63,8 +63,8 @@ def shown(options: Options) -> str:
     more = [name for name in ("scaled", "coverage") if getattr(options.score, name, False)]
     more += ["unbiased"] if not getattr(options.score, "bias", True) else []
     more += ["location-only"] if not getattr(options.score, "content", True) else []
-    weighing = getattr(options.normalizer, "sharpness", options.normalizer.kind)
-    return "-".join(map(str, (options.score.kind, *more, options.window.kind, weighing)))
+    normalizer = getattr(options.normalizer, "sharpness", options.normalizer.kind)
+    return "-".join(map(str, (options.score.kind, *more, options.window.kind, normalizer)))
 
 
 EVERY = pytest.mark.parametrize("options", EACH, ids=shown)
@@ -206,7 +206,7 @@ def test_values_and_gradients_equal_the_naive_reading(options: Options, query: i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [*PRODUCT, *WINDOWS], ids=shown)
-def test_every_score_span_and_weighing_together_equal_the_naive_reading(options: Options) -> None:
+def test_every_score_span_and_normalizer_together_equal_the_naive_reading(options: Options) -> None:
     one = asked(options, 7)
     assert_equal_to_the_naive_reading(one)
     assert is_exact(one, fast_mode=True)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Generic, NamedTuple
 
 from torch import Tensor
 
+from anaphora.kernels.normalizers import Normalizer
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
-from anaphora.kernels.weighing import Weighing
 
 
 class Attended(NamedTuple, Generic[V]):
@@ -23,7 +23,7 @@ class Attended(NamedTuple, Generic[V]):
     focus: Focus[V]
     of_score: Any
     of_span: Any
-    of_weighing: Any
+    of_normalizer: Any
     b: V
     """Normalized scores, before the factor of the span."""
 
@@ -33,7 +33,7 @@ class Attend:
     """Attention over the positions of a sentence.
 
         1  e_s = score(query, position s) * scale        -inf where the span is closed, and past the end
-        2  b   = softmax(e)                               or another weighing
+        2  b   = softmax(e)                               or another normalizer
         3  a_s = g_s b_s                                  g is the factor of the span, if it has one
         4  c   = sum_s a_s value_s
 
@@ -44,7 +44,7 @@ class Attend:
     name: str
     score: Score
     span: Span
-    weighing: Weighing
+    normalizer: Normalizer
     scale: float
     query: str
     target: str = "context"
@@ -67,10 +67,10 @@ class Attend:
         to_score = len(self.score.beside)
         focus, of_span = self.span.forward(ops, query, beside[to_score:])
         e, of_score = self.score.forward(ops, query, beside[:to_score], focus.open)  # 1
-        b, of_weighing = self.weighing.forward(ops, e, focus.open, self.scale)  # 2
+        b, of_normalizer = self.normalizer.forward(ops, e, focus.open, self.scale)  # 2
         a = b if focus.factor is None else ops.mul(b, focus.factor)  # 3
         context = ops.mix("values", a, focus.open)  # 4
-        return (context, a), Attended(focus, of_score, of_span, of_weighing, b)
+        return (context, a), Attended(focus, of_score, of_span, of_normalizer, b)
 
     def inside(self, saved: Attended[Tensor]) -> dict[str, Tensor]:
         """The centre of its window (X x B x 1), where it has one: see ``observer.Opened``."""
@@ -78,12 +78,12 @@ class Attend:
 
     def backward(self, ops: Ops[V], saved: Attended[V], doutputs: Sequence[V | None]) -> Sequence[V | None]:
         """Steps 4 to 1 undone; the weights may have a gradient of their own."""
-        (open_, g), of_score, of_span, of_weighing, b = saved
+        (open_, g), of_score, of_span, of_normalizer, b = saved
         dcontext, dweights = doutputs
         through_context = None if dcontext is None else ops.mix_back("values", dcontext, open_)  # 4
         da = ops.sum([d for d in (through_context, dweights) if d is not None])
         db = da if g is None else ops.mul(da, g)  # 3
-        de = self.weighing.backward(ops, of_weighing, b, db, open_, self.scale)  # 2
+        de = self.normalizer.backward(ops, of_normalizer, b, db, open_, self.scale)  # 2
         dquery, *dbeside = self.score.backward(ops, of_score, de, open_)  # 1
         if g is None:
             return (dquery, *dbeside, *(None for _ in self.span.beside))
@@ -91,5 +91,5 @@ class Attend:
         return (ops.sum((dquery, through_span)), *dbeside, *dspan)
 
     def obstacle(self) -> str:
-        """That of score, span or weighing."""
-        return self.score.obstacle() or self.span.obstacle() or self.weighing.obstacle()
+        """That of score, span or normalizer."""
+        return self.score.obstacle() or self.span.obstacle() or self.normalizer.obstacle()

@@ -1,11 +1,11 @@
-"""Walks over time on a GPU as CUDA graphs: all kernels of a walk, forward or back, launched by one call.
+"""Passes over time on a GPU as CUDA graphs: all kernels of a pass, forward or backward, launched by one call.
 
 A step of a decoder is about twenty small kernels, and the processor takes longer to launch one than the GPU to run it.
-A graph holds the launches of a whole walk for blocks of certain sizes; what differs from batch to batch is copied into
+A graph holds the launches of a whole pass for blocks of certain sizes; what differs from batch to batch is copied into
 its blocks before it is replayed. In a graph all sentences have the same number of steps, which is rounded up: what is
 computed past the end of a sentence comes from zeros, is not looked at, and has no gradient.
 
-Recording takes about as long as a walk without a graph, so a size is recorded when it comes for the second time.
+Recording takes about as long as a pass without a graph, so a size is recorded when it comes for the second time.
 """
 
 import warnings
@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import walk
+from anaphora.kernels import unroll
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.program import Program
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
-from anaphora.kernels.walk import Tensors, Walk
+from anaphora.kernels.unroll import ScanSpec, Tensors
 
 _STEPS = 4
 """Steps are rounded up to a multiple of this, so that sizes come back."""
@@ -40,7 +40,7 @@ def replay(
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]] | None:
     """Outputs and last state by a graph: all arguments, and what comes back, as for ``scan``.
 
-    None where the sizes come for the first time, the graph waits for its walk back, or the program cannot be recorded.
+    None where the sizes come for the first time, the graph waits for its backward pass, or nothing can be recorded.
     """
     tensors = (*inputs.values(), *first.values(), *weights.values(), *memory.values())
     needed = tuple(tensor.requires_grad for tensor in tensors)
@@ -115,11 +115,11 @@ class _Even(Rows):
 
 
 class _Lease:
-    """Kept by the node of autograd that will walk back; with it goes the claim to the graph."""
+    """Kept by the node of autograd of the backward pass; with it goes the claim to the graph."""
 
 
 class _Graph:
-    """Both walks over one program, on blocks of their own."""
+    """Both passes over one program, on blocks of their own."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _Graph:
     ) -> None:
         """``tensors``: of the first batch, for their sizes; ``needed``: which of them have gradients."""
         self.rows = _Even(sentences, steps, tensors[0].device)
-        self.walk = Walk(program, self.rows, names)
+        self.spec = ScanSpec(program, self.rows, names)
         self._inputs = len(names[0])
         self._tensors = [
             tensor.detach()
@@ -143,19 +143,19 @@ class _Graph:
         flat = [name for group in names for name in group]
         self._wanted = [name for name, need in zip(flat, needed, strict=True) if need]
         self._lease: weakref.ref[_Lease] | None = None
-        self._forward = _recorded(self._walk)
-        blocks = self._walked.blocks
-        self._doutputs = [torch.zeros_like(blocks.all(name)).view(steps, sentences, -1) for name in program.returns]
-        self._dstate = [torch.zeros_like(blocks.first(name)) for name in program.carried]
-        self._backward = _recorded(self._walk_back)
+        self._forward = _recorded(self._run_forward)
+        signals = self._done.signals
+        self._doutputs = [torch.zeros_like(signals.all(name)).view(steps, sentences, -1) for name in program.returns]
+        self._dstate = [torch.zeros_like(signals.first(name)) for name in program.carried]
+        self._backward = _recorded(self._run_backward)
 
     @property
     def waits(self) -> bool:
-        """True if the walk back of an earlier batch is still to come."""
+        """True if the backward pass of an earlier batch is still to come."""
         return self._lease is not None and self._lease() is not None
 
     def forward(self, tensors: Sequence[Tensor], lengths_B: Tensor) -> tuple[_Lease, list[Tensor]]:
-        """Copy a batch in and walk: each output (T x B x width, zero past the end) and each last state."""
+        """Copy a batch in and run forward: each output (T x B x width, zero past the end) and each last state."""
         past_TB1 = self._past(lengths_B, len(tensors[0]))
         for number, (ours, theirs) in enumerate(zip(self._tensors, tensors, strict=True)):
             if number < self._inputs:
@@ -166,10 +166,10 @@ class _Graph:
         self._forward()
         lease = _Lease()
         self._lease = weakref.ref(lease)
-        blocks, program = self._walked.blocks, self.walk.program
-        grids = (self.rows.to_grid(blocks.all(name))[: len(past_TB1)] for name in program.returns)
+        signals, program = self._done.signals, self.spec.program
+        grids = (self.rows.to_grid(signals.all(name))[: len(past_TB1)] for name in program.returns)
         outputs = [grid_TBW.masked_fill(past_TB1, 0) for grid_TBW in grids]
-        return lease, [*outputs, *(blocks.all(name).index_select(0, self.rows.last_B) for name in program.carried)]
+        return lease, [*outputs, *(signals.all(name).index_select(0, self.rows.last_B) for name in program.carried)]
 
     def backward(self, lease: _Lease | None, gradients: Sequence[Tensor], lengths_B: Tensor) -> list[Tensor | None]:
         """The gradient of each tensor, for the batch that has the lease; raises RuntimeError where none has it."""
@@ -190,17 +190,17 @@ class _Graph:
         """T x B x 1: what lies past the end of a sentence."""
         return (torch.arange(steps).unsqueeze(1) >= lengths_B).unsqueeze(2).to(self.rows.last_B.device)
 
-    def _walk(self) -> None:
-        self._walked = walk.forward(self.walk, True, *self.walk.named(self._tensors))
+    def _run_forward(self) -> None:
+        self._done = unroll.forward(self.spec, True, *self.spec.named(self._tensors))
 
-    def _walk_back(self) -> None:
-        inputs, first, weights, memory = self.walk.names
-        dblocks = walk.backward(self.walk, self._walked, (*self._doutputs, *self._dstate), self._wanted)
-        dmatrices = self._walked.matmuls.gradients(self._wanted)
-        dinputs = (self.rows.to_grid(dblocks.all(name)) if name in dblocks else None for name in inputs)
+    def _run_backward(self) -> None:
+        inputs, first, weights, memory = self.spec.names
+        dsignals = unroll.backward(self.spec, self._done, (*self._doutputs, *self._dstate), self._wanted)
+        dmatrices = self._done.matmuls.gradients(self._wanted)
+        dinputs = (self.rows.to_grid(dsignals.all(name)) if name in dsignals else None for name in inputs)
         self._made = [
             *dinputs,
-            *(dblocks.first(name) for name in first),
+            *(dsignals.first(name) for name in first),
             *(dmatrices.get(name) for name in (*weights, *memory)),
         ]
 

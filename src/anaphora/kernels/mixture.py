@@ -34,7 +34,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.shapes import check_shapes
 
 LARGEST = 4.0

@@ -1,7 +1,7 @@
 """A looping stage of a program in C: all steps forward in one call, and all of them back in another.
 
 The stage is the unit of this: where one of its parts has an obstacle, torch's operations run all of it, step by step
-(``scan.py``). Values and gradients lie where the loop of Python has them (``blocks.py``), so that stages of both kinds
+(``scan.py``). Values and gradients lie where the loop of Python has them (``signals.py``), so that stages of both kinds
 stand side by side.
 """
 
@@ -11,20 +11,20 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from anaphora.kernels import compiled
-from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.compiled.loop import Place
-from anaphora.kernels.listed import Given, listed
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.normalisation import Normalise
+from anaphora.kernels.operation_list import Given, operation_list
 from anaphora.kernels.parts import Mask, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.recorder import Recorder
 from anaphora.kernels.rows import Rows
+from anaphora.kernels.signals import Signals
 from anaphora.kernels.sums import Activate, Add
-from anaphora.kernels.words import LookUp
+from anaphora.kernels.word_tables import LookUp
 
 _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
@@ -106,13 +106,13 @@ def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Recorded | None:
+def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps: bool) -> Recorded | None:
     """Take all steps; ``keeps``: whether there will be a backward pass."""
     if not keeps:
-        _forward_alone(stage, rows, matmuls, blocks)
+        _forward_alone(stage, rows, matmuls, signals)
         return None
-    values = _Values(blocks)
-    ops = Lowering(matmuls, rows, blocks.like, keeps=True)
+    values = _Values(signals)
+    ops = Lowering(matmuls, rows, signals.like, keeps=True)
     saved = []
     for part in stage.parts:
         written, noted = part.forward(Recorder(ops, part.name), [values.read(read) for read in part.reads])
@@ -122,35 +122,35 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
     ops.finish()
     for part in stage.parts:
         for signal in part.writes:
-            if blocks.carried(signal) is None:
-                blocks.put(signal, ops.all_rows(values.read(signal)))
+            if signals.carried(signal) is None:
+                signals.put(signal, ops.all_rows(values.read(signal)))
     return Recorded(ops, tuple(saved))
 
 
-def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks) -> None:
+def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals) -> None:
     """Without a backward pass: what to do is listed once for sentences of the same lengths."""
     own = {signal for part in stage.parts for signal in part.writes}
     reads = {read for part in stage.parts for read in part.reads if is_previous(read) or read not in own}
     given = {}
     for read in reads:
         signal = signal_of(read)
-        before = is_previous(read) and blocks.carried(signal) is not None
-        given[read] = Given(signal, blocks.all(signal).shape[1], Place.BEFORE if before else Place.NOW)
-    found = listed(stage, matmuls, rows, blocks.like, given)
+        before = is_previous(read) and signals.carried(signal) is not None
+        given[read] = Given(signal, signals.all(signal).shape[1], Place.BEFORE if before else Place.NOW)
+    found = operation_list(stage, matmuls, rows, signals.like, given)
     for signal, width in found.written.items():
-        if blocks.carried(signal) is None:
-            blocks.put(signal, blocks.like.new_empty(len(rows), width))
-    signals = {name: blocks.all(name).contiguous() for name in (*found.written, *(one.name for one in given.values()))}
-    over = found.over(matmuls, rows.active[0])
-    numbers, room = over.filled(signals)
+        if signals.carried(signal) is None:
+            signals.put(signal, signals.like.new_empty(len(rows), width))
+    lying = {name: signals.all(name).contiguous() for name in (*found.written, *(one.name for one in given.values()))}
+    bound = found.bind(matmuls, rows.active[0])
+    numbers, room = bound.fill(lying)
     compiled.loop(numbers, rows.active, 1, False, found.threads)
-    del over, room  # they were there until now
+    del bound, room  # they were there until now
 
 
-def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dblocks: Blocks) -> None:
-    """Undo all steps: the gradients of what the stage read are added to ``dblocks``, those of weights recorded."""
-    gradients = _Gradients(dblocks)
-    ops = Lowering(matmuls, rows, dblocks.like, keeps=False, back_from=recorded.forward)
+def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dsignals: Signals) -> None:
+    """Undo all steps: the gradients of what the stage read are added to ``dsignals``, those of weights recorded."""
+    gradients = _Gradients(dsignals)
+    ops = Lowering(matmuls, rows, dsignals.like, keeps=False, back_from=recorded.forward)
     for part, saved in zip(reversed(stage.parts), reversed(recorded.saved), strict=True):
         doutputs: list[Any] = [gradients.read(signal) for signal in part.writes]
         if any(doutputs):  # a part with several outputs knows that some may have no gradient
@@ -162,40 +162,40 @@ def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dbl
         ops.keep(value)
     ops.finish()
     for signal, value in found.items():
-        dblocks.lend(signal, ops.all_rows(value))
+        dsignals.lend(signal, ops.all_rows(value))
 
 
 class _Values:
     """The signals of a loop as values."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
         self._values: dict[str, Value] = {}
 
     def read(self, read: str) -> Value:
         """Return the value that a part reads."""
         if read not in self._values:
-            self._values[read] = _lying(self._blocks, read)
+            self._values[read] = _lying(self._signals, read)
         return self._values[read]
 
     def write(self, ops: Lowering, signal: str, value: Value) -> None:
         """Place what a part wrote: a carried signal is written where it is carried, any other stays where it is."""
         ops.keep(value)
         self._values[signal] = value
-        if self._blocks.carried(signal) is None:
+        if self._signals.carried(signal) is None:
             return
         if value.tensor is None:
-            value.tensor, value.place = self._blocks.all(signal), Place.NOW
+            value.tensor, value.place = self._signals.all(signal), Place.NOW
         else:
-            self._values[signal] = _lying(self._blocks, signal)
+            self._values[signal] = _lying(self._signals, signal)
             ops.copy(self._values[signal], value)
 
 
 class _Gradients:
     """The gradients of the signals of a loop as values; none for a signal that nothing has come back to."""
 
-    def __init__(self, dblocks: Blocks) -> None:
-        self._dblocks = dblocks
+    def __init__(self, dsignals: Signals) -> None:
+        self._dsignals = dsignals
         self.changed: dict[str, Value] = {}
         """Those of signals that are not carried, as the loop leaves them."""
 
@@ -203,7 +203,7 @@ class _Gradients:
         """Return the gradient that a part's backward pass gets for a signal that it wrote."""
         if signal in self.changed:
             return self.changed[signal]
-        return _lying(self._dblocks, signal) if signal in self._dblocks else None
+        return _lying(self._dsignals, signal) if signal in self._dsignals else None
 
     def add(self, ops: Lowering, reads: tuple[str, ...], dinputs: Sequence[Value | None]) -> None:
         """Add what came back to the signals that a part read."""
@@ -212,17 +212,17 @@ class _Gradients:
             if not value:
                 continue
             value.shared |= often[value] > 1
-            if self._dblocks.carried(signal_of(read)) is not None:
-                ops.add(_lying(self._dblocks, read), value)
+            if self._dsignals.carried(signal_of(read)) is not None:
+                ops.add(_lying(self._dsignals, read), value)
             else:
                 before = self.read(read)
                 self.changed[read] = ops.sum((before, value)) if before else value
 
 
-def _lying(blocks: Blocks, read: str) -> Value:
+def _lying(signals: Signals, read: str) -> Value:
     """Rows that are there already."""
-    rows_RW = blocks.all(signal_of(read))
-    buffer = blocks.carried(signal_of(read)) if is_previous(read) else None
+    rows_RW = signals.all(signal_of(read))
+    buffer = signals.carried(signal_of(read)) if is_previous(read) else None
     if buffer is not None:
         return Value(rows_RW.shape[1], buffer, Place.BEFORE)
     return Value(rows_RW.shape[1], rows_RW.contiguous(), Place.NOW)

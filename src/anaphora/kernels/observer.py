@@ -11,11 +11,11 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.parts import Part
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import Observer
+from anaphora.kernels.signals import Signals
 
 Tensors = Mapping[str, Tensor]
 
@@ -71,7 +71,7 @@ class Observation:
         """``given`` has what goes in, in the order of the batch."""
         self._observer, self._rows, self._seen = observer, rows, given
 
-    def forward(self, blocks: Blocks, saved: Sequence[Sequence[Sequence[Any]]]) -> None:
+    def forward(self, blocks: Signals, saved: Sequence[Sequence[Sequence[Any]]]) -> None:
         """Report the signals of ``blocks``, and what is inside what each part of each stage ``saved`` step by step."""
         program = self._seen.program
         names = dict.fromkeys((*self._seen.inputs, *(name for part in program.parts for name in part.writes)))
@@ -96,11 +96,11 @@ class Observation:
             found[f"{part.name}.{name}"] = self._rows.to_batch(rows_RW)
         return found
 
-    def backward(self, dblocks: Blocks, given: Sequence[Tensor]) -> None:
-        """Report the gradients of ``dblocks``, and those that were ``given`` to the scan."""
+    def backward(self, dsignals: Signals, given: Sequence[Tensor]) -> None:
+        """Report the gradients of ``dsignals``, and those that were ``given`` to the scan."""
         program, back_B = self._seen.program, self._rows.back_B
-        signals = {name: self._rows.to_batch(dblocks.all(name)) for name in self._seen.signals if name in dblocks}
-        first = {name: dblocks.first(name).index_select(0, back_B) for name in program.carried}
+        signals = {name: self._rows.to_batch(dsignals.all(name)) for name in self._seen.signals if name in dsignals}
+        first = {name: dsignals.first(name).index_select(0, back_B) for name in program.carried}
         outputs = dict(zip(program.returns, given, strict=False))
         of_last = zip(program.carried, given[len(outputs) :], strict=True)
         last = {name: value_BW.index_select(0, back_B) for name, value_BW in of_last}

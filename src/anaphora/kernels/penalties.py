@@ -26,7 +26,7 @@ for words without links and for padding, nothing is looked at. In no loss is wha
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.kernels.softmax import Gradients
 from anaphora.shapes import check_shapes
 

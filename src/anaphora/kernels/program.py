@@ -1,6 +1,6 @@
 """A step as an ordered tuple of parts, and the order of work that follows from it.
 
-Parts that depend on each other across steps form a loop and must be walked step by step. Every other part can take
+Parts that depend on each other across steps form a loop and must be run step by step. Every other part can take
 all steps at once: the projections of the inputs, each further layer of a stack, attention and readout when nothing
 feeds them back. Which is which is not declared anywhere: it is the strongly connected components of "reads from". Nor
 is declared which stages the backward pass leaves out: those that depend on nothing whose gradient is wanted.

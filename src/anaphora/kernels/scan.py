@@ -1,14 +1,14 @@
 """A program over whole sequences with its gradient, and single steps of it.
 
 ``scan`` runs a program over whole sequences; ``advance`` runs the same parts for a single step. The gradient is
-derived by hand, part by part (``walk.py``), with every weight gradient made after the loop.
+derived by hand, part by part (``unroll.py``), with every weight gradient made after the loop.
 
 Sentences are sorted by length inside, so that a short one leaves the batch when it ends: no masks in the loop, no
 work on padding. Its last state is what stood at its own last step.
 
 Blocks at the door are time first (T x B x width); inside, only the steps that a sentence has take any room
 (``rows.py``). A carried signal's buffer holds its first value and every step, and "h" and "previous h" are two readings
-of it, one step apart; their gradients likewise (``blocks.py``).
+of it, one step apart; their gradients likewise (``signals.py``).
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels import cudnn, graphs, native, stepping, walk
+from anaphora.kernels import cudnn, graphs, native, stepping, unroll
 from anaphora.kernels.autograd import autocasts, once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.eager import Eager
@@ -27,7 +27,7 @@ from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.rows import rows_of
 from anaphora.kernels.runtime import current
-from anaphora.kernels.walk import Walk, Walked
+from anaphora.kernels.unroll import ForwardPass, ScanSpec
 
 
 class Scanned(NamedTuple):
@@ -74,7 +74,7 @@ def scan(
             for tensors in (first, memory)
         )
     observed = Observation(observer, rows, given) if observer else None
-    spec = Walk(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)), observed)
+    spec = ScanSpec(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)), observed)
     tensors = (*inputs.values(), *first.values(), *weights.values(), *memory.values())
     if torch.is_grad_enabled() or autocasts(device.type):
         results = _Scan.apply(spec, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
@@ -108,24 +108,24 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     return signals
 
 
-def _forward(spec: Walk, recording: bool, tensors: tuple[Tensor, ...]) -> tuple[Walked, tuple[Tensor, ...]]:
-    """The walk forward, and its results: what the program returns, and the last value of what it carries."""
-    walked = walk.forward(spec, recording, *spec.named(tensors))
+def _forward(spec: ScanSpec, recording: bool, tensors: tuple[Tensor, ...]) -> tuple[ForwardPass, tuple[Tensor, ...]]:
+    """The forward pass, and its results: what the program returns, and the last value of what it carries."""
+    done = unroll.forward(spec, recording, *spec.named(tensors))
     if spec.observed:
-        spec.observed.forward(walked.blocks, walked.saved)
+        spec.observed.forward(done.signals, done.saved)
     rows, program = spec.rows, spec.program
-    outputs = (rows.to_batch(walked.blocks.all(name)) for name in program.returns)
-    return walked, (*outputs, *(walked.blocks.all(name).index_select(0, rows.last_B) for name in program.carried))
+    outputs = (rows.to_batch(done.signals.all(name)) for name in program.returns)
+    return done, (*outputs, *(done.signals.all(name).index_select(0, rows.last_B) for name in program.carried))
 
 
 class _Scan(torch.autograd.Function):
-    """A thin adapter between autograd and the two walks of ``walk.py``."""
+    """A thin adapter between autograd and the two passes of ``unroll.py``."""
 
     @staticmethod
     @outside_autocast
-    def forward(ctx: Any, spec: Walk, recording: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
-        walked, results = _forward(spec, recording and any(ctx.needs_input_grad), tensors)
-        ctx.spec, ctx.walked = spec, walked
+    def forward(ctx: Any, spec: ScanSpec, recording: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+        done, results = _forward(spec, recording and any(ctx.needs_input_grad), tensors)
+        ctx.spec, ctx.done = spec, done
         ctx.save_for_backward(*tensors)
         return results
 
@@ -136,10 +136,10 @@ class _Scan(torch.autograd.Function):
         inputs, first, weights, memory = ctx.spec.named(ctx.saved_tensors)  # refuses weights changed since
         names = (name for group in ctx.spec.names for name in group)
         wanted = [name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed]
-        dblocks = walk.backward(ctx.spec, ctx.walked, gradients, wanted)
+        dsignals = unroll.backward(ctx.spec, ctx.done, gradients, wanted)
         if ctx.spec.observed:
-            ctx.spec.observed.backward(dblocks, gradients)
-        dmatrices = ctx.walked.matmuls.gradients(wanted)
-        dinputs = (ctx.spec.rows.to_batch(dblocks.all(name)) if name in dblocks else None for name in inputs)
-        dfirst = (dblocks.first(name) for name in first)
+            ctx.spec.observed.backward(dsignals, gradients)
+        dmatrices = ctx.done.matmuls.gradients(wanted)
+        dinputs = (ctx.spec.rows.to_batch(dsignals.all(name)) if name in dsignals else None for name in inputs)
+        dfirst = (dsignals.first(name) for name in first)
         return (None, None, *dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory)))

@@ -13,12 +13,12 @@ from torch import Tensor
 from anaphora.kernels import native
 from anaphora.kernels.compiled.gemm import Packed
 from anaphora.kernels.compiled.loop import Place, StepEntries
-from anaphora.kernels.listed import Given, listed, one_step
 from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.operation_list import Given, one_step, operation_list
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
-from anaphora.kernels.words import Words, reading
+from anaphora.kernels.word_tables import Words, read_words
 
 _OUTPUT = "output.weight"
 
@@ -97,14 +97,14 @@ class SearchStep:
         program, weights, memory, first, words, scores, *_ = searched
         like, rows = next(iter(first.values())), len(rows_NX)
         hypotheses = rows // len(like)
-        read = reading(program, weights, words, count)
+        read = read_words(program, weights, words, count)
         matmuls = Matmuls({**read.weights, _OUTPUT: scores.weight_UH}, memory, recording=False)
         width = read.x_XBW.shape[-1]
         given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
         (stage,) = native.stages_of_step(read.program)
-        found = listed(stage, matmuls, one_step(rows), like, given | {"x": Given("x", width)}, hypotheses)
-        self._over = found.over(matmuls, len(like))
-        self.memory = self._over.held
+        found = operation_list(stage, matmuls, one_step(rows), like, given | {"x": Given("x", width)}, hypotheses)
+        self._bound = found.bind(matmuls, len(like))
+        self.memory = self._bound.held
         """Tensors of the memory that it reads, a row for each sentence."""
         self.state = {name: like.new_empty(rows, rows_BW.shape[1]) for name, rows_BW in first.items()}
         """Values of each carried signal for the next step: its first values, for a start."""
@@ -113,7 +113,7 @@ class SearchStep:
         self.written = {name: like.new_empty(rows, width) for name, width in {"x": width, **found.written}.items()}
         """Outputs of a step, by signal."""
         blocks = {previous(name): rows_NW for name, rows_NW in self.state.items()} | self.written
-        self._step, self._room = self._over.filled(blocks)
+        self._step, self._room = self._bound.fill(blocks)
         self._before, self.after, self.last = (
             Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(3)
         )

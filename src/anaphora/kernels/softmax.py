@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.kernels.prepared import prepare
 from anaphora.kernels.runtime import current
 from anaphora.shapes import check_shapes

@@ -1,7 +1,7 @@
 """Single steps of a loop in C, for search: what a step does is listed once, and each further step only fills in where.
 
-A step is of one stage for X hypotheses of B sentences. Its list (``listed.py``) lies over the memory of these sentences
-as long as the memory is the same, and goes with it: what search drops is not kept alive by it.
+A step is of one stage for X hypotheses of B sentences. Its list (``operation_list.py``) is bound to the memory of these
+sentences as long as the memory is the same, and goes with it: what search drops is not kept alive by it.
 """
 
 import weakref
@@ -10,8 +10,8 @@ from collections import OrderedDict
 from torch import Tensor
 
 from anaphora.kernels import compiled
-from anaphora.kernels.listed import Given, Listed, OverMemory, listed, one_step
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.operation_list import BoundOperations, Given, OperationList, one_step, operation_list
 from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Stage
 
@@ -19,7 +19,7 @@ _MOST = 64
 """Lists over memory that are kept."""
 
 _Key = tuple[int, int, int]
-_kept: "OrderedDict[_Key, tuple[dict[str, tuple[int, int, int]], OverMemory]]" = OrderedDict()
+_kept: "OrderedDict[_Key, tuple[dict[str, tuple[int, int, int]], BoundOperations]]" = OrderedDict()
 """By list, hypotheses and sentences: the states of the memory, and the list over it."""
 
 
@@ -29,23 +29,23 @@ def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
     hypotheses, sentences, _ = like.shape
     reads = {read for part in stage.parts for read in part.reads if read in signals}
     given = {read: Given(read, signals[read].shape[2]) for read in reads}
-    found = listed(stage, matmuls, one_step(hypotheses * sentences), like, given, hypotheses)
-    over = _over(found, matmuls, (id(found), hypotheses, sentences))
+    found = operation_list(stage, matmuls, one_step(hypotheses * sentences), like, given, hypotheses)
+    bound = _bind(found, matmuls, (id(found), hypotheses, sentences))
     blocks = {read: signals[read].contiguous() for read in reads}
     blocks |= {name: like.new_empty(hypotheses, sentences, width) for name, width in found.written.items()}
-    numbers, room = over.filled(blocks)
+    numbers, room = bound.fill(blocks)
     compiled.loop(numbers, [hypotheses * sentences], hypotheses, False, found.threads)
     del room  # it was there until now
     signals |= {name: blocks[name] for name in found.written}
 
 
-def _over(found: Listed, matmuls: Matmuls, key: _Key) -> OverMemory:
+def _bind(found: OperationList, matmuls: Matmuls, key: _Key) -> BoundOperations:
     """The list over the memory of a step: that of the step before, if nothing has changed."""
     states = {name: state_of(matmuls.tensor(name)) for name in found.memory}
     kept_states, kept = _kept.get(key, (None, None))
-    if kept and kept.listed is found and kept_states == states:
+    if kept and kept.operations is found and kept_states == states:
         return kept
-    made = found.over(matmuls, key[2])
+    made = found.bind(matmuls, key[2])
     if matmuls.lasting and states:
         _kept.pop(key, None)
         _kept[key] = states, made

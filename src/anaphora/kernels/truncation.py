@@ -5,8 +5,8 @@ it is to other losses. (The other truncation, chunks with a carried state, is a 
 all stop at its border.) In a text that is read in chunks, windows reach across their borders: the next chunk computes
 the last k steps again.
 
-A gradient that is cut at another place for every loss cannot be one walk back. But each loss with its window is a
-sequence of k + 1 steps by itself, whose first state is known. So the windows become rows of one wide batch: a walk
+A gradient that is cut at another place for every loss cannot be one backward pass. But each loss with its window is a
+sequence of k + 1 steps by itself, whose first state is known. So the windows become rows of one wide batch: a pass
 by itself gives the states before them, and one ``scan`` of k + 1 steps over all of them does the rest.
 "Truncation" in ``kernels/README.md`` has the derivation and the cost.
 """
@@ -60,8 +60,8 @@ def scan_windows(
             outputs = {name: block_TBW[context:] for name, block_TBW in outputs.items()}
         return Windows(outputs, state, earlier)
     every = replace(program, returns=(*dict.fromkeys((*program.returns, *program.carried)),))
-    walked = scan(every, inputs, first, weights, memory, lengths_B)  # in the arithmetic of the windows
-    known = {name: torch.cat([value_BD[None], walked.outputs[name]]).detach() for name, value_BD in first.items()}
+    scanned = scan(every, inputs, first, weights, memory, lengths_B)  # in the arithmetic of the windows
+    known = {name: torch.cat([value_BD[None], scanned.outputs[name]]).detach() for name, value_BD in first.items()}
 
     open_TB = torch.arange(context, steps).unsqueeze(1) < lengths_B
     rows_N, sentences_N = open_TB.nonzero(as_tuple=True)  # the window of each loss is a row

@@ -16,7 +16,7 @@ from anaphora.batch import Batch, pad
 from anaphora.config import Config, Conflict, by_kind, other_than
 from anaphora.errors import ConfigError
 from anaphora.kernels.penalties import guidance
-from anaphora.kernels.words import arranged
+from anaphora.kernels.word_tables import rearrange
 from anaphora.models.alignment.aligner import AlignerConfig
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -170,7 +170,7 @@ class Translator(EncoderDecoder):
         """Of the source sentences."""
         source = batch.input_ids
         read = self.source_embedding.read if self.encoder.reads_words else self.source_embedding.vectors
-        x_BSD = arranged(read(source.ids_BT.T, "source"), lambda block: block.transpose(0, 1))
+        x_BSD = rearrange(read(source.ids_BT.T, "source"), lambda block: block.transpose(0, 1))
         known_B = batch.target_ids.lengths_B if self.training and batch.targets is not None else None
         return self.encoder(x_BSD, source.lengths_B, known_B), source.lengths_B
 

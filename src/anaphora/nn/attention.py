@@ -20,12 +20,12 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.gate import Gated
+from anaphora.kernels.normalizers import AnyNormalizer, Softmax
 from anaphora.kernels.parts import Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.scores.additive import Additive
 from anaphora.kernels.spans import AnySpan, Global, LocalPredictive
 from anaphora.kernels.sums import Add
-from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
@@ -68,7 +68,7 @@ class AttentionConfig(AttentionBase):
     """Score of a position for the query."""
     window: AnySpan = Global()
     """Positions that are attended to."""
-    normalizer: AnyWeighing = Softmax()
+    normalizer: AnyNormalizer = Softmax()
     """Normalizer of scores."""
     size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the

@@ -32,7 +32,7 @@ from anaphora.kernels.description import described
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.kernels.words import Words, reading, reading_step
+from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
 from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
@@ -219,7 +219,7 @@ class Decoder(nn.Module):
         ``language_TBL`` are the states of the language model that it is fused with.
         """
         config = self.config
-        program, weights, x_TBW = reading(self.program, self.weights.tensors(), x_TBD)
+        program, weights, x_TBW = read_words(self.program, self.weights.tensors(), x_TBD)
         inputs = _read(x_TBW, language_TBL)
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
@@ -237,7 +237,7 @@ class Decoder(nn.Module):
         language_KBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
-        program, weights, x_KBW = reading_step(self.program, self.weights.tensors(), x_KBD)
+        program, weights, x_KBW = read_words_of_step(self.program, self.weights.tensors(), x_KBD)
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import MAX_UNITS, Config, Conflict
-from anaphora.kernels.words import Words
+from anaphora.kernels.word_tables import Words
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.randomness import dropout_mask, dropped
 from anaphora.nn.weights import Start

@@ -17,7 +17,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance
 from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import Windows, scan_windows
-from anaphora.kernels.words import Words, reading, reading_step
+from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, demand_carry, projection_matrices
 from anaphora.protocols import PartDescription
@@ -245,7 +245,7 @@ class Stack(nn.Module):
         ``first`` is the initial state and ``back``, the steps that each step's gradient goes back over, all of them if
         not given. The first ``context`` steps have no outputs: see ``scan_windows``.
         """
-        program, weights, x_TBW = reading(self.program, self.weights.tensors(), x_TBD)
+        program, weights, x_TBW = read_words(self.program, self.weights.tensors(), x_TBD)
         inputs, memory = {"x": x_TBW}, dict[str, Tensor]()
         config, state = self.config, first or self.initial_state(x_TBW.shape[1])
         if self.training:
@@ -262,7 +262,7 @@ class Stack(nn.Module):
 
     def advance(self, x_XBD: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        program, weights, x_XBW = reading_step(self.program, self.weights.tensors(), x_XBD)
+        program, weights, x_XBW = read_words_of_step(self.program, self.weights.tensors(), x_XBD)
         signals = advance(program, {"x": x_XBW}, state, weights, {})
         return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 

@@ -16,12 +16,12 @@ from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.normalisation import Normalise
+from anaphora.kernels.normalizers import Softmax
 from anaphora.kernels.parts import Part, Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scores import Concat, Dot, General
 from anaphora.kernels.spans import Global
 from anaphora.kernels.sums import Activate, Add
-from anaphora.kernels.weighing import Softmax
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.translator import Translator
 from anaphora.nn.embedding import Embedding
@@ -188,14 +188,14 @@ def _cell(cell: Cell) -> Table:
 
 def _attention(part: Attend) -> Table:
     """Return the score, with one factor for its scale and for the sharpness of the softmax."""
-    score, span, weighing = part.score, part.span, part.weighing
+    score, span, normalizer = part.score, part.span, part.normalizer
     if not isinstance(score, Dot | General | Concat):
         raise _unsupported(f"the attention score {type(score).__name__}")
     if not isinstance(span, Global):
         raise _unsupported(f"the attention window {type(span).__name__}")
-    if not isinstance(weighing, Softmax):
-        raise _unsupported(f"the attention normalizer {type(weighing).__name__}")
-    return {"score": score.kind, "scale": part.scale * weighing.sharpness}
+    if not isinstance(normalizer, Softmax):
+        raise _unsupported(f"the attention normalizer {type(normalizer).__name__}")
+    return {"score": score.kind, "scale": part.scale * normalizer.sharpness}
 
 
 def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:

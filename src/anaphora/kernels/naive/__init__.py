@@ -5,6 +5,6 @@ names of its weights, so that the two can be held against each other: what ``sca
 """
 
 from anaphora.kernels.naive.losses import change_penalty, cross_entropy, doubly_stochastic, guidance, size_penalty
-from anaphora.kernels.naive.walk import decoder, stack
+from anaphora.kernels.naive.unroll import decoder, stack
 
 __all__ = ["change_penalty", "cross_entropy", "decoder", "doubly_stochastic", "guidance", "size_penalty", "stack"]

@@ -1,6 +1,6 @@
 """The second reading of attention: the equations of each paper for one step, differentiated by autograd.
 
-``walk.py`` walks these steps over time, with what is carried from one to the next among its state.
+``unroll.py`` takes these steps over time, with what is carried from one to the next among its state.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.naive.units import sigmoid, softmax
+from anaphora.kernels.normalizers import Normalizer, Softmax
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median, Span
-from anaphora.kernels.weighing import Softmax, Weighing
 from anaphora.kernels.window import LARGEST
 
 Tensors = Mapping[str, Tensor]
@@ -27,7 +27,7 @@ class Scored(NamedTuple):
 
     score: Score
     span: Span = Global()
-    weighing: Weighing = Softmax()
+    normalizer: Normalizer = Softmax()
 
 
 class AttentionOutput(NamedTuple):
@@ -65,7 +65,7 @@ def scored(
     options: Scored, query_BQ: Tensor, memory_BSM: Tensor, positions_B: Tensor, weights: Tensors, carried: Tensors
 ) -> Tensor:
     """The weights of attention by a score."""
-    score, span, weighing = options
+    score, span, normalizer = options
     e_BS = SCORES[type(score)](score, query_BQ, memory_BSM, weights, carried)
     if score.scaled:
         summed_over = weights["v"].numel() if "v" in weights else query_BQ.shape[-1]
@@ -79,8 +79,8 @@ def scored(
         open_s, g_s = SPANS[type(span)](span, query_BQ[b], positions, weights, of_sentence)
         # what stands outside is left out, not masked
         inside = e_S[torch.tensor(open_s) - 1]
-        if isinstance(weighing, Softmax):
-            part = softmax(weighing.sharpness * inside)
+        if isinstance(normalizer, Softmax):
+            part = softmax(normalizer.sharpness * inside)
         else:
             part = sigmoid(inside) / sigmoid(inside).sum()
         rows.append(torch.zeros_like(e_S).index_put((torch.tensor(open_s) - 1,), part * g_s))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Recorded
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
-from anaphora.kernels.naive.walk import unit
+from anaphora.kernels.naive.unroll import unit
 from anaphora.kernels.parts import Part, Unit
 from anaphora.kernels.program import Program
 

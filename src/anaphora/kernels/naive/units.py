@@ -1,6 +1,6 @@
 """The second reading of every unit: one step, written as in its paper and differentiated by autograd.
 
-The projected input a = W x + b, the state before, and the unit's own weights give the state after. ``walk.py`` walks
+The projected input a = W x + b, the state before, and the unit's own weights give the state after. ``unroll.py`` takes
 these steps over time.
 """
 

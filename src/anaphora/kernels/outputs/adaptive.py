@@ -18,7 +18,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import Gradients, cross_entropy
 from anaphora.shapes import check_shapes
@@ -48,11 +48,11 @@ def adaptive_loss(
         weights_N: what each row's loss is multiplied by; 1 where there are none.
     """
     check_shapes(hidden_NH=hidden_NH, head_CH=head[0], ranks_N=ranks_N)
-    derive = partial(_walk, ranks_N, cutoffs, weights_N)
+    derive = partial(_derive, ranks_N, cutoffs, weights_N)
     return derived_loss(derive, hidden_NH, *head, *(tensor for tail in tails for tensor in tail))
 
 
-def _walk(
+def _derive(
     ranks_N: Tensor, cutoffs: tuple[int, ...], weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
     hidden_NH, head_weight, head_bias = leaves[:3]

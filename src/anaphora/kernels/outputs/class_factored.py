@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import CHUNK, Gradients, cross_entropy
 from anaphora.shapes import check_shapes
@@ -61,11 +61,11 @@ def class_factored_loss(
     Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, classes_CH=classes_CH, weight_VH=weight_VH, targets_N=targets_N)
-    derive = partial(_walk, targets_N, classes, weights_N)
+    derive = partial(_derive, targets_N, classes, weights_N)
     return derived_loss(derive, hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V)
 
 
-def _walk(
+def _derive(
     targets_N: Tensor, classes: Classes, weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
     """Both terms of 1."""

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 
 
 def class_loss(scores_BC: Tensor, classes_B: Tensor, weights_B: Tensor | None = None) -> Tensor:

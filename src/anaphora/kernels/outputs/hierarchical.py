@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.kernels.softmax import CHUNK, Gradients
 from anaphora.shapes import check_shapes
 
@@ -50,11 +50,11 @@ def hierarchical_loss(
     Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, nodes_IH=nodes_IH, targets_N=targets_N)
-    derive = partial(_walk, targets_N, tree, weights_N)
+    derive = partial(_derive, targets_N, tree, weights_N)
     return derived_loss(derive, hidden_NH, nodes_IH, bias_I)
 
 
-def _walk(
+def _derive(
     targets_N: Tensor, tree: Tree, weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
     hidden_NH, nodes_IH, bias_I = leaves

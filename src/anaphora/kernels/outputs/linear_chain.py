@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.shapes import check_shapes
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.autograd_bridge import derived_loss
 from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import CHUNK, Gradients
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
-from anaphora.kernels.words import Words, arranged
+from anaphora.kernels.word_tables import Words, rearrange
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Start
@@ -80,16 +80,16 @@ class RecurrentEncoder(Encoder):
     def forward(self, x_BSD: Tensor | Words, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
         """Annotations of M = 2 H (or H) numbers for each position."""
         steps = (x_BSD if isinstance(x_BSD, Tensor) else x_BSD.ids_XB1).shape[1]
-        x_SBD, summaries = arranged(x_BSD, lambda block: block.transpose(0, 1)), []
+        x_SBD, summaries = rearrange(x_BSD, lambda block: block.transpose(0, 1)), []
         units_B = lengths_B.to(next(self.parameters()).device)
         turned_SB = _turned(steps, units_B)
         words_SB = _turned(steps, units_B - 1)  # all but </s>
         if self.config.reversed:
-            x_SBD = arranged(x_SBD, lambda block: _taken(block, words_SB))
+            x_SBD = rearrange(x_SBD, lambda block: _taken(block, words_SB))
         for layer in range(self.config.layers):
             outputs, states = [], []
             for way in self.directions:
-                x = x_SBD if way == "left_to_right" else arranged(x_SBD, lambda block: _taken(block, turned_SB))
+                x = x_SBD if way == "left_to_right" else rearrange(x_SBD, lambda block: _taken(block, turned_SB))
                 scanned = self.stack(layer, way)(x, lengths_B)
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else _taken(h, turned_SB))

@@ -1,7 +1,7 @@
 """The one loop over time: every stage of a program forward, and all of them back in reverse order.
 
 Backpropagation through time is each part's ``backward`` in reverse order, with gradients that flow one step back
-through ``previous`` signals. ``scan.py`` puts both walks behind autograd, ``graphs.py`` records them for GPUs.
+through ``previous`` signals. ``scan.py`` puts both passes behind autograd, ``graphs.py`` records them for GPUs.
 """
 
 from collections import deque
@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from anaphora.kernels import native
-from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.observer import Observation
 from anaphora.kernels.parts import Part, is_previous
 from anaphora.kernels.program import Program, Stage, leading_to, stages
 from anaphora.kernels.rows import Rows
+from anaphora.kernels.signals import Signals
 
 Tensors = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Walk:
-    """All that is not a tensor of a walk."""
+class ScanSpec:
+    """Program and layout of a scan: all of it but its tensors."""
 
     program: Program
     rows: Rows
@@ -39,116 +39,118 @@ class Walk:
         return [{name: next(rest) for name in group} for group in self.names]
 
 
-class Walked(NamedTuple):
-    """Values of the walk forward, saved for the walk back."""
+class ForwardPass(NamedTuple):
+    """Values of the forward pass, saved for the backward pass."""
 
     matmuls: Matmuls
-    blocks: Blocks
+    signals: Signals
     saved: list[Any]
     """For each stage, for each step (one for all where the stage does not loop), what each part saved; where all steps
     ran in one call, what that left."""
 
 
-def forward(walk: Walk, recording: bool, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors) -> Walked:
+def forward(
+    spec: ScanSpec, recording: bool, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors
+) -> ForwardPass:
     """Every stage in order: a looping one step by step, any other for all steps at once."""
-    matmuls, blocks = Matmuls(weights, memory, recording), Blocks(walk.rows)
+    matmuls, signals = Matmuls(weights, memory, recording), Signals(spec.rows)
     for name, grid_TBW in inputs.items():
-        blocks.put(name, walk.rows.of_batch(grid_TBW))
+        signals.put(name, spec.rows.of_batch(grid_TBW))
     for name, value_BW in first.items():
-        blocks.carry(name, value_BW)
+        signals.carry(name, value_BW)
     saved: list[Any] = []
-    in_c = matmuls.loops_in_c(blocks.like)
-    alone = in_c and not recording and not walk.observed
-    for stage in native.stages_without_gradient(walk.program) if alone else stages(walk.program):
+    in_c = matmuls.loops_in_c(signals.like)
+    alone = in_c and not recording and not spec.observed
+    for stage in native.stages_without_gradient(spec.program) if alone else stages(spec.program):
         if in_c and native.is_native(stage):
-            saved.append(native.forward(stage, walk.rows, matmuls, blocks, recording))
+            saved.append(native.forward(stage, spec.rows, matmuls, signals, recording))
             continue
-        steps = _steps(walk.rows, stage, matmuls, blocks)
-        if recording or walk.observed:
+        steps = _steps(spec.rows, stage, matmuls, signals)
+        if recording or spec.observed:
             saved.append(list(steps))
         else:
             deque(steps, maxlen=0)  # nothing is kept of a step that is not gone back through
-    return Walked(matmuls, blocks, saved)
+    return ForwardPass(matmuls, signals, saved)
 
 
-def _steps(rows: Rows, stage: Stage, matmuls: Matmuls, blocks: Blocks) -> Iterator[tuple[Any, ...]]:
+def _steps(rows: Rows, stage: Stage, matmuls: Matmuls, signals: Signals) -> Iterator[tuple[Any, ...]]:
     """Take the steps of a stage, and give what its parts saved at each: one for all where it does not loop."""
     if not stage.loops:
-        yield (_all_steps(rows, stage.parts[0], matmuls, blocks),)
+        yield (_all_steps(rows, stage.parts[0], matmuls, signals),)
         return
     for step in range(len(rows.active)):
-        yield _step(stage, matmuls, blocks, step)
+        yield _step(stage, matmuls, signals, step)
 
 
-def _step(stage: Stage, matmuls: Matmuls, blocks: Blocks, step: int) -> tuple[Any, ...]:
+def _step(stage: Stage, matmuls: Matmuls, signals: Signals, step: int) -> tuple[Any, ...]:
     """One step of a loop, for the sentences that have not ended."""
     saved = []
     for part in stage.parts:
-        inputs = [blocks.read_step(read, step) for read in part.reads]
+        inputs = [signals.read_step(read, step) for read in part.reads]
         outputs, kept = part.forward(Eager(matmuls, part.name, inputs[0].shape[1]), inputs)
         for name, value_1BW in zip(part.writes, outputs, strict=True):
-            blocks.put_step(name, step, value_1BW)
+            signals.put_step(name, step, value_1BW)
         saved.append(kept)
     return tuple(saved)
 
 
-def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, blocks: Blocks) -> Any:
+def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, signals: Signals) -> Any:
     """All steps of a part that waits for none; returns what it saved.
 
     A part that looks at its sentence is given one column for each sentence, any other nothing but rows.
     """
-    inputs = tuple(blocks.read(read) for read in part.reads)
+    inputs = tuple(signals.read(read) for read in part.reads)
     if part.by_sentence:
         inputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in inputs)
     outputs, kept = part.forward(Eager(matmuls, part.name, inputs[0].shape[1]), inputs)
     for name, block in zip(part.writes, outputs, strict=True):
-        blocks.put(name, rows.of_grid(block) if part.by_sentence else block[0])
+        signals.put(name, rows.of_grid(block) if part.by_sentence else block[0])
     return kept
 
 
-def backward(walk: Walk, walked: Walked, gradients: tuple[Tensor, ...], wanted: Collection[str]) -> Blocks:
+def backward(spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...], wanted: Collection[str]) -> Signals:
     """Every stage that leads to what is wanted, in reverse order; returns the gradients of the signals on the way."""
-    program, rows, returned = walk.program, walk.rows, dict(zip(walk.program.returns, gradients, strict=False))
-    dblocks = Blocks(rows)
+    program, rows, returned = spec.program, spec.rows, dict(zip(spec.program.returns, gradients, strict=False))
+    dsignals = Signals(rows)
     for name, dlast_BW in zip(program.carried, gradients[len(program.returns) :], strict=True):
-        dblocks.carry_zeros(name, dlast_BW)
-        dblocks.all(name).index_copy_(0, rows.last_B, dlast_BW)
+        dsignals.carry_zeros(name, dlast_BW)
+        dsignals.all(name).index_copy_(0, rows.last_B, dlast_BW)
     for name, dgrid_TBW in returned.items():
-        dblocks.add(name, rows.of_batch(dgrid_TBW))
+        dsignals.add(name, rows.of_batch(dgrid_TBW))
     needed = leading_to(program, wanted)
-    for stage, saved in zip(reversed(stages(program)), reversed(walked.saved), strict=True):
+    for stage, saved in zip(reversed(stages(program)), reversed(done.saved), strict=True):
         if stage not in needed:
             continue
         if isinstance(saved, native.Recorded):
-            native.backward(stage, rows, walked.matmuls, saved, dblocks)
+            native.backward(stage, rows, done.matmuls, saved, dsignals)
             continue
         for part in stage.parts:
             for name in (*part.writes, *(part.reads if stage.loops else ())):
-                if not is_previous(name) and (stage.loops or name not in dblocks):
-                    dblocks.begin(name, walked.blocks.all(name))
+                if not is_previous(name) and (stage.loops or name not in dsignals):
+                    dsignals.begin(name, done.signals.all(name))
         if stage.loops:
             for step in reversed(range(len(rows.active))):
-                _step_back(stage, walked.matmuls, dblocks, step, saved[step])
+                _step_back(stage, done.matmuls, dsignals, step, saved[step])
         else:
-            _all_steps_back(rows, stage.parts[0], walked.matmuls, dblocks, saved[0][0])
-    return dblocks
+            _all_steps_back(rows, stage.parts[0], done.matmuls, dsignals, saved[0][0])
+    return dsignals
 
 
-def _step_back(stage: Stage, matmuls: Matmuls, dblocks: Blocks, step: int, saved: tuple[Any, ...]) -> None:
+def _step_back(stage: Stage, matmuls: Matmuls, dsignals: Signals, step: int, saved: tuple[Any, ...]) -> None:
     """One step of a loop undone: the parts in reverse, what flows one step back added to the step before."""
     for part, kept in zip(reversed(stage.parts), reversed(saved), strict=True):
-        doutputs = [dblocks.read_step(name, step) for name in part.writes]
+        doutputs = [dsignals.read_step(name, step) for name in part.writes]
         dinputs = part.backward(Eager(matmuls, part.name, doutputs[0].shape[1]), kept, doutputs)
         for read, dvalue_1BW in zip(part.reads, dinputs, strict=True):
             if dvalue_1BW is not None:
-                dblocks.read_step(read, step).add_(dvalue_1BW)
+                dsignals.read_step(read, step).add_(dvalue_1BW)
 
 
-def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dblocks: Blocks, kept: Any) -> None:
-    doutputs = tuple(dblocks.read(name) for name in part.writes)
+def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dsignals: Signals, kept: Any) -> None:
+    doutputs = tuple(dsignals.read(name) for name in part.writes)
     if part.by_sentence:
         doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)
     dinputs = part.backward(Eager(matmuls, part.name, doutputs[0].shape[1]), kept, doutputs)
     for read, dblock in zip(part.reads, dinputs, strict=True):
         if dblock is not None:
-            dblocks.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])
+            dsignals.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])

@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled, words
+from anaphora.kernels import compiled, word_tables
 from anaphora.kernels.backends import Backend, backend_for
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.kernels.words import LookUp, Words, reading
+from anaphora.kernels.word_tables import LookUp, Words, read_words
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.stack import Stack, StackConfig
@@ -59,7 +59,7 @@ class Network:
     def reads_tables(self, count: int = 1) -> bool:
         """Whether its program looks words up, once it has read so many more."""
         ids_11 = torch.zeros(1, 1, dtype=torch.int64)
-        read = reading(self.stack.program, self.stack.weights.tensors(), self.words(ids_11), count)
+        read = read_words(self.stack.program, self.stack.weights.tensors(), self.words(ids_11), count)
         return any(isinstance(part, LookUp) for part in read.program.parts)
 
 
@@ -145,15 +145,15 @@ def test_and_where_nothing_is_kept_or_products_are_looked_at(runtime: Runtime) -
 
 def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
     """How many rows are made each time from now on, in tables of so many rows of a network."""
-    found, product = list[int](), words.linear
+    found, product = list[int](), word_tables.linear
 
     def counted(x_MD: Tensor, weight_NK: Tensor) -> Tensor:
         found.append(len(x_MD))
         return product(x_MD, weight_NK)
 
-    monkeypatch.setattr(words, "_NUMBERS", rows * len(Network().stack.weights.tensors()["input0.weight"]))
-    monkeypatch.setattr(words, "_sharing", WeakSet())
-    monkeypatch.setattr(words, "linear", counted)
+    monkeypatch.setattr(word_tables, "_NUMBERS", rows * len(Network().stack.weights.tensors()["input0.weight"]))
+    monkeypatch.setattr(word_tables, "_sharing", WeakSet())
+    monkeypatch.setattr(word_tables, "linear", counted)
     return found
 
 
@@ -214,7 +214,7 @@ def test_a_table_that_is_begun_anew_leaves_nothing_behind(monkeypatch: pytest.Mo
         tables = []
         for ids in ([1, 2, 3], [4, 5], [6, 7, 8]):
             network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
-            for kept in words._sharing:
+            for kept in word_tables._sharing:
                 assert kept.tables
                 tables += [StorageWeakRef(block.untyped_storage()) for block in kept.tables.blocks.values()]
     assert [table.expired() for table in tables] == [True, True, False]
@@ -258,13 +258,13 @@ def made(task: str, tables: dict[str, Any]) -> EncoderDecoder | LanguageModel:
 def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The programs that read words by tables from now on, by the name of the first projection."""
     found: list[str] = []
-    original = words._looking_up
+    original = word_tables._looking_up
 
     def noted(program: Any) -> Any:
         found.append(program.parts[0].name)
         return original(program)
 
-    monkeypatch.setattr(words, "_looking_up", noted)
+    monkeypatch.setattr(word_tables, "_looking_up", noted)
     return found
 
 

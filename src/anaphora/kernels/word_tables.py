@@ -48,12 +48,12 @@ class Words(NamedTuple):
         return torch.nn.functional.embedding(self.ids_XB1.squeeze(-1), self.table_VD) * self.scale
 
 
-def arranged(x: Tensor | Words, change: Callable[[Tensor], Tensor]) -> Tensor | Words:
+def rearrange(x: Tensor | Words, change: Callable[[Tensor], Tensor]) -> Tensor | Words:
     """Vectors or words, put in another order by what does so with a block of any width."""
     return change(x) if isinstance(x, Tensor) else x._replace(ids_XB1=change(x.ids_XB1))
 
 
-class Reading(NamedTuple):
+class WordReading(NamedTuple):
     """Program and inputs that read the words of one pass."""
 
     program: Program
@@ -75,23 +75,23 @@ class LookUp(OneToOne):
         return [None]
 
 
-def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> Reading:
+def read_words(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> WordReading:
     """Return the program and inputs that read ``x``; ``count``: how many words it will read, where those are not known.
 
     The rows of words that are not known are those of their numbers.
     """
     if isinstance(x, Tensor):
-        return Reading(program, weights, x)
+        return WordReading(program, weights, x)
     tables = _tables(program, weights, x, count)
     if not tables:
-        return Reading(program, weights, x.vectors)
+        return WordReading(program, weights, x.vectors)
     rows_XB1 = x.ids_XB1 if count else tables.row_V[x.ids_XB1]
-    return Reading(_looking_up(program), {**weights, **tables.blocks}, rows_XB1.to(x.table_VD.dtype))
+    return WordReading(_looking_up(program), {**weights, **tables.blocks}, rows_XB1.to(x.table_VD.dtype))
 
 
-def reading_step(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words) -> Reading:
+def read_words_of_step(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words) -> WordReading:
     """Return the program and inputs of one step; a row of a table would cost it more than its product."""
-    return reading(program, weights, x, 0 if isinstance(x, Tensor) else x.ids_XB1.numel())
+    return read_words(program, weights, x, 0 if isinstance(x, Tensor) else x.ids_XB1.numel())
 
 
 class _Tables:

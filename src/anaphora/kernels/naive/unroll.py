@@ -1,4 +1,4 @@
-"""The second reading of ``scan.py``: a stack and a decoder walked over time, one step after another.
+"""The second reading of ``scan.py``: a stack and a decoder unrolled over time, one step after another.
 
 Layout as in ``scan``: time first (T x B x width); weights named ``part.matrix`` and shaped output x input, so that
 ``W x`` of the papers is ``x @ W.T`` on rows. Parts: ``input0``, ``layer0``, ``input1``, .. from the bottom up; ``feed``
@@ -23,8 +23,8 @@ Step = tuple[dict[str, Tensor], dict[str, Tensor]]
 """Outputs of a step, and the state after it."""
 
 
-class Walked(NamedTuple):
-    """Result of a walk over time, with the names and shapes of ``scan.Scanned``."""
+class Unrolled(NamedTuple):
+    """Result of an unrolled network, with the names and shapes of ``scan.Scanned``."""
 
     outputs: dict[str, Tensor]
     state: dict[str, Tensor]
@@ -41,7 +41,7 @@ def stack(
     weights: Tensors,
     masks: Tensors | None = None,
     residual: bool = False,
-) -> Walked:
+) -> Unrolled:
     """Recurrent layers on each other; writes ``h``, the output of the topmost.
 
     ``masks`` has T x B x H under ``mask0``, ``mask1``, .. for each layer with dropout on its way up, and under
@@ -54,7 +54,7 @@ def stack(
         new, top_BH = _layers(cell, [x_TBD[t]], state, weights, at_t, residual)
         return {"h": top_BH}, new
 
-    return _walk(step, lengths_B, first, len(x_TBD))
+    return _unroll(step, lengths_B, first, len(x_TBD))
 
 
 def decoder(
@@ -72,7 +72,7 @@ def decoder(
     readout: Readout = "tanh",
     read: Literal["current", "previous"] = "current",
     language_TBL: Tensor | None = None,
-) -> Walked:
+) -> Unrolled:
     """The decoder; writes ``o`` and, with attention, its ``weights``.
 
     ``looking`` are the options of attention by a score; None is the window of Graves 2013. ``query`` "current": Luong
@@ -116,7 +116,7 @@ def decoder(
         outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
         return outputs, new | carried | {name: fed for name, fed in (("o", o_BR), ("context", c_BM)) if name in state}
 
-    return _walk(step, lengths_B, first, len(x_TBD))
+    return _unroll(step, lengths_B, first, len(x_TBD))
 
 
 def _looked(
@@ -204,7 +204,7 @@ def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], ma
     return tuple(torch.cat(field) for field in zip(*rows, strict=True))
 
 
-def _walk(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tensors, steps: int) -> Walked:
+def _unroll(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tensors, steps: int) -> Unrolled:
     """The loop over time."""
     state, every_step = dict(first), []
     for t in range(steps):
@@ -212,7 +212,7 @@ def _walk(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tensor
         still_there_B1 = (t < lengths_B).unsqueeze(1)
         every_step.append({name: torch.where(still_there_B1, value, 0) for name, value in outputs.items()})
         state = {name: torch.where(still_there_B1, new[name], state[name]) for name in state}
-    return Walked({name: torch.stack([at_t[name] for at_t in every_step]) for name in every_step[0]}, state)
+    return Unrolled({name: torch.stack([at_t[name] for at_t in every_step]) for name in every_step[0]}, state)
 
 
 def _height(weights: Tensors) -> int:

@@ -7,7 +7,7 @@ from anaphora.kernels.parts import is_previous, previous, signal_of
 from anaphora.kernels.rows import Rows
 
 
-class Blocks:
+class Signals:
     """The rows of every signal (R x width), by the name under which a part reads or writes it.
 
     For a carried signal one buffer of B + R rows holds the value before the first step and every step; ``"h"`` and

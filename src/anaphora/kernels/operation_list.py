@@ -25,7 +25,7 @@ from anaphora.kernels.rows import Rows
 _MOST = 128
 """Lists that are kept of one network."""
 
-_kept: "dict[int, OrderedDict[Hashable, Listed]]" = {}
+_kept: "dict[int, OrderedDict[Hashable, OperationList]]" = {}
 """By the identity of a weight, with which they go."""
 
 
@@ -37,9 +37,9 @@ class Given(NamedTuple):
     place: Place = Place.NOW
 
 
-def listed(
+def operation_list(
     stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, Given], hypotheses: int = 1
-) -> "Listed":
+) -> "OperationList":
     """The operations of a stage with native bodies, kept as long as its weights are what they are.
 
     Args:
@@ -55,13 +55,13 @@ def listed(
     own = _kept.get(id(weight))
     found = own.get(key) if own else None
     if found is None or not found.suits(matmuls):
-        found = Listed(stage, Lowering(matmuls, rows, like, keeps=False, hypotheses=hypotheses), given)
+        found = OperationList(stage, Lowering(matmuls, rows, like, keeps=False, hypotheses=hypotheses), given)
         if matmuls.lasting:
             _keep(weight, key, found)
     return found
 
 
-def _keep(weight: Tensor, key: Hashable, found: "Listed") -> None:
+def _keep(weight: Tensor, key: Hashable, found: "OperationList") -> None:
     """Use a list again, until the weight goes or there are too many."""
     if id(weight) not in _kept:
         weakref.finalize(weight, _kept.pop, id(weight), None)
@@ -72,7 +72,7 @@ def _keep(weight: Tensor, key: Hashable, found: "Listed") -> None:
         own.popitem(last=False)
 
 
-class Listed:
+class OperationList:
     """Operations of a stage, for sentences of certain lengths."""
 
     def __init__(self, stage: Stage, ops: Lowering, given: Mapping[str, Given]) -> None:
@@ -135,16 +135,16 @@ class Listed:
                 return False
         return all(matmuls.packed(name, back=False) is packed for name, packed in self._packed.items())
 
-    def over(self, matmuls: Matmuls, sentences: int) -> "OverMemory":
+    def bind(self, matmuls: Matmuls, sentences: int) -> "BoundOperations":
         """The list over the memory of so many sentences."""
         numbers, held = array("q", self._numbers), []
         for name, change, places in self._memory:
             held.append(change(matmuls.tensor(name).detach()[:sentences]).contiguous())
             for place in places:
                 numbers[place] = held[-1].data_ptr()
-        return OverMemory(self, numbers, held)
+        return BoundOperations(self, numbers, held)
 
-    def filled(self, numbers: "array[int]", signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
+    def fill(self, numbers: "array[int]", signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
         """``numbers`` with the places of signals, which are contiguous; and the room for everything else."""
         addresses = {name: signal.data_ptr() for name, signal in signals.items()}
         numbers, others = array("q", numbers), next(iter(signals.values())).new_empty(self._size)
@@ -156,17 +156,17 @@ class Listed:
         return numbers, others
 
 
-class OverMemory(NamedTuple):
+class BoundOperations(NamedTuple):
     """A list over the memory of some sentences."""
 
-    listed: Listed
+    operations: OperationList
     numbers: "array[int]"
     held: list[Tensor]
     """Tensors of the memory that it reads, a row for each sentence."""
 
-    def filled(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
+    def fill(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
         """Return the arguments of ``compiled.loop`` for signals by name, and the tensor that must live as long."""
-        return self.listed.filled(self.numbers, signals)
+        return self.operations.fill(self.numbers, signals)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,7 @@ from anaphora.config import Config, by_kind
 from anaphora.kernels.ops import Ops, V
 
 
-class Weighing(Config):
+class Normalizer(Config):
     """One way from scores to weights; a position that is not open has none."""
 
     @abstractmethod
@@ -30,7 +30,7 @@ class Weighing(Config):
         return ""
 
 
-class Softmax(Weighing):
+class Softmax(Normalizer):
     """a = softmax(b e)."""
 
     kind: Literal["softmax"] = "softmax"
@@ -46,7 +46,7 @@ class Softmax(Weighing):
         return ops.softmax_back(a, da, open_, scale * self.sharpness)
 
 
-class Sigmoid(Weighing):
+class Sigmoid(Normalizer):
     """a = softmax(f), f = log sigm(e)."""
 
     kind: Literal["sigmoid"] = "sigmoid"
@@ -64,5 +64,5 @@ class Sigmoid(Weighing):
         return "the weights are no softmax"
 
 
-AnyWeighing = Annotated[Softmax | Sigmoid, Field(discriminator="kind"), by_kind]
+AnyNormalizer = Annotated[Softmax | Sigmoid, Field(discriminator="kind"), by_kind]
 """The way from scores to weights as a recipe names it: ``"softmax"``, or ``{kind = "softmax", sharpness = 2.0}``."""
