@@ -1,0 +1,134 @@
+"""A cell in one file, without any C of its own: minGRU (Feng et al. 2024, "Were RNNs All We Needed?", section 3.1).
+
+1  z_t  = sigm(W_z x_t)
+2  g_t  = W_h x_t
+3  h_t  = (1 - z_t) * h_{t-1} + z_t * g_t
+
+It trains in C, has the gradients of its equations, and is searched in C and exported like every other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels.cells import Cell
+from anaphora.kernels.native import loops
+from anaphora.kernels.ops import Ops, V
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.nn.stack import Stack, StackConfig
+from anaphora.nn.weights import Xavier
+from anaphora.tasks.task import Trained
+from tests.batches import pair_batch
+from tests.networks import SENTENCES, untrained_writer
+from tests.search.native import IN_C, Stepwise, assert_same, is_compiled
+from tests.searches import beam
+
+LENGTHS_B = torch.tensor([5, 2, 4])
+
+
+class MinGru(Cell):
+    """The minGRU; the blocks of x are z, g."""
+
+    kind: Literal["min-gru"] = "min-gru"
+
+    gates: ClassVar[int] = 2
+
+    @property
+    def matmuls(self) -> tuple[tuple[str, int], ...]:
+        """None: the state before is multiplied by no matrix."""
+        return ()
+
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
+        """Steps 1 to 3."""
+        (h_before,), (a_z, g) = state, ops.split(x, 1, 1)
+        z, moved = ops.sigmoid(a_z), ops.sub(g, h_before)  # 1
+        return (ops.add(h_before, ops.mul(z, moved)),), (z, moved)  # 3
+
+    def backward(self, ops: Ops[V], saved: tuple[V, ...], dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
+        """Steps 3 and 1 undone."""
+        (z, moved), (dh,) = saved, dstate
+        dg = ops.mul(dh, z)  # 3
+        return ops.join(ops.sigmoid_back(z, ops.mul(dh, moved)), dg), (ops.sub(dh, dg),)  # 1
+
+
+def stack_of(layers: int = 2) -> Stack:
+    stack = Stack(StackConfig().model_copy(update={"cell": MinGru(), "layers": layers, "size": 7}), 5, "text")
+    stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+    return stack
+
+
+def inputs(**options: Any) -> Tensor:
+    return torch.randn(5, 3, 5, generator=torch.Generator().manual_seed(2), **options)
+
+
+def naive(stack: Stack, x_TBD: Tensor) -> Tensor:
+    """Steps 1 to 3 layer by layer, word by word."""
+    weights = stack.weights.tensors()
+    for layer in range(stack.config.layers):
+        h_BH, outputs = torch.zeros(3, 7, dtype=x_TBD.dtype), []
+        for x_BD in x_TBD:
+            a_z, g = (x_BD @ weights[f"input{layer}.weight"].T + weights[f"input{layer}.bias"]).chunk(2, -1)
+            z = 1 / (1 + torch.exp(-a_z))
+            h_BH = (1 - z) * h_BH + z * g
+            outputs.append(h_BH)
+        x_TBD = torch.stack(outputs)
+    return x_TBD * (torch.arange(5)[:, None] < LENGTHS_B)[:, :, None]
+
+
+def test_values_and_gradients_are_those_of_the_equations() -> None:
+    stack, x_TBD = stack_of().double(), inputs(dtype=torch.float64, requires_grad=True)
+    leaves, readings = (x_TBD, *stack.parameters()), (stack(x_TBD, LENGTHS_B).outputs["h"], naive(stack, x_TBD))
+    assert_close(*readings, rtol=0, atol=1e-12)
+    assert_close(*(torch.autograd.grad(h.square().sum(), leaves) for h in readings), rtol=0, atol=1e-12)
+
+
+@IN_C
+def test_it_trains_in_c_as_by_torch() -> None:
+    stack, x_TBD = stack_of(), inputs()
+    assert [str(loop) for loop in loops(stack.program)] == ["loop of layer0: in C", "loop of layer1: in C"]
+
+    def gradients(runtime: Runtime) -> tuple[Tensor, ...]:
+        with running(runtime):
+            loss = stack(x_TBD, LENGTHS_B).outputs["h"].square().sum()
+        return torch.autograd.grad(loss, list(stack.parameters()))
+
+    in_c = Runtime(backend="gemm", training=True)
+    assert_close(gradients(in_c), gradients(replace(in_c, kernels="python")), rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def writer() -> Trained:
+    """A language model of characters with this cell."""
+    trained = untrained_writer({"task": "language-model", "embedding": {"size": 5}, "recurrence": {"size": 7}})
+    model: Any = trained.model
+    model.recurrence = stack_of(layers=1).eval()
+    return trained
+
+
+@IN_C
+@pytest.mark.parametrize("size", [1, 3])
+def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: Trained, size: int) -> None:
+    model: Any = writer.model
+    stepper, batch = model.stepper(), pair_batch([[model.symbols.eos]] * 3, prefixes=[[5, 7], [6], []])
+    with running(Runtime(backend="gemm")):
+        assert is_compiled(stepper, batch, beam=size, max_length=12)
+        found, expected = (beam(one, batch, beam=size, max_length=12) for one in (stepper, Stepwise(stepper)))
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one, other)
+
+
+def test_it_is_exported(writer: Trained, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from tests.export.driver import both
+
+    model, predictor = both(writer, tmp_path)
+    ids = model.tokens["text"].encode(SENTENCES[0])
+    [scored] = predictor.score_lines([SENTENCES[0]])
+    assert sum(model.score([], ids)) == pytest.approx(scored.log10 * 2.302585093, rel=1e-6, abs=1e-4)
