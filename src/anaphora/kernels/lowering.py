@@ -5,15 +5,16 @@ A part writes its steps in the operations of ``ops.py``, which a ``Recorder`` (`
 """
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled.gemm import Packed
-from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries
+from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Operation, Place, entries
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.rows import Rows
 
@@ -27,7 +28,7 @@ ALONE = 1 << 18
 class Value:
     """Rows of one width that operations read and write; where they lie may be decided later."""
 
-    __slots__ = ("kept", "merges", "place", "read", "shared", "tensor", "width")
+    __slots__ = ("kept", "place", "tensor", "width")
 
     def __init__(self, width: int, tensor: Tensor | None = None, place: Place = Place.FIXED) -> None:
         """``tensor`` and ``place``: where the rows lie, if that is known.
@@ -37,12 +38,6 @@ class Value:
         self.width, self.tensor, self.place = width, tensor, place
         self.kept = False
         """True if the rows of every step are needed after the loop."""
-        self.merges = False
-        """True if the operations that write it could add to another value instead."""
-        self.read = False
-        """True if an operation reads it."""
-        self.shared = False
-        """True if it is the gradient of several signals."""
 
     @property
     def is_vector(self) -> bool:
@@ -51,6 +46,15 @@ class Value:
 
 
 Values = tuple[Value, ...]
+
+
+class _Step(NamedTuple):
+    """An operation whose values may have no place yet."""
+
+    name: str
+    writes: list[tuple[Value, bool]]
+    """With whether it adds to them."""
+    reads: Sequence[Value]
 
 
 class Lowering:
@@ -78,7 +82,7 @@ class Lowering:
         self.matmuls, self.rows, self.hypotheses = matmuls, rows, hypotheses
         self.sentences = rows.active[0] // hypotheses
         self.like, self._keeps, self._backward = like, keeps, back_from is not None
-        self._operations: list[tuple[str, list[tuple[Value, bool]]]] = []
+        self._operations: list[_Step] = []
         self._made: list[Value] = []
         self._after: list[Callable[[], None]] = []
         self.packed: dict[str, Packed] = {}
@@ -93,13 +97,10 @@ class Lowering:
         if back_from:
             self.factors |= {name: list(values) for name, values in back_from.factors.items()}
 
-    def value(self, width: int, merges: bool = False) -> Value:
-        """Rows to be written by an operation; going forward they stay if there is a backward pass.
-
-        ``merges``: whether the operations that write it can add to other rows instead.
-        """
+    def value(self, width: int) -> Value:
+        """Rows to be written by an operation; going forward they stay if there is a backward pass."""
         made = self.scratch(width)
-        made.kept, made.merges = self._keeps, merges
+        made.kept = self._keeps
         return made
 
     def scratch(self, width: int) -> Value:
@@ -125,10 +126,7 @@ class Lowering:
 
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
         """Note an operation; it ``adds`` to some of what it writes."""
-        for value in reads:
-            value.read = True
-        operands = [(value, value in adds) for value in writes] + [(value, False) for value in reads]
-        self._operations.append((name, operands))
+        self._operations.append(_Step(name, [(value, value in adds) for value in writes], reads))
 
     def multiply(self, name: str, a: Value, back: bool, y: Value | None = None) -> Value:
         """y = W a, or W' a; where ``y`` says, if it is there."""
@@ -154,13 +152,8 @@ class Lowering:
         return total
 
     def add(self, total: Value, value: Value) -> None:
-        """Add to rows that are there: by the operations that write the value, if they can."""
-        if not value.merges or value.read or value.kept or value.shared:
-            self.run("copy_rows", (total,), (value,), adds=(total,))
-            return
-        self._made.remove(value)
-        for _, operands in self._operations:
-            operands[:] = [(total, True) if operand is value else (operand, adds) for operand, adds in operands]
+        """Add to rows that are there."""
+        self.run("copy_rows", (total,), (value,), adds=(total,))
 
     def copy(self, total: Value, value: Value) -> Value:
         """Write the value there."""
@@ -192,10 +185,31 @@ class Lowering:
 
     def finish(self) -> None:
         """Take all steps."""
+        self._merge_additions()
         threads = torch.get_num_threads() if self.is_large else 1
         compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, threads)
         for action in self._after:
             action()
+
+    def _merge_additions(self) -> None:
+        """Drop additions of values that nothing else needs, where the function that writes the value can add itself."""
+        reads = Counter(value for one in self._operations for value in one.reads)
+        written = {one.writes[CAN_ADD[one.name]] for one in self._operations if one.name in CAN_ADD}
+        totals = {
+            value: total
+            for name, [(total, adds), *_], [value, *_] in self._operations
+            if name == "copy_rows" and adds and (value, False) in written and reads[value] == 1 and not value.kept
+        }
+
+        def target(value: Value, adds: bool) -> tuple[Value, bool]:
+            return target(totals[value], True) if value in totals else (value, adds)
+
+        self._operations = [
+            one._replace(writes=[target(*written) for written in one.writes])
+            for one in self._operations
+            if totals.keys().isdisjoint(one.reads)
+        ]
+        self._made = [value for value in self._made if value not in totals]
 
     def entries(self) -> "array[int]":
         """The operations as C takes them, each value at a place of its own."""
@@ -222,14 +236,15 @@ class Lowering:
 
     def operands(self) -> Iterator[tuple[int, int, Value]]:
         """The number of each operation, that of each of its operands, and the value."""
-        for operation, (_, operands) in enumerate(self._operations):
-            for operand, (value, _) in enumerate(operands):
+        for operation, (_, writes, reads) in enumerate(self._operations):
+            for operand, value in enumerate((*(value for value, _ in writes), *reads)):
                 yield operation, operand, value
 
     def operations(self) -> Iterator[Operation]:
         """The operations in order, once every value has its place; one without a tensor has the address 0."""
-        for name, operands in self._operations:
-            yield Operation(name, [self._operand(value, adds) for value, adds in operands])
+        for name, writes, reads in self._operations:
+            operands = [self._operand(value, adds) for value, adds in writes]
+            yield Operation(name, operands + [self._operand(value, False) for value in reads])
 
     def _operand(self, value: Value, adds: bool) -> Operand:
         if value.tensor is None:

@@ -5,7 +5,6 @@ The stage is the unit of this: where one of its parts has an obstacle, torch's o
 stand side by side.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -207,11 +206,9 @@ class _Gradients:
 
     def add(self, ops: Lowering, reads: tuple[str, ...], dinputs: Sequence[Value | None]) -> None:
         """Add what came back to the signals that a part read."""
-        often = Counter(value for value in dinputs if value)
         for read, value in zip(reads, dinputs, strict=True):
             if not value:
                 continue
-            value.shared |= often[value] > 1
             if self._dsignals.carried(signal_of(read)) is not None:
                 ops.add(_lying(self._dsignals, read), value)
             else:

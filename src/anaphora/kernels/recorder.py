@@ -13,20 +13,6 @@ from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.ops import Composition, Gradient, Ops
 
-_MERGES = {
-    "additive_features_back": 0,
-    "gaussian_window_back": 1,
-    "gru_new_keep_back": 2,
-    "gru_new_new_back": 2,
-    "gru_step_keep_back": 2,
-    "gru_step_new_back": 2,
-    "location_features_back": 0,
-    "lstm_step_back": 1,
-    "mix_positions": 0,
-    "multiply_rows": 0,
-}
-"""By function, which of the values that it writes it could add to another value instead."""
-
 
 class Recorder(Ops[Value]):
     """Operations of one part, in the list of all."""
@@ -40,7 +26,7 @@ class Recorder(Ops[Value]):
 
     def _run(self, name: str, width: int, *reads: Value) -> Value:
         """One operation that writes rows of a width."""
-        written = self._ops.value(width, merges=_MERGES.get(name) == 0)
+        written = self._ops.value(width)
         self._ops.run(name, (written,), reads)
         return written
 
@@ -201,7 +187,7 @@ class Recorder(Ops[Value]):
         written, adds = list[Value](), list[Value]()
         for number, one in enumerate(writes):
             if isinstance(one, int):
-                written.append(self._ops.value(one, merges=_MERGES.get(name) == number))
+                written.append(self._ops.value(one))
                 continue
             written.append(self._gradient(one) if isinstance(one, Gradient) else one)
             if isinstance(one, Gradient) or compiled.ADDS.get(name) == number:

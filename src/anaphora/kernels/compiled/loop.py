@@ -100,6 +100,19 @@ def place_of(operation: int, operand: int) -> int:
 
 ADDS = {"gru_gates_back": 2}
 """By function, which of the values that it overwrites it adds to."""
+CAN_ADD = {
+    "additive_features_back": 0,
+    "gaussian_window_back": 1,
+    "gru_new_keep_back": 2,
+    "gru_new_new_back": 2,
+    "gru_step_keep_back": 2,
+    "gru_step_new_back": 2,
+    "location_features_back": 0,
+    "lstm_step_back": 1,
+    "mix_positions": 0,
+    "multiply_rows": 0,
+}
+"""By function, which of the values that it writes it can add to what is there instead."""
 
 
 def run_once(name: str, writes: Sequence[Tensor], reads: Sequence[Tensor]) -> None:
