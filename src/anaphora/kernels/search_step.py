@@ -4,7 +4,7 @@ A step looks up the vector of the token before, runs the parts of the program, a
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from anaphora.kernels import native
 from anaphora.kernels.compiled.gemm import Packed
-from anaphora.kernels.compiled.loop import Place, StepEntries
+from anaphora.kernels.compiled.loop import Place, StepEntries, entries_in
 from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.operation_list import Given, one_step, operation_list
@@ -117,38 +117,40 @@ class SearchStep:
         self._before, self.after, self.last = (
             Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(3)
         )
-        _read(self._before, rows_of(self.written["x"]), whole(rows_NX), words if read.program is program else None)
+        _read(self._before, of_rows(self.written["x"]), of_rows(rows_NX), words if read.program is program else None)
         self._program, self._scores = program, scores
 
         self._some = min(rows, _at_once(matmuls.packed(_OUTPUT, back=False)))
         is_large = found.is_large or rows * scores.weight_UH.numel() > ALONE
         self._threads = torch.get_num_threads() if is_large else 1
 
-    def scores(self, candidates: Sequence[Value] = ()) -> Value:
-        """z of all words, without the bias; or that of the ``candidates`` of each row, given by places and bias."""
-        o, z = rows_of(self.written[self._program.returns[0]]), self._near(len(self._scores.weight_UH))
+    def scored(self, of_sentences: Callable[[Tensor], Value]) -> tuple[Value, Value, Value]:
+        """z of the words, their bias and their ids, each of no width for none; ``of_sentences`` has a row for each.
+
+        With candidates, z is that of the candidates of each row, with the bias.
+        """
+        scores, nothing = self._scores, Value(0, torch.empty(0))
+        o, z = of_rows(self.written[self._program.returns[0]]), self._near(len(scores.weight_UH))
         self.last.multiply(_OUTPUT, o, back=False, y=z)
-        if not candidates:
-            return z
-        own = self._near(candidates[1].width)
-        self.last.run("gather_columns", (own,), (z, *candidates))
-        return own
+        if not scores.candidates:
+            bias_U = scores.bias_U.detach()
+            return z, self.last.fixed(bias_U.view(1, -1)) if bias_U.numel() else nothing, nothing
+        places, bias, ids = map(of_sentences, scores.candidates)
+        own = self._near(bias.width)
+        self.last.run("gather_columns", (own,), (z, places, bias))
+        return own, nothing, ids
 
     def _near(self, width: int) -> Value:
         """Room for the rows that each thread takes at once."""
         x_NW = self.written["x"]
         rooms = self._threads if self._some < len(x_NW) else 1
-        return rows_of(x_NW.new_empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
-
-    def bias(self) -> Value:
-        """b; of no width for none."""
-        bias_U = self._scores.bias_U.detach()
-        return self.last.fixed(bias_U.view(1, -1)) if bias_U.numel() else Value(0, bias_U)
+        return of_rows(x_NW.new_empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
 
     def entries(self) -> StepEntries:
         """All operations in order, once ``after`` and ``last`` are complete."""
         first = self._before.entries() + self._step + self.after.entries()
-        return StepEntries(first, self.last.entries(), self._some, self._threads)
+        last = self.last.entries()
+        return StepEntries(first + last, entries_in(last)[1], self._some, self._threads)
 
 
 def is_possible(program: Program, weight_UH: Tensor) -> bool:
@@ -172,11 +174,6 @@ def _at_once(weight: Packed) -> int:
     return max(_HEIGHT, _NEAR // weight.N // _HEIGHT * _HEIGHT)
 
 
-def whole(numbers_NW: Tensor, place: Place = Place.NOW) -> Value:
-    """Rows of whole numbers of eight bytes each, as twice as many of four."""
-    return Value(2 * numbers_NW.shape[1], numbers_NW, place)
-
-
-def rows_of(rows_NW: Tensor, place: Place = Place.NOW) -> Value:
-    """Rows that are there."""
-    return Value(rows_NW.shape[1], rows_NW, place)
+def of_rows(rows_NW: Tensor, place: Place = Place.NOW) -> Value:
+    """Rows that are there; whole numbers are of eight bytes each, as twice as many of four."""
+    return Value(rows_NW.shape[1] * rows_NW.element_size() // 4, rows_NW, place)

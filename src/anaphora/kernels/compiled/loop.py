@@ -1,7 +1,7 @@
 """The time loop in C: a list of operations, run for all steps in one call: see ``loop.c``."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
@@ -77,20 +77,19 @@ def entries_in(numbers: "array[int]") -> tuple[int, int]:
 class StepEntries(NamedTuple):
     """The operations of a step of search. The memory that they point to must be there."""
 
-    first: "array[int]"
-    """``entries`` that each take all rows, one after another."""
-    last: "array[int]"
-    """``entries`` that some rows after another go through."""
+    numbers: "array[int]"
+    """``entries`` that each take all rows, and behind them those that some rows after another go through."""
+    last: int
+    """Number of the latter."""
     some: int
     """Number of these rows."""
     threads: int
     """Number of threads that share the work."""
 
-    def arguments(self) -> tuple["array[int]", tuple[int, int, int, int]]:
-        """All of them, and what functions of the library are given of them."""
-        numbers = self.first + self.last
-        address, count = entries_in(numbers)
-        return numbers, (count, address, entries_in(self.last)[1], self.some)
+    def search(self, name: str, first: Sequence[int], rest: Sequence[int]) -> int:
+        """Return the result of a search of the library, which is given ``first``, the operations, and the ``rest``."""
+        address, count = entries_in(self.numbers)
+        return call(name, *first, count, address, self.last, self.some, *rest, self.threads)
 
 
 def place_of(operation: int, operand: int) -> int:
@@ -140,55 +139,3 @@ def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward
     steps = array("q", active)
     (at_steps, _), (at_numbers, count) = steps.buffer_info(), entries_in(numbers)
     run("loop", len(steps), active[0], at_steps, hypotheses, count, at_numbers, int(backward), threads)
-
-
-class Written(NamedTuple):
-    """Output of a search, a row for each sentence: the struct of ``choose.h``."""
-
-    rows_B8: Tensor
-    """int64."""
-
-    @classmethod
-    def start(cls, first: int, max_lengths: Sequence[int], forced: Sequence[int], lines: int) -> "Written":
-        """Before any token: all read ``first``; each has a maximum length, and tokens that it begins with."""
-        each = enumerate(zip(max_lengths, forced, strict=True))
-        return cls(torch.tensor([(first, b, longest, lines, own, 0, 0, 0) for b, (longest, own) in each]))
-
-    @property
-    def lengths_B(self) -> Tensor:
-        """Number of tokens of each sentence, by its place in the batch."""
-        return self._in_order[:, 5]
-
-    @property
-    def scores_B(self) -> Tensor:
-        """float64: ln p of the tokens of each sentence, by its place in the batch."""
-        return self._in_order.view(torch.float64)[:, 7]
-
-    @property
-    def _in_order(self) -> Tensor:
-        return self.rows_B8[self.rows_B8[:, 1].argsort()]
-
-
-def decode(operations: StepEntries, steps: int, rows: int, written: Written, held: Sequence[Tensor]) -> int:
-    """Run operations for each step of a search with one row a sentence; returns how many sentences are left.
-
-    Args:
-        operations: those of a step.
-        steps: how many at most.
-        rows: sentences that are left. One that ends leaves, and the last takes its place.
-        written: what they have written, those that are left in front.
-        held: tensors with a row for each sentence, which move with it.
-    """
-    numbers, of_step = operations.arguments()
-    held_at, held_count = (moved := array("q", _places(held))).buffer_info()
-    of_held = held_count // 2, held_at
-    left = call("decode", steps, rows, *of_step, written.rows_B8.data_ptr(), *of_held, operations.threads)
-    del numbers, moved  # they were there until now
-    return left
-
-
-def _places(held: Sequence[Tensor]) -> Iterator[int]:
-    """Yield the address of each tensor and the bytes of its rows; a tensor that is named twice moves once."""
-    for address, tensor in {tensor.data_ptr(): tensor for tensor in held if tensor.numel()}.items():
-        yield address
-        yield tensor[0].numel() * tensor.element_size()
