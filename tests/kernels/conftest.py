@@ -19,10 +19,9 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, Unit, previous
+from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceMask, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scores import AnyScore, Dot, Score
-from anaphora.kernels.sums import Activate, Add
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
 

@@ -11,14 +11,13 @@ from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
 from anaphora.kernels.outputs.labels import label_loss
 from anaphora.kernels.outputs.squared_error import squared_error
-from anaphora.kernels.parts import Project, Unit, previous
+from anaphora.kernels.parts import Add, Project, Unit, previous
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pooled, mean_pooled
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.kernels.sums import Add
 from anaphora.kernels.window import GaussianWindow, Move
 
 from .exactness import drawn

@@ -12,11 +12,10 @@ from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
 from anaphora.kernels.cells import Lstm
-from anaphora.kernels.parts import Mask, Part, Project, is_previous, previous, signal_of
+from anaphora.kernels.parts import Activate, Mask, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.program import Program, leading_to, stages
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import General
-from anaphora.kernels.sums import Activate
 
 
 def test_what_is_read_one_step_back_is_carried_once_in_order(decoder: Callable) -> None:

@@ -11,11 +11,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Gru
-from anaphora.kernels.clock import Clock
-from anaphora.kernels.constant import Column, Constant
-from anaphora.kernels.gate import Gated
 from anaphora.kernels.initial_state import initial_state
-from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
 from anaphora.kernels.naive import values as naive_values
 from anaphora.kernels.naive.normalised import normalised
@@ -24,13 +20,12 @@ from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.outputs.classes import class_loss
 from anaphora.kernels.outputs.labels import label_loss
 from anaphora.kernels.outputs.squared_error import squared_error
-from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
-from anaphora.kernels.sums import Activate
 
 from . import test_unfolding
 from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of

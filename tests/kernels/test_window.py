@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from anaphora.kernels.parts import Project, previous
+from anaphora.kernels.parts import Add, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Kernels, Runtime, running
 from anaphora.kernels.scan import scan
-from anaphora.kernels.sums import Add
 from anaphora.kernels.window import LARGEST, GaussianWindow, Move
 
 # what comes back from the context, multiplied by 0, makes all of it one loop

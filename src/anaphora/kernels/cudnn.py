@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
-from anaphora.kernels.parts import Mask, Project, SentenceMask, Unit, is_previous
+from anaphora.kernels.parts import Add, Mask, Project, SentenceMask, Unit, is_previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.rows import Rows
-from anaphora.kernels.sums import Add
 
 warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 

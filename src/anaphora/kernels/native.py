@@ -10,19 +10,16 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from anaphora.kernels import compiled
-from anaphora.kernels.clock import Clock
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.operation_list import Given, operation_list
-from anaphora.kernels.parts import Mask, Project, SentenceMask, is_previous, signal_of
+from anaphora.kernels.parts import Activate, Add, Clock, Mask, Maxout, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.recorder import Recorder
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.signals import Signals
-from anaphora.kernels.sums import Activate, Add
 from anaphora.kernels.word_tables import LookUp
 
 _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)

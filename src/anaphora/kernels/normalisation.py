@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.ops import Ops, V
-from anaphora.kernels.sums import OfSum
+from anaphora.kernels.parts import OfSum
 
 EPSILON = 1e-5
 """Keeps a row of equal numbers from being divided by zero."""

@@ -196,3 +196,163 @@ class SentenceMask(OneToOne):
     def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[V]:
         """dx = dy * mask."""
         return [ops.mul(doutputs[0], ops.sentences("mask"))]
+
+
+@dataclass(frozen=True)
+class Gated(OneToOne):
+    """One gate for a whole vector, as Gulcehre et al. (2015, section 4.2) let a language model have its say.
+
+    1  g = sigm(a)     one number a row
+    2  y = g x
+    """
+
+    gate: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.gate, self.source)
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], tuple[V, V]]:
+        """Steps 1 and 2."""
+        y, g = ops.fused("gate_rows", self._step, inputs, (ops.width(inputs[1]), 1))
+        return [y], (g, inputs[1])
+
+    def _step(self, ops: Ops[V], a: V, x: V) -> Sequence[V]:
+        g = ops.sigmoid(a)  # 1
+        return ops.mul(g, x), g  # 2
+
+    def backward(self, ops: Ops[V], saved: tuple[V, V], doutputs: Sequence[V]) -> Sequence[V]:
+        """Steps 2 and 1 undone: dg = x' dy, dx = g dy; da = dg (g - g^2)."""
+        read = *saved, doutputs[0]
+        return ops.fused("gate_rows_back", self._step_back, read, (1, ops.width(saved[1])))
+
+    def _step_back(self, ops: Ops[V], g: V, x: V, dy: V) -> Sequence[V]:
+        dg = ops.row_sum(ops.mul(x, dy))  # 2
+        return ops.sigmoid_back(g, dg), ops.mul(g, dy)  # 1
+
+
+@dataclass(frozen=True)
+class Constant(OneToOne):
+    """The memory tensor ``<name>.vector`` (B x width) as a signal; of ``source`` it takes the number of rows alone."""
+
+    by_sentence: ClassVar[bool] = True
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
+        """y = v at every step."""
+        return [ops.every_step(ops.sentences("vector"), inputs[0])], None
+
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[None]:
+        """dv = sum of dy over the steps."""
+        ops.add_gradient("vector", doutputs[0])
+        return [None]
+
+
+@dataclass(frozen=True)
+class Column(OneToOne):
+    """The memory tensor ``<name>.columns`` (B x C x width) as a signal: column t at step t, a clock; the last stays."""
+
+    by_sentence: ClassVar[bool] = True
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
+        """y_t = v_t."""
+        y, places = ops.column("columns", inputs[0])
+        return [y], places
+
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[None]:
+        """dv_t += dy_t; nobody derives by the number of a step."""
+        ops.column_back("columns", saved, doutputs[0])
+        return [None]
+
+    def obstacle(self) -> str:
+        return "no native body"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
+
+    name: str = "clock"
+
+    by_sentence: ClassVar[bool] = False
+    reads: ClassVar[tuple[str, ...]] = (previous("clock"),)
+    writes: ClassVar[tuple[str, ...]] = ("clock",)
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
+        """t + 1."""
+        return [ops.add_number(inputs[0], 1)], None
+
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[None]:
+        """Nobody derives by the number of a step."""
+        return [None]
+
+    def obstacle(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class OfSum:
+    """Signals of a sum; every input has the same gradient."""
+
+    name: str
+    inputs: tuple[str, ...]
+    target: str
+
+    by_sentence: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        return (self.target,)
+
+    def obstacle(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Activate(OfSum):
+    """y = tanh(sum of inputs): the combination of context and state in an attentional decoder."""
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
+        """y = tanh(sum)."""
+        y = ops.tanh(ops.sum(inputs))
+        return [y], y
+
+    def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V]:
+        """d = dy (1 - y^2), the same for every input."""
+        return [ops.tanh_back(saved, doutputs[0])] * len(self.inputs)
+
+
+@dataclass(frozen=True)
+class Add(OfSum):
+    """y = sum of inputs: a residual connection around a layer."""
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
+        """y = sum."""
+        return [ops.sum(inputs, keeps=True)], None
+
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[V]:
+        """d = dy for every input."""
+        return [doutputs[0]] * len(self.inputs)
+
+
+@dataclass(frozen=True)
+class Maxout(OfSum):
+    """Maxout over pairs (Goodfellow et al. 2013), as Cho et al. (2014) and Bahdanau et al. (2015, A.2.2) read out.
+
+    1  t   = sum of inputs               2 R numbers
+    2  o_j = max(t_{2j-1}, t_{2j})       R numbers
+
+    Of two that are equal, the gradient goes to the first.
+    """
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
+        """Steps 1 and 2."""
+        t = ops.sum(inputs, keeps=True)  # 1
+        return [ops.maxout(t)], t  # 2
+
+    def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V]:
+        """Step 2 undone; every input has the same gradient."""
+        return [ops.maxout_back(saved, doutputs[0])] * len(self.inputs)

@@ -18,14 +18,11 @@ from torch import Tensor
 from anaphora.config import MAX_UNITS, SET, Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
-from anaphora.kernels.clock import Clock
-from anaphora.kernels.gate import Gated
 from anaphora.kernels.normalizers import AnyNormalizer, Softmax
-from anaphora.kernels.parts import Part, Project, is_previous, previous, signal_of
+from anaphora.kernels.parts import Add, Clock, Gated, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.scores.additive import Additive
 from anaphora.kernels.spans import AnySpan, Global, LocalPredictive
-from anaphora.kernels.sums import Add
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.weights import Matrix, Weights, projection_matrices

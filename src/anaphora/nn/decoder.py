@@ -27,9 +27,8 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
-from anaphora.kernels.clock import Clock
 from anaphora.kernels.description import described
-from anaphora.kernels.parts import Part, Project, previous
+from anaphora.kernels.parts import Clock, Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.word_tables import Words, read_words, read_words_of_step

@@ -15,11 +15,7 @@ import torch
 from pydantic import Field
 
 from anaphora.config import MAX_UNITS, SET, Conflict
-from anaphora.kernels.constant import Column, Constant
-from anaphora.kernels.gate import Gated
-from anaphora.kernels.maxout import Maxout
-from anaphora.kernels.parts import Part, Project, previous
-from anaphora.kernels.sums import Activate, Add
+from anaphora.kernels.parts import Activate, Add, Column, Constant, Gated, Maxout, Part, Project, previous
 from anaphora.nn.fusion import AnyFusion, DeepFusion
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, Weights, projection_matrices

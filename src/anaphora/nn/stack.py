@@ -12,10 +12,9 @@ from anaphora.kernels.cells import AnyCell, Lstm
 from anaphora.kernels.description import described
 from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Part, Project, Unit, previous
+from anaphora.kernels.parts import Add, Part, Project, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance
-from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate

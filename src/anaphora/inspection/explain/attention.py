@@ -8,10 +8,9 @@ from torch import Tensor
 
 from anaphora.inspection.explain.lesson import Lesson, Section, as_term, difference, dot, leaf, softmax, total
 from anaphora.kernels.linear import linear
-from anaphora.kernels.parts import Project
+from anaphora.kernels.parts import Activate, Project
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
-from anaphora.kernels.sums import Activate
 from anaphora.nn.attention import AttentionConfig, SoftAttention
 from anaphora.nn.encoders.encoder import EncoderSpec
 

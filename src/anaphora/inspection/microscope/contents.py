@@ -14,14 +14,12 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
-from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.normalizers import Softmax
-from anaphora.kernels.parts import Part, Project, Unit
+from anaphora.kernels.parts import Activate, Add, Maxout, Part, Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scores import Concat, Dot, General
 from anaphora.kernels.spans import Global
-from anaphora.kernels.sums import Activate, Add
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.translator import Translator
 from anaphora.nn.embedding import Embedding
