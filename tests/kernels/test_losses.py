@@ -8,9 +8,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
+from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
-from anaphora.kernels.outputs.labels import label_loss
-from anaphora.kernels.outputs.squared_error import squared_error
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 
 TWO = torch.tensor([4, 4])

@@ -12,14 +12,12 @@ from torch.testing import assert_close
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.initial_state import initial_state
+from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
 from anaphora.kernels.naive import values as naive_values
 from anaphora.kernels.naive.normalised import normalised
 from anaphora.kernels.naive.units import gru_step
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.outputs.classes import class_loss
-from anaphora.kernels.outputs.labels import label_loss
-from anaphora.kernels.outputs.squared_error import squared_error
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled

@@ -1,18 +1,60 @@
-"""The autograd function of losses whose gradients are made on the way forward, while what they need is at hand.
+"""Autograd functions with derived gradients: no autocast inside, and no second derivative.
 
-A loss is proportional to the gradient that comes back to it, so going back has nothing to do but to scale.
+Most losses are derived on the way forward, while what their gradients need is at hand (``derived_loss``). A loss is
+proportional to the gradient that comes back to it, so going back has nothing to do but to scale.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
-
 Derive = Callable[..., tuple[Tensor, tuple[Tensor, ...]]]
 """From whether gradients are wanted, and the leaves, to the loss and the gradient of every leaf (none if unwanted)."""
+
+
+def autocasts(device: str) -> bool:
+    """True if torch chooses precisions on this kind of device now; some have no autocast."""
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
+def outside_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Run a function's ``forward`` or ``backward`` in the precision of its tensors, whatever is around it.
+
+    Which products are made in which precision is for the products to say; the two ways must agree on it.
+    """
+
+    @wraps(function)
+    def outside(ctx: Any, *arguments: Any) -> Any:
+        device = next(argument.device.type for argument in arguments if isinstance(argument, Tensor))
+        if not autocasts(device):
+            return function(ctx, *arguments)
+        with torch.autocast(device, enabled=False):
+            return function(ctx, *arguments)
+
+    return outside
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function's ``backward`` refuse ``create_graph=True``.
+
+    torch's own decorator refuses only where the incoming gradient has a history, and else gives gradients that look
+    constant: a penalty on them would silently have no effect. Raises NotImplementedError in ``backward``, when it is
+    asked for gradients that could be differentiated again.
+    """
+
+    @wraps(backward)
+    def refusing(ctx: Any, *gradients: Any) -> Any:
+        if torch.is_grad_enabled():
+            raise NotImplementedError(
+                "gradients of gradients are not available, because this gradient is derived by hand: "
+                "call backward() or autograd.grad() without create_graph=True, or use the functions of kernels.naive."
+            )
+        return backward(ctx, *gradients)
+
+    return refusing
 
 
 def derived_loss(derive: Derive, *leaves: Tensor) -> Tensor:

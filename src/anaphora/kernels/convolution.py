@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.folding import Plan, folding, unfolding
 from anaphora.kernels.pointwise import tanh_back_

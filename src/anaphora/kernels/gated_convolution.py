@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import tanh_back_

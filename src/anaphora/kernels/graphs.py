@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from anaphora.kernels import unroll
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 from anaphora.kernels.program import Program
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 
 
 def initial_state(learned_H: Tensor, carried_BH: Tensor, carry_mask_B: Tensor) -> Tensor:

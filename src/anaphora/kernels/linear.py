@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 from anaphora.kernels.backends import steady_linear
 from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.runtime import current

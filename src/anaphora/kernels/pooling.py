@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 
 
 def mean_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import cudnn, graphs, native, stepping, unroll
-from anaphora.kernels.autograd import autocasts, once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import autocasts, once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls

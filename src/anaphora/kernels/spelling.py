@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.shapes import check_shapes

@@ -12,8 +12,7 @@ from anaphora.batch import Batch, Ids, Labels
 from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
-from anaphora.kernels.outputs.classes import class_loss
-from anaphora.kernels.outputs.labels import label_loss
+from anaphora.kernels.losses import class_loss, label_loss
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
 from anaphora.models.sequence_network import SequenceNetwork
 from anaphora.nn.embedding import Embedding, EmbeddingConfig

@@ -17,7 +17,7 @@ from anaphora.batch import NO_SUPERVISION, Ids, Items, Supervision, Values
 from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, parsed
-from anaphora.kernels.outputs.labels import label_loss
+from anaphora.kernels.losses import label_loss
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.weights import Layer, Matrix, Start, Weights, project, projection_matrices
