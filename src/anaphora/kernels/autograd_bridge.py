@@ -4,12 +4,18 @@ Most losses are derived on the way forward, while what their gradients need is a
 proportional to the gradient that comes back to it, so going back has nothing to do but to scale.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor
+
+Forward = Callable[..., tuple[Tensor, Sequence[Tensor]]]
+"""From whether gradients are wanted, and the tensors, to the output and the tensors that ``Backward`` needs."""
+
+Backward = Callable[[Sequence[Tensor], Tensor], Sequence[Tensor | None]]
+"""From these tensors and the gradient of the output to the gradient of each tensor; None for one that has none."""
 
 Derive = Callable[..., tuple[Tensor, tuple[Tensor, ...]]]
 """From whether gradients are wanted, and the leaves, to the loss and the gradient of every leaf (none if unwanted)."""
@@ -57,22 +63,36 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return refusing
 
 
-def derived_loss(derive: Derive, *leaves: Tensor) -> Tensor:
-    """The loss that ``derive`` makes of ``leaves``, in the type of the first of them, with its derived gradients."""
-    loss: Tensor = _DerivedLoss.apply(derive, torch.is_grad_enabled(), *leaves)  # type: ignore[no-untyped-call]
-    return loss
+def derived(forward: Forward, backward: Backward, *tensors: Tensor) -> Tensor:
+    """The output of ``forward`` over tensors, with the gradients of ``backward``.
+
+    Changes of saved tensors before the backward pass are refused.
+    """
+    output: Tensor = _Derived.apply(forward, backward, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
+    return output
 
 
-class _DerivedLoss(torch.autograd.Function):
+class _Derived(torch.autograd.Function):
     @staticmethod
     @outside_autocast
-    def forward(ctx: Any, derive: Derive, recording: bool, *leaves: Tensor) -> Tensor:
-        loss, gradients = derive(recording and any(ctx.needs_input_grad), *leaves)
-        ctx.save_for_backward(*gradients)
-        return loss.to(leaves[0].dtype)
+    def forward(ctx: Any, forward: Forward, backward: Backward, recording: bool, *tensors: Tensor) -> Tensor:
+        output, saved = forward(recording and any(ctx.needs_input_grad), *tensors)
+        ctx.backward = backward
+        ctx.save_for_backward(*saved)
+        return output
 
     @staticmethod
     @outside_autocast
     @once_differentiable
-    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, *(gradient * dloss for gradient in ctx.saved_tensors)
+    def backward(ctx: Any, doutput: Tensor) -> tuple[Tensor | None, ...]:
+        return (None, None, None, *ctx.backward(ctx.saved_tensors, doutput))
+
+
+def derived_loss(derive: Derive, *leaves: Tensor) -> Tensor:
+    """The loss that ``derive`` makes of ``leaves``, in the type of the first of them, with its derived gradients."""
+
+    def forward(recording: bool, *leaves: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        loss, gradients = derive(recording, *leaves)
+        return loss.to(leaves[0].dtype), gradients
+
+    return derived(forward, lambda gradients, dloss: [gradient * dloss for gradient in gradients], *leaves)

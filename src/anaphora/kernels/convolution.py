@@ -14,14 +14,14 @@ Step 1 of each is the backward pass through step 1 of the other. Which kernels a
     unfolded      the inverse of it: from there to a column for every word of a translation
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import derived
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.folding import Plan, folding, unfolding
 from anaphora.kernels.pointwise import tanh_back_
@@ -95,25 +95,16 @@ def _closed(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
 
 
 def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
-    """Return the columns of sentences after all kernels of a plan."""
-    lengths_B = torch.tensor(plan.columns)
-    y_SBD = _Laid.apply(  # type: ignore[no-untyped-call]
-        torch.is_grad_enabled(), plan, tuple(kernels), sentences.x_SBD, *kernels.values()
-    )
-    return Columns(_closed(y_SBD, lengths_B), lengths_B)
+    """Return the columns of sentences after all kernels of a plan.
 
+    Past its columns, a sentence that was folded has numbers that mean nothing, and no other number sees them.
+    """
+    met = list[tuple[Tensor, Tensor]]()
+    """The columns before and after each kernel."""
+    last = max(plan.columns)
 
-class _Laid(torch.autograd.Function):
-    """Past its columns, a sentence that was folded has numbers that mean nothing, and no other number sees them."""
-
-    @staticmethod
-    @outside_autocast
-    def forward(
-        ctx: Any, recording: bool, plan: Plan, names: tuple[str, ...], x_SBD: Tensor, *kernels: Tensor
-    ) -> Tensor:
-        recording = recording and any(ctx.needs_input_grad)
-        named, saved = dict(zip(names, kernels, strict=True)), list[tuple[Tensor, Tensor]]()
-        last = max(plan.columns)
+    def forward(recording: bool, x_SBD: Tensor, *weights: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        named = dict(zip(kernels, weights, strict=True))
         now_SBD = x_SBD.new_zeros(max(len(x_SBD), last), *x_SBD.shape[1:])
         now_SBD[: len(x_SBD)] = x_SBD
         for application in plan.applications:
@@ -121,28 +112,27 @@ class _Laid(torch.autograd.Function):
             x = now_SBD[: application.columns, rows]
             y = torch.tanh((_widened if application.widens else _narrowed)(x, named[application.kernel]))  # 1, 2
             if recording:
-                saved.append((x, y))
+                met.append((x, y))
             now_SBD[: len(y), rows] = y
-        ctx.plan, ctx.names, ctx.saved = plan, names, saved
-        ctx.save_for_backward(x_SBD, *kernels)
-        return now_SBD[:last]
+        return now_SBD[:last], (x_SBD, *weights)
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dy_SBD: Tensor) -> tuple[Tensor | None, ...]:
-        x_SBD, *kernels = ctx.saved_tensors  # refuses kernels changed since
-        named = dict(zip(ctx.names, kernels, strict=True))
+    def backward(saved: Sequence[Tensor], dy_SBD: Tensor) -> tuple[Tensor, ...]:
+        x_SBD, *weights = saved
+        named = dict(zip(kernels, weights, strict=True))
         dnamed = {name: torch.zeros_like(kernel) for name, kernel in named.items()}
         dnow_SBD = dy_SBD.new_zeros(max(len(x_SBD), len(dy_SBD)), *dy_SBD.shape[1:])
         dnow_SBD[: len(dy_SBD)] = dy_SBD
-        for application, (x, y) in zip(reversed(ctx.plan.applications), reversed(ctx.saved), strict=True):
+        for application, (x, y) in zip(reversed(plan.applications), reversed(met), strict=True):
             rows, kernel = list(application.rows), named[application.kernel]
             da = tanh_back_(dnow_SBD[: len(y), rows], y)  # 2
             dnow_SBD[: len(y), rows] = 0
             dnow_SBD[: application.columns, rows] = (_narrowed if application.widens else _widened)(da, kernel)  # 1
             dnamed[application.kernel] += _dkernel(da, x) if application.widens else _dkernel(x, da)
-        return None, None, None, dnow_SBD[: len(x_SBD)], *dnamed.values()
+        return dnow_SBD[: len(x_SBD)], *dnamed.values()
+
+    y_SBD = derived(forward, backward, sentences.x_SBD, *kernels.values())
+    lengths_B = torch.tensor(plan.columns)
+    return Columns(_closed(y_SBD, lengths_B), lengths_B)
 
 
 def _narrowed(x: Tensor, kernel_DI: Tensor) -> Tensor:

@@ -11,12 +11,13 @@ A sentence of L positions is folded L - 1 times. Inside, sentences are sorted by
 folded up; a shorter one's positions past its end are carried along as zeros and never reach its vector.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import derived
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import tanh_back_
@@ -54,22 +55,18 @@ def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_
     closed_SB = torch.arange(h_SBH.shape[0]).unsqueeze(1) >= lengths_B[order_B]
     sorted_SBH = h_SBH.index_select(1, order_B.to(h_SBH.device))
     open_SBH = sorted_SBH.masked_fill(closed_SB.unsqueeze(-1).to(h_SBH.device), 0)
-    top_BH: Tensor = _Fold.apply(  # type: ignore[no-untyped-call]
-        torch.is_grad_enabled(), lengths_B[order_B].tolist(), open_SBH, weight_NH, bias_C
-    )
+    top_BH = _folded(lengths_B[order_B].tolist(), open_SBH, weight_NH, bias_C)
     return top_BH.index_select(0, back_B.to(h_SBH.device))
 
 
-class _Fold(torch.autograd.Function):
-    @staticmethod
-    @outside_autocast
-    def forward(
-        ctx: Any, recording: bool, lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor
-    ) -> Tensor:
-        recording = recording and any(ctx.needs_input_grad)
-        matmuls, levels = Matmuls({"fold.weight": weight_NH}, {}, recording), list[_Level]()
-        tops = list[Tensor]()
-        h = h_SBH[: lengths[0]]
+def _folded(lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor) -> Tensor:
+    """The vectors of sentences, longest first."""
+    recording = torch.is_grad_enabled() and any(leaf.requires_grad for leaf in (h_SBH, weight_NH, bias_C))
+    matmuls, levels = Matmuls({"fold.weight": weight_NH}, {}, recording), list[_Level]()
+
+    def forward(recording: bool, *leaves: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        h_SBH, _, bias_C = leaves
+        tops, h = list[Tensor](), h_SBH[: lengths[0]]
         for size in range(1, lengths[0] + 1):  # positions of a sentence that is folded up at this level
             if ending := lengths.count(size):
                 tops.append(h[0, h.shape[1] - ending :])
@@ -79,16 +76,10 @@ class _Fold(torch.autograd.Function):
             level, h = _level(matmuls, h, bias_C)
             if recording:
                 levels.append(level)
-        ctx.lengths, ctx.matmuls, ctx.levels = lengths, matmuls, levels
-        ctx.save_for_backward(h_SBH, weight_NH, bias_C)
-        return torch.cat(tops[::-1])
+        return torch.cat(tops[::-1]), leaves
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dtop_BH: Tensor) -> tuple[Tensor | None, ...]:
-        h_SBH, _, bias_C = ctx.saved_tensors  # refuses weights changed since
-        lengths, matmuls = ctx.lengths, ctx.matmuls
+    def backward(saved: Sequence[Tensor], dtop_BH: Tensor) -> tuple[Tensor | None, ...]:
+        h_SBH, _, bias_C = saved
         dbias_C = torch.zeros_like(bias_C)
         dh = dtop_BH.new_zeros(1, 0, dtop_BH.shape[1])
         for size in range(lengths[0], 0, -1):
@@ -100,10 +91,12 @@ class _Fold(torch.autograd.Function):
                 joined[0, alive:] = dtop_BH[alive : alive + ending]
                 dh = joined
             if size > 1:
-                dh = _level_back(matmuls, ctx.levels[size - 2], dh, dbias_C)
+                dh = _level_back(matmuls, levels[size - 2], dh, dbias_C)
         dh_SBH = torch.zeros_like(h_SBH)
         dh_SBH[: lengths[0]] = dh
-        return None, None, dh_SBH, matmuls.gradients().get("fold.weight"), dbias_C
+        return dh_SBH, matmuls.gradients().get("fold.weight"), dbias_C
+
+    return derived(forward, backward, h_SBH, weight_NH, bias_C)
 
 
 def _level(matmuls: Matmuls, h: Tensor, bias_C: Tensor) -> tuple[_Level, Tensor]:

@@ -4,30 +4,22 @@
 1' dv = sum_b (1 - m_b) ds_b, dc_b = m_b ds_b
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import derived
 
 
 def initial_state(learned_H: Tensor, carried_BH: Tensor, carry_mask_B: Tensor) -> Tensor:
     """The first state of each row, B x H: ``carried_BH`` where the mask is true, the learned vector elsewhere."""
-    state_BH: Tensor = _Initial.apply(learned_H, carried_BH, carry_mask_B.unsqueeze(1))  # type: ignore[no-untyped-call]
-    return state_BH
+    mask_B1 = carry_mask_B.unsqueeze(1)
 
+    def forward(recording: bool, learned_H: Tensor, carried_BH: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        return torch.where(mask_B1, carried_BH, learned_H), ()  # 1
 
-class _Initial(torch.autograd.Function):
-    @staticmethod
-    @outside_autocast
-    def forward(ctx: Any, learned_H: Tensor, carried_BH: Tensor, mask_B1: Tensor) -> Tensor:
-        ctx.save_for_backward(mask_B1)
-        return torch.where(mask_B1, carried_BH, learned_H)  # 1
+    def backward(saved: Sequence[Tensor], dstate_BH: Tensor) -> tuple[Tensor, Tensor]:
+        return dstate_BH.masked_fill(mask_B1, 0).sum(0), dstate_BH.masked_fill(~mask_B1, 0)  # 1'
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dstate_BH: Tensor) -> tuple[Tensor | None, ...]:
-        (mask_B1,) = ctx.saved_tensors
-        return dstate_BH.masked_fill(mask_B1, 0).sum(0), dstate_BH.masked_fill(~mask_B1, 0), None  # 1'
+    return derived(forward, backward, learned_H, carried_BH)

@@ -7,12 +7,12 @@ In training all three are made by its backend (``backends.py``), like those of t
 bits in any batch, and the gradient is left to autograd.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import derived
 from anaphora.kernels.backends import steady_linear
 from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.runtime import current
@@ -26,36 +26,30 @@ def linear(a_XK: Tensor, weight_NK: Tensor, lengths_B: Tensor | None = None) -> 
     wants_gradient = torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad)
     runtime = current()
     if wants_gradient and runtime.training:
-        rows_R = None if lengths_B is None else _rows_within(lengths_B, a_XK.shape[1]).to(a_XK.device)
-        y_XN: Tensor = _Linear.apply(a_XK, weight_NK, rows_R)  # type: ignore[no-untyped-call]
-        return y_XN
+        return _trained(a_XK, weight_NK, None if lengths_B is None else _rows_within(lengths_B, a_XK))
     return steady_linear(a_XK, weight_NK) if wants_gradient else prepared(weight_NK, runtime).times(a_XK)
 
 
-class _Linear(torch.autograd.Function):
-    @staticmethod
-    @outside_autocast
-    def forward(ctx: Any, a_XK: Tensor, weight_NK: Tensor, rows_R: Tensor | None) -> Tensor:
-        ctx.weight, ctx.rows, ctx.shape = prepare(weight_NK), rows_R, a_XK.shape[:-1]
+def _trained(a_XK: Tensor, weight_NK: Tensor, rows_R: Tensor | None) -> Tensor:
+    weight, shape = prepare(weight_NK), a_XK.shape[:-1]
+    wants_a, wants_weight = a_XK.requires_grad, weight_NK.requires_grad
+
+    def forward(recording: bool, a_XK: Tensor, weight_NK: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         a_RK = _taken(a_XK, rows_R)
-        ctx.save_for_backward(a_RK, weight_NK)
-        return _put(ctx.weight.times(a_RK), rows_R, ctx.shape)  # 1
+        return _put(weight.times(a_RK), rows_R, shape), (a_RK, weight_NK)  # 1
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dy_XN: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        a_RK, _ = ctx.saved_tensors  # refuses a weight changed since
-        wants_a, wants_weight, _ = ctx.needs_input_grad
-        dy_RN = _taken(dy_XN, ctx.rows)
-        da_XK = _put(ctx.weight.back(dy_RN), ctx.rows, ctx.shape) if wants_a else None  # 1'
-        return da_XK, ctx.weight.outer(dy_RN, a_RK) if wants_weight else None, None
+    def backward(saved: Sequence[Tensor], dy_XN: Tensor) -> tuple[Tensor | None, ...]:
+        dy_RN = _taken(dy_XN, rows_R)
+        da_XK = _put(weight.back(dy_RN), rows_R, shape) if wants_a else None  # 1'
+        return da_XK, weight.outer(dy_RN, saved[0]) if wants_weight else None
+
+    return derived(forward, backward, a_XK, weight_NK)
 
 
-def _rows_within(lengths_B: Tensor, positions: int) -> Tensor:
-    """The rows of B x S positions that sentences have, S = ``positions``."""
-    places_S = torch.arange(positions, device=lengths_B.device)
-    return (places_S < lengths_B.unsqueeze(1)).flatten().nonzero().squeeze(1)
+def _rows_within(lengths_B: Tensor, a_BSK: Tensor) -> Tensor:
+    """The rows of the positions that sentences have."""
+    places_S = torch.arange(a_BSK.shape[1], device=lengths_B.device)
+    return (places_S < lengths_B.unsqueeze(1)).flatten().nonzero().squeeze(1).to(a_BSK.device)
 
 
 def _taken(block_XW: Tensor, rows_R: Tensor | None) -> Tensor:

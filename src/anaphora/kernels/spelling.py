@@ -11,13 +11,13 @@ The backward pass is section 15 of ``kernels/README.md``. Characters of all word
 (``R`` rows), so that nothing is computed for padding.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import derived
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.shapes import check_shapes
@@ -47,10 +47,42 @@ def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor
         shape: how many of them there are.
     """
     check_shapes(characters_NL=characters_NL, lengths_N=lengths_N)
-    given = [weights[name] for name in shape.names()]
-    recording = torch.is_grad_enabled() and any(weight.requires_grad for weight in given)
-    vectors_NF: Tensor = _Spelt.apply(recording, shape, characters_NL, lengths_N, *given)  # type: ignore[no-untyped-call]
-    return vectors_NF
+    given = {name: weights[name] for name in shape.names()}
+    recording = torch.is_grad_enabled() and any(weight.requires_grad for weight in given.values())
+    matmuls, rows = Matmuls(given, {}, recording), _rows(characters_NL, lengths_N, shape.widths)
+
+    def forward(recording: bool, table_CE: Tensor, *others: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        x_RWE = table_CE[rows.ids_RW].where(rows.inside_RW.unsqueeze(-1), 0)
+        sums = [_affine(matmuls, f"width{w}", x_RWE[:, :w].flatten(1)) for w in range(1, shape.widths + 1)]
+        a_RF = torch.cat(sums, 1)  # 1
+        top_NF, place_NF = _maxima(a_RF, rows, lengths_N, recording)
+        first_NF = y_NF = top_NF.tanh_()  # 2
+        highways = []
+        for layer in range(shape.highways):
+            t_NF = sigmoid_(_affine(matmuls, f"transform{layer}", y_NF))  # 3
+            g_NF = _affine(matmuls, f"hidden{layer}", y_NF).relu_()
+            highways += [y_NF, t_NF, g_NF]
+            y_NF = y_NF + t_NF * (g_NF - y_NF)  # 4
+        return y_NF, (place_NF, first_NF, *highways, table_CE, *others) if recording else ()
+
+    def backward(saved: Sequence[Tensor], dz_NF: Tensor) -> list[Tensor]:
+        place_NF, y_NF, *highways = saved
+        for layer in reversed(range(shape.highways)):
+            dz_NF = _highway_back(layer, _Highway(*highways[3 * layer : 3 * layer + 3]), dz_NF, matmuls)  # 4, 3
+        dtop_NF = tanh_back_(dz_NF.clone(), y_NF)  # 2
+        da_RF = dtop_NF.new_zeros(len(rows.ids_RW), dtop_NF.shape[1])
+        da_RF.scatter_(0, rows.begins_N.unsqueeze(1) + place_NF, dtop_NF)
+        table_CE = matmuls.vector("characters.weight")
+        dx_RWE = da_RF.new_zeros(*rows.ids_RW.shape, table_CE.shape[1])
+        sizes = [len(matmuls.vector(f"width{w}.bias")) for w in range(1, shape.widths + 1)]
+        for w, da_RN in enumerate(torch.split(da_RF, sizes, 1), 1):  # 1
+            dx_RWE[:, :w] += _affine_back(matmuls, f"width{w}", da_RN.contiguous()).view_as(dx_RWE[:, :w])
+        dtable_CE = matmuls.gradient("characters.weight", len(table_CE))
+        dtable_CE.index_add_(0, rows.ids_RW[rows.inside_RW], dx_RWE[rows.inside_RW])
+        gradients = matmuls.gradients()
+        return [gradients[name] for name in given]
+
+    return derived(forward, backward, *given.values())
 
 
 class _Rows(NamedTuple):
@@ -72,56 +104,6 @@ class _Highway(NamedTuple):
     y_NF: Tensor
     t_NF: Tensor
     g_NF: Tensor
-
-
-class _Spelt(torch.autograd.Function):
-    @staticmethod
-    @outside_autocast
-    def forward(
-        ctx: Any, recording: bool, shape: Shape, characters_NL: Tensor, lengths_N: Tensor, *given: Tensor
-    ) -> Tensor:
-        weights = dict(zip(shape.names(), given, strict=True))
-        matmuls = Matmuls(weights, {}, recording)
-        rows = _rows(characters_NL, lengths_N, shape.widths)
-        x_RWE = weights["characters.weight"][rows.ids_RW].where(rows.inside_RW.unsqueeze(-1), 0)
-
-        sums = [_affine(matmuls, f"width{w}", x_RWE[:, :w].flatten(1)) for w in range(1, shape.widths + 1)]
-        a_RF = torch.cat(sums, 1)  # 1
-        top_NF, place_NF = _maxima(a_RF, rows, lengths_N, recording)
-        y_NF = top_NF.tanh_()  # 2
-        highways = []
-        for layer in range(shape.highways):
-            t_NF = sigmoid_(_affine(matmuls, f"transform{layer}", y_NF))  # 3
-            g_NF = _affine(matmuls, f"hidden{layer}", y_NF).relu_()
-            highways.append(_Highway(y_NF, t_NF, g_NF))
-            y_NF = y_NF + t_NF * (g_NF - y_NF)  # 4
-        if recording:
-            ctx.shape, ctx.matmuls, ctx.weights = shape, matmuls, len(given)
-            first_NF = highways[0].y_NF if highways else y_NF
-            saved = [tensor for highway in highways for tensor in highway]
-            ctx.save_for_backward(*given, *rows, place_NF, first_NF, *saved)
-        return y_NF
-
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dz_NF: Tensor) -> tuple[Tensor | None, ...]:
-        rest, matmuls = ctx.saved_tensors[ctx.weights :], ctx.matmuls  # refuses weights changed since
-        rows, (place_NF, y_NF), saved = _Rows(*rest[:5]), rest[5:7], rest[7:]
-        for layer in reversed(range(ctx.shape.highways)):
-            dz_NF = _highway_back(layer, _Highway(*saved[3 * layer : 3 * layer + 3]), dz_NF, matmuls)  # 4, 3
-        dtop_NF = tanh_back_(dz_NF.clone(), y_NF)  # 2
-        da_RF = dtop_NF.new_zeros(len(rows.ids_RW), dtop_NF.shape[1])
-        da_RF.scatter_(0, rows.begins_N.unsqueeze(1) + place_NF, dtop_NF)
-        table_CE = matmuls.vector("characters.weight")
-        dx_RWE = da_RF.new_zeros(*rows.ids_RW.shape, table_CE.shape[1])
-        sizes = [len(matmuls.vector(f"width{w}.bias")) for w in range(1, ctx.shape.widths + 1)]
-        for w, da_RN in enumerate(torch.split(da_RF, sizes, 1), 1):  # 1
-            dx_RWE[:, :w] += _affine_back(matmuls, f"width{w}", da_RN.contiguous()).view_as(dx_RWE[:, :w])
-        dtable_CE = matmuls.gradient("characters.weight", len(table_CE))
-        dtable_CE.index_add_(0, rows.ids_RW[rows.inside_RW], dx_RWE[rows.inside_RW])
-        gradients = matmuls.gradients()
-        return None, None, None, None, *(gradients[name] for name in ctx.shape.names())
 
 
 def _maxima(a_RF: Tensor, rows: _Rows, lengths_N: Tensor, recording: bool) -> tuple[Tensor, Tensor]:
