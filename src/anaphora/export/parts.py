@@ -96,14 +96,11 @@ class OnnxWriter(Ops[str]):
 
     def __init__(self, parts: Parts, part: str, reach: int = 0) -> None:
         """``part`` is the name in front; ``reach`` positions have a score, with 0 all."""
-        self._parts, self._graph, self._part, self._reach = parts, parts.graph, part, reach
+        self._parts, self._graph, self.part, self._reach = parts, parts.graph, part, reach
         self._widths = dict[str, int]()
         """Of products and what is as wide, by name."""
         self._joined = dict[str, tuple[str, ...]]()
         """Blocks side by side, which are split again without a node."""
-
-    def _full(self, name: str) -> str:
-        return f"{self._part}.{name}"
 
     def _as_wide_as(self, a: str, made: str) -> str:
         if a in self._widths:
@@ -111,8 +108,8 @@ class OnnxWriter(Ops[str]):
         return made
 
     def product(self, name: str, a: str) -> str:
-        made = self._parts.matmul(self._full(name), a)
-        self._widths[made] = len(self._parts.weights[self._full(name)])
+        made = self._parts.matmul(self.full(name), a)
+        self._widths[made] = len(self._parts.weights[self.full(name)])
         return made
 
     def mix(self, name: str, a: str, open_: str) -> str:
@@ -122,7 +119,7 @@ class OnnxWriter(Ops[str]):
         return self._graph.node("MatMul", a, self._graph.node("Transpose", self.sentences(name), perm=[1, 0]))
 
     def vector(self, name: str) -> str:
-        return self._parts.vector(self._full(name))
+        return self._parts.vector(self.full(name))
 
     def columns(self, name: str) -> str:
         return self.vector(name)
@@ -130,7 +127,7 @@ class OnnxWriter(Ops[str]):
     def sentences(self, name: str) -> str:
         if name == "length":
             return self._graph.node("Cast", self._length(), to=1)
-        return self._parts.memory[self._full(name)]
+        return self._parts.memory[self.full(name)]
 
     def _length(self) -> str:
         return self._graph.length(self.sentences("values"))
@@ -165,7 +162,7 @@ class OnnxWriter(Ops[str]):
         return self._as_wide_as(values[0], self._graph.add(values))
 
     def add_vector(self, a: str, name: str) -> str:
-        full = self._full(name)
+        full = self.full(name)
         vector = self._parts.weights[full]
         missing = self._widths.get(a, 0) - vector.shape[-1]
         if missing <= 0:

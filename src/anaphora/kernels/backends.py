@@ -108,7 +108,7 @@ def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
     if _packs(backend, weight_NK):
         return PackedForward(weight_NK, precision)
     if precision == "int8":
-        return _Quantized(weight_NK) if weight_NK.dtype == torch.float32 else _Torch(weight_NK, steady_linear)
+        return _Quantized(weight_NK) if weight_NK.dtype == torch.float32 else TorchWeight(weight_NK, steady_linear)
     return _plain(precision, weight_NK, steady_linear)
 
 
@@ -156,10 +156,10 @@ def _packs(backend: Backend, weight_NK: Tensor) -> bool:
 def _plain(precision: Literal["fp32", "bf16"], weight_NK: Tensor, product: _Product) -> Prepared:
     """``product``: torch's way."""
     rounds = precision == "bf16" and weight_NK.dtype == torch.float32
-    return _Rounded(weight_NK, product) if rounds else _Torch(weight_NK, product)
+    return _Rounded(weight_NK, product) if rounds else TorchWeight(weight_NK, product)
 
 
-class _Torch:
+class TorchWeight:
     """torch's own products."""
 
     def __init__(self, weight_NK: Tensor, product: _Product) -> None:

@@ -16,28 +16,15 @@ from anaphora.kernels.program import Program
 from anaphora.protocols import PartDescription, Read
 
 
-class _Recorded(Matmuls):
-    """Products that record which tensors are asked for."""
+class _Noted(dict[str, Tensor]):
+    """Tensors that remember which of them were asked for, in order."""
 
-    def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor]) -> None:
-        super().__init__(weights, memory, recording=False)
-        self.asked: dict[str, None] = {}
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        super().__init__(tensors)
+        self.asked: dict[str, Tensor] = {}
 
-    def vector(self, name: str) -> Tensor:
-        self.asked[name] = None
-        return super().vector(name)
-
-    def sentences(self, name: str, rows: int) -> Tensor:
-        self.asked[name] = None
-        return super().sentences(name, rows)
-
-    def times(self, name: str, a_XBK: Tensor) -> Tensor:
-        self.asked[name] = None
-        return super().times(name, a_XBK)
-
-    def attend(self, name: str, a_XBK: Tensor) -> Tensor:
-        self.asked[name] = None
-        return super().attend(name, a_XBK)
+    def __getitem__(self, name: str) -> Tensor:
+        return self.asked.setdefault(name, super().__getitem__(name))
 
 
 @torch.no_grad()
@@ -53,9 +40,10 @@ def described(
     loop_of = {name: str(loop) for loop in native.loops(program) for name in loop.parts}
     found = []
     for part in program.parts:
-        products = _Recorded(weights, memory)
+        of_weights, of_memory = _Noted(weights), _Noted(memory)
         blocks = [signals[read] for read in part.reads]
-        written, _ = part.forward(Eager(products, part.name, blocks[0].shape[1]), blocks)
+        ops = Eager(Matmuls(of_weights, of_memory, recording=False), part.name, blocks[0].shape[1])
+        written, _ = part.forward(ops, blocks)
         signals.update(zip(part.writes, written, strict=True))
         found.append(
             PartDescription(
@@ -63,8 +51,8 @@ def described(
                 kind_of(part),
                 tuple(Read(signal_of(read), is_previous(read)) for read in part.reads),
                 part.writes,
-                {name: tuple(weights[name].shape) for name in products.asked if name in weights},
-                tuple(name for name in products.asked if name in memory),
+                {name: tuple(weight.shape) for name, weight in of_weights.asked.items()},
+                tuple(of_memory.asked),
                 loop_of.get(part.name, ""),
             )
         )

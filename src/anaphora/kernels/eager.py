@@ -22,27 +22,24 @@ class Eager(Ops[Tensor]):
 
     def __init__(self, matmuls: Matmuls, part: str, sentences: int) -> None:
         """``part`` is the name in front; blocks have rows of the first ``sentences``."""
-        self._matmuls, self._part, self._sentences = matmuls, part, sentences
-
-    def _full(self, name: str) -> str:
-        return f"{self._part}.{name}"
+        self._matmuls, self.part, self._sentences = matmuls, part, sentences
 
     def product(self, name: str, a: Tensor) -> Tensor:
-        return self._matmuls.times(self._full(name), a)
+        return self._matmuls.times(self.full(name), a)
 
     def product_back(self, name: str, dy: Tensor) -> Tensor:
-        return self._matmuls.times_back(self._full(name), dy)
+        return self._matmuls.times_back(self.full(name), dy)
 
     def mix(self, name: str, a: Tensor, open_: Tensor) -> Tensor:
-        return self._matmuls.attend(self._full(name), a)
+        return self._matmuls.attend(self.full(name), a)
 
     def mix_back(self, name: str, dy: Tensor, open_: Tensor) -> Tensor:
-        return self._matmuls.attend_back(self._full(name), dy)
+        return self._matmuls.attend_back(self.full(name), dy)
 
     dot, dot_back = mix, mix_back
 
     def vector(self, name: str) -> Tensor:
-        return self._matmuls.vector(self._full(name))
+        return self._matmuls.vector(self.full(name))
 
     columns = vector
 
@@ -53,10 +50,10 @@ class Eager(Ops[Tensor]):
 
     def add_whole_gradient(self, name: str, d: Tensor) -> None:
         """Add to the gradient of a weight, or of a memory tensor for as many sentences as ``d`` has."""
-        self._matmuls.add_gradient(self._full(name), d)
+        self._matmuls.add_gradient(self.full(name), d)
 
     def sentences(self, name: str) -> Tensor:
-        return self._matmuls.sentences(self._full(name), self._sentences)
+        return self._matmuls.sentences(self.full(name), self._sentences)
 
     def add_gradient(self, name: str, d: Tensor) -> None:
         self.add_whole_gradient(name, d[0] if len(d) == 1 else d.sum(0))
@@ -237,4 +234,4 @@ class Eager(Ops[Tensor]):
         return columns_BCW[places], places
 
     def column_back(self, name: str, places: Any, dy: Tensor) -> None:
-        self._matmuls.gradient(self._full(name), dy.shape[1]).index_put_(places, dy, accumulate=True)
+        self._matmuls.gradient(self.full(name), dy.shape[1]).index_put_(places, dy, accumulate=True)

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from anaphora.kernels import compiled
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
@@ -137,10 +136,7 @@ def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals)
         if signals.carried(signal) is None:
             signals.put(signal, signals.like.new_empty(len(rows), width))
     lying = {name: signals.all(name).contiguous() for name in (*found.written, *(one.name for one in given.values()))}
-    bound = found.bind(matmuls, rows.active[0])
-    numbers, room = bound.fill(lying)
-    compiled.loop(numbers, rows.active, 1, False, found.threads)
-    del bound, room  # they were there until now
+    found.bind(matmuls, rows.active[0]).run(lying, rows.active)
 
 
 def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dsignals: Signals) -> None:

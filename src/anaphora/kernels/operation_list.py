@@ -7,13 +7,14 @@ its signals, the memory of its sentences, and room for everything else.
 import weakref
 from array import array
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from anaphora.kernels import compiled
 from anaphora.kernels.compiled.loop import Place, entries, place_of
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
@@ -93,18 +94,20 @@ class OperationList:
         asked = {name: tensor for name, tensor in ops.asked.items() if ops.matmuls.is_weight(name)}
         of_weights = {tensor.data_ptr() for tensor in asked.values()}
         self._asked = {name: (weakref.ref(tensor), state_of(tensor)) for name, tensor in asked.items()}
-        places, self._size = ops.laid_out(names)
+        places, self.size = ops.laid_out(names)
         self._numbers = entries(ops.operations())
-        self._signals, self._others = list[tuple[int, str]](), list[tuple[int, int]]()
+        """Numbers of all values that are no signals."""
+        self.signals, self.others = list[tuple[int, str]](), list[tuple[int, int]]()
+        """Places of operands among the ``entries``, with their signals, or with where they begin in that room."""
         self._fixed = list[Tensor]()  # to be there when they are read, as weights are by themselves
         self._memory = [(name, change, list[int]()) for _, name, change in ops.of_memory]
         of_memory = {value: places for (value, _, _), (_, _, places) in zip(ops.of_memory, self._memory, strict=True)}
         for operation, operand, value in ops.operands():
             place = place_of(operation, operand)
             if value in names:
-                self._signals.append((place, names[value]))
+                self.signals.append((place, names[value]))
             elif value in places:
-                self._others.append((place, places[value][0] * ops.like.element_size()))
+                self.others.append((place, places[value][0] * ops.like.element_size()))
             elif value in of_memory:
                 of_memory[value].append(place)
             elif value.tensor is not None and value.tensor.data_ptr() not in of_weights:
@@ -144,17 +147,6 @@ class OperationList:
                 numbers[place] = held[-1].data_ptr()
         return BoundOperations(self, numbers, held)
 
-    def fill(self, numbers: "array[int]", signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
-        """``numbers`` with the places of signals, which are contiguous; and the room for everything else."""
-        addresses = {name: signal.data_ptr() for name, signal in signals.items()}
-        numbers, others = array("q", numbers), next(iter(signals.values())).new_empty(self._size)
-        begins = others.data_ptr()
-        for place, name in self._signals:
-            numbers[place] = addresses[name]
-        for place, at in self._others:
-            numbers[place] = begins + at
-        return numbers, others
-
 
 class BoundOperations(NamedTuple):
     """A list over the memory of some sentences."""
@@ -165,8 +157,20 @@ class BoundOperations(NamedTuple):
     """Tensors of the memory that it reads, a row for each sentence."""
 
     def fill(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
-        """Return the arguments of ``compiled.loop`` for signals by name, and the tensor that must live as long."""
-        return self.operations.fill(self.numbers, signals)
+        """Return the ``entries`` over contiguous signals, and the room for everything else, which must live as long."""
+        numbers = array("q", self.numbers)
+        others = next(iter(signals.values())).new_empty(self.operations.size)
+        for place, name in self.operations.signals:
+            numbers[place] = signals[name].data_ptr()
+        for place, at in self.operations.others:
+            numbers[place] = others.data_ptr() + at
+        return numbers, others
+
+    def run(self, signals: Mapping[str, Tensor], active: Sequence[int], hypotheses: int = 1) -> None:
+        """Take all steps over contiguous signals: see ``compiled.loop``."""
+        numbers, room = self.fill(signals)
+        compiled.loop(numbers, active, hypotheses, False, self.operations.threads)
+        del room  # it was there until now
 
 
 @lru_cache(maxsize=64)

@@ -120,6 +120,8 @@ class Ops(TensorOps[V]):
     What an operation returns is a value of its own, but for ``accumulate`` and ``add_vector``; it changes no other.
     """
 
+    part = ""
+    """Name in front of those of its tensors."""
     masked = normalised = conditioned = False
     normals: list[tuple[str, Any]]
     """What the normalisation of each product needs to go back, in the order in which they were made."""
@@ -138,6 +140,10 @@ class Ops(TensorOps[V]):
         own = copy(self)
         own.masked, own.normalised, own.conditioned, own.normals = masked, normalised, conditioned, list(normals)
         return own
+
+    def full(self, name: str) -> str:
+        """Return the name of a tensor as the weights and the memory have it."""
+        return f"{self.part}.{name}"
 
     # Products
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
-from torch.nn import Parameter
+from torch.nn import Parameter, functional
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
-from anaphora.kernels.backends import Multiplication, Prepared, for_inference, for_training
+from anaphora.kernels.backends import Multiplication, Prepared, TorchWeight, for_inference, for_training
 from anaphora.kernels.runtime import Runtime, current
 
 Made = TypeVar("Made")
@@ -97,17 +97,12 @@ def _drop_stepped(optimizer: Optimizer, *arguments: Any) -> None:
 register_optimizer_step_post_hook(_drop_stepped)
 
 
-class _Evaluated:
+class _Evaluated(TorchWeight):
     """A weight outside of training: the first product as in inference, the others by torch."""
 
     def __init__(self, weight_NK: Tensor, runtime: Runtime) -> None:
-        self._forward, self._weight = prepared(weight_NK, runtime), for_training("torch", weight_NK)
+        super().__init__(weight_NK, functional.linear)
+        self._forward = prepared(weight_NK, runtime)
 
     def times(self, a_XK: Tensor) -> Tensor:
         return self._forward.times(a_XK)
-
-    def back(self, dy_XN: Tensor) -> Tensor:
-        return self._weight.back(dy_XN)
-
-    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
-        return self._weight.outer(dy_RN, a_RK, onto_NK)

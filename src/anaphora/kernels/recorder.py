@@ -19,10 +19,7 @@ class Recorder(Ops[Value]):
 
     def __init__(self, ops: Lowering, part: str) -> None:
         """``part`` is the name in front."""
-        self._ops, self._part = ops, part
-
-    def _full(self, name: str) -> str:
-        return f"{self._part}.{name}"
+        self._ops, self.part = ops, part
 
     def _run(self, name: str, width: int, *reads: Value) -> Value:
         """One operation that writes rows of a width."""
@@ -31,21 +28,21 @@ class Recorder(Ops[Value]):
         return written
 
     def product(self, name: str, a: Value) -> Value:
-        self._ops.factors[self._full(name)].append(a)
-        return self._ops.multiply(self._full(name), a, back=False)
+        self._ops.factors[self.full(name)].append(a)
+        return self._ops.multiply(self.full(name), a, back=False)
 
     def product_back(self, name: str, dy: Value) -> Value:
         self._record(name, dy)
-        return self._ops.multiply(self._full(name), dy, back=True)
+        return self._ops.multiply(self.full(name), dy, back=True)
 
     def _record(self, name: str, dy: Value) -> None:
-        full, ops = self._full(name), self._ops
+        full, ops = self.full(name), self._ops
         a = ops.factors[full].pop()
         ops.keep(dy)
         ops.afterwards(lambda: ops.matmuls.record(full, ops.all_rows(a), ops.all_rows(dy), ops.rows))
 
     def mix(self, name: str, a: Value, open_: Value) -> Value:
-        self._ops.factors[self._full(name)].append(a)
+        self._ops.factors[self.full(name)].append(a)
         return self._run("mix_positions", self._matrix(name).shape[2], a, self.sentences(name), open_)
 
     def mix_back(self, name: str, dy: Value, open_: Value) -> Value:
@@ -53,7 +50,7 @@ class Recorder(Ops[Value]):
         return self._run("dot_positions", self._matrix(name).shape[1], dy, self.sentences(name), open_)
 
     def dot(self, name: str, a: Value, open_: Value) -> Value:
-        self._ops.factors[self._full(name)].append(a)
+        self._ops.factors[self.full(name)].append(a)
         return self._run("dot_positions", self._matrix(name).shape[2], a, self._transposed(name), open_)
 
     def dot_back(self, name: str, dy: Value, open_: Value) -> Value:
@@ -61,26 +58,26 @@ class Recorder(Ops[Value]):
         return self._run("mix_positions", self._matrix(name).shape[1], dy, self._transposed(name), open_)
 
     def vector(self, name: str) -> Value:
-        return self._ops.fixed(self._ops.vector(self._full(name)).reshape(1, -1))
+        return self._ops.fixed(self._ops.vector(self.full(name)).reshape(1, -1))
 
     def columns(self, name: str) -> Value:
-        matrix = self._ops.vector(self._full(name))
+        matrix = self._ops.vector(self.full(name))
         return self._ops.fixed(matrix.reshape(len(matrix), -1).T.reshape(1, -1))
 
     def add_vector_gradient(self, name: str, dy: Value) -> None:
-        full, ops = self._full(name), self._ops
+        full, ops = self.full(name), self._ops
         size = ops.matmuls.vector(full).numel()
         ops.keep(dy)
         ops.afterwards(lambda: ops.matmuls.add_gradient(full, ops.all_rows(dy)[:, -size:].sum(0)))
 
     def sentences(self, name: str) -> Value:
-        return self._ops.of_sentences(self._full(name), partial(_numbers, self._ops.like.dtype))
+        return self._ops.of_sentences(self.full(name), partial(_numbers, self._ops.like.dtype))
 
     def add_gradient(self, name: str, d: Value) -> None:
         self._ops.add(self._gradient(Gradient(name)), d)
 
     def look_up(self, rows: Value, name: str) -> Value:
-        table = self._ops.fixed(self._ops.vector(self._full(name)))
+        table = self._ops.fixed(self._ops.vector(self.full(name)))
         return self._run("look_up", table.width, rows, table, self.number(1))
 
     def number(self, number: float) -> Value:
@@ -167,7 +164,7 @@ class Recorder(Ops[Value]):
         return self._matrix("closed").shape[-1]
 
     def whole(self) -> Value:
-        return self._ops.of_sentences(self._full("length"), partial(_from_zero, self._ops.like.dtype))
+        return self._ops.of_sentences(self.full("length"), partial(_from_zero, self._ops.like.dtype))
 
     def softmax(self, e: Value, open_: Value, scale: float) -> Value:
         return self._run("softmax_positions", e.width, e, open_, self.number(scale))
@@ -199,7 +196,7 @@ class Recorder(Ops[Value]):
 
     def _gradient(self, gradient: Gradient) -> Value:
         """The gradient of a memory tensor, or for each sentence that of a weight, to be added to."""
-        full, ops = self._full(gradient.name), self._ops
+        full, ops = self.full(gradient.name), self._ops
         if not ops.matmuls.is_weight(full):
             return ops.fixed(ops.matmuls.gradient(full, ops.sentences))
         weight = ops.matmuls.vector(full)
@@ -214,10 +211,10 @@ class Recorder(Ops[Value]):
         return ops.fixed(rows_BW)
 
     def _matrix(self, name: str) -> Tensor:
-        return self._ops.memory(self._full(name))
+        return self._ops.memory(self.full(name))
 
     def _transposed(self, name: str) -> Value:
-        return self._ops.of_sentences(self._full(name), _transposed)
+        return self._ops.of_sentences(self.full(name), _transposed)
 
 
 # What operations read of memory. Lists outlive the memory that they were made with, so nothing here holds any of it.

@@ -9,7 +9,6 @@ from collections import OrderedDict
 
 from torch import Tensor
 
-from anaphora.kernels import compiled
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.operation_list import BoundOperations, Given, OperationList, one_step, operation_list
 from anaphora.kernels.prepared import state_of
@@ -30,12 +29,9 @@ def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
     reads = {read for part in stage.parts for read in part.reads if read in signals}
     given = {read: Given(read, signals[read].shape[2]) for read in reads}
     found = operation_list(stage, matmuls, one_step(hypotheses * sentences), like, given, hypotheses)
-    bound = _bind(found, matmuls, (id(found), hypotheses, sentences))
     blocks = {read: signals[read].contiguous() for read in reads}
     blocks |= {name: like.new_empty(hypotheses, sentences, width) for name, width in found.written.items()}
-    numbers, room = bound.fill(blocks)
-    compiled.loop(numbers, [hypotheses * sentences], hypotheses, False, found.threads)
-    del room  # it was there until now
+    _bind(found, matmuls, (id(found), hypotheses, sentences)).run(blocks, [hypotheses * sentences], hypotheses)
     signals |= {name: blocks[name] for name in found.written}
 
 
