@@ -1,15 +1,14 @@
 """Dataflow within one step of a recurrent unit, traced from its equations.
 
-The reference step of a unit (``kernels/naive/units.py``) runs once over the proxies of ``torch.fx``, which record its
-operations. A diagram therefore shows the equations, and a new unit needs no drawing code.
+The reference step of a unit (``kernels/naive/units.py``) runs once over symbols, which record its operations. A diagram
+therefore shows the equations, and a new unit needs no drawing code.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from torch import fx
-from torch.fx.proxy import GraphAppendingTracer
+import torch
 
 from anaphora.formats.json_text import Jsonable
 from anaphora.kernels.cells import AnyCell, Cell
@@ -17,7 +16,6 @@ from anaphora.kernels.naive.units import unit_step
 
 MATRICES = {"h": "U", "rh": "U_g", "c": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o", "c_new": "P_o", "m": "U_m"}
 """Symbols of the matrices of a unit."""
-_SIGNS = {"add": "+", "mul": "\u00d7", "sub": "\u2212"}
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,62 @@ class CellDiagram(Jsonable):
 
 @dataclass(frozen=True)
 class Symbol:
-    """Value by the operation that computes it; equal expressions are one symbol."""
+    """Value by the operation that computes it; equal expressions are one symbol.
+
+    It has the operators and methods of a tensor that the equations of units use.
+    """
 
     done: str
     """"given", "affine", "+", "\u00d7", "1 \u2212", or the name of a function."""
     reads: tuple["Symbol", ...] = ()
     names: tuple[str, ...] = ()
-    """Name of an input; matrices of an affine map, one for each value that it reads."""
+    """Name of an input or of a matrix; matrices of an affine map, one for each value that it reads."""
+
+    @property
+    def T(self) -> "Symbol":
+        """Itself: a diagram does not show how a matrix is stored."""
+        return self
+
+    def chunk(self, count: int, dim: int = 0) -> list["Symbol"]:
+        """Return its blocks, whose names have numbers."""
+        return [replace(self, names=tuple(f"{name}{n}" for name in self.names)) for n in range(count)]
+
+    def clamp(self, min: int) -> "Symbol":
+        return Symbol("relu", (self,))
+
+    def __matmul__(self, matrix: "Symbol") -> "Symbol":
+        return Symbol("affine", (self,), matrix.names)
+
+    def __add__(self, other: "Symbol | int") -> "Symbol":
+        if isinstance(other, int):
+            return self if other == 0 else Symbol(f"{other} +", (self,))
+        if self.done == other.done == "affine":
+            return Symbol("affine", self.reads + other.reads, self.names + other.names)
+        return Symbol("+", (self, other))
+
+    __radd__ = __add__
+
+    def __mul__(self, other: "Symbol") -> "Symbol":
+        return Symbol("\u00d7", (self, other))
+
+    def __rsub__(self, one: int) -> "Symbol":
+        return Symbol(f"{one} \u2212", (self,))
+
+    def __neg__(self) -> "Symbol":
+        return Symbol("neg", (self,))
+
+    def __rtruediv__(self, one: int) -> "Symbol":
+        """Return the sigmoid that 1 / (1 + exp(-a)) is; units divide nothing else."""
+        [[[argument]]] = ([two.reads for two in three.reads] for three in self.reads)
+        return Symbol("\u03c3", (argument,))
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, arguments: Sequence["Symbol"], options: Any = None
+    ) -> "Symbol":
+        """Return the result of a function of torch, such as ``torch.tanh``."""
+        [argument] = arguments
+        return argument.T if function is torch.diag else Symbol(function.__name__, (argument,))
 
 
 def cells() -> dict[str, type[Cell]]:
@@ -88,49 +135,13 @@ def cell_diagram(name: str) -> CellDiagram:
 
 def traced(cell: Any) -> tuple[Symbol, ...]:
     """Return the values that a step of a unit carries on."""
-    graph = fx.Graph()
-    tracer, found = GraphAppendingTracer(graph), dict[fx.Node, Any]()
-
-    def given(value: Symbol | str) -> Any:
-        node = graph.placeholder("given")
-        found[node] = value
-        return fx.Proxy(node, tracer)
-
-    x = given(Symbol("affine", (Symbol("given", (), ("x",)),), ("W",)))
-    before = tuple(given(Symbol("given", (), (f"{field} before",))) for field in cell.state)
-    weights = {short: given(MATRICES.get(short, f"U_{short} ")) for short, _ in cell.matmuls}
-    weights |= {short: given(MATRICES.get(short, short)) for short in cell.vectors}
+    x: Any = Symbol("affine", (Symbol("given", (), ("x",)),), ("W",))
+    before: Any = tuple(Symbol("given", (), (f"{field} before",)) for field in cell.state)
+    names = {short: MATRICES.get(short, f"U_{short} ") for short, _ in cell.matmuls}
+    names |= {short: MATRICES.get(short, short) for short in cell.vectors}
+    weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
     after: Any = unit_step(cell, x, before, weights)
-    for node in graph.nodes:
-        if node not in found:
-            found[node] = _value(node, [found.get(one, one) for one in node.args])
-    return tuple(found[one.node] for one in after)
-
-
-def _value(node: fx.Node, arguments: Sequence[Any]) -> Any:
-    """Return the symbol of an operation; of weights a name, and of blocks a tuple."""
-    function = node.target if isinstance(node.target, str) else node.target.__name__
-    match function, arguments:
-        case ("getattr" | "diag", [matrix, *_]):  # a diagram does not show how a matrix is stored
-            return matrix
-        case ("chunk", [str(matrix), count, *_]):
-            return tuple(f"{matrix}{number}" for number in range(count))
-        case ("chunk", [Symbol("affine", names=names) as whole, count, *_]):
-            return tuple(replace(whole, names=tuple(f"{name}{n}" for name in names)) for n in range(count))
-        case ("getitem", [blocks, number]):
-            return blocks[number]
-        case ("matmul", [read, matrix]):
-            return Symbol("affine", (read,), (matrix,))
-        case ("add", [0, same] | [same, 0]):
-            return same
-        case ("add", [Symbol("affine") as one, Symbol("affine") as other]):
-            return Symbol("affine", one.reads + other.reads, one.names + other.names)
-        case ("truediv", [1, Symbol("1 +", (Symbol("exp", (Symbol("neg", (argument,)),)),))]):
-            return Symbol("\u03c3", (argument,))
-    reads = [Symbol("given", (), (one,)) if isinstance(one, str) else one for one in arguments]
-    numbers = [f"{one:g} " for one in reads if not isinstance(one, Symbol)]
-    done = "relu" if function == "clamp" else _SIGNS.get(function, function)
-    return Symbol("".join([*numbers, done]), tuple(one for one in reads if isinstance(one, Symbol)))
+    return tuple(after)
 
 
 def _node(symbol: Symbol, reads: tuple[int, ...], gates: str) -> Node:
@@ -142,7 +153,7 @@ def _node(symbol: Symbol, reads: tuple[int, ...], gates: str) -> Node:
             shorts = [one.names[0].removesuffix(" before") if one.done == "given" else "(..)" for one in symbol.reads]
             terms = zip(symbol.names, shorts, strict=True)
             return Node(" + ".join(f"{_block(name, gates)} {short}" for name, short in terms), "matrix", reads)
-    pointwise = symbol.done.split()[-1] in _SIGNS.values()
+    pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u2212")
     return Node(symbol.done, "point-wise" if pointwise else "function", reads)
 
 

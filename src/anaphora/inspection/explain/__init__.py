@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 
 from anaphora.inspection.explain.attention import attention
 from anaphora.inspection.explain.beam import beam
-from anaphora.inspection.explain.bptt import bptt, truncation
+from anaphora.inspection.explain.bptt import bptt, scalar, truncation
 from anaphora.inspection.explain.lesson import Lesson
 from anaphora.inspection.explain.lstm import lstm
-from anaphora.inspection.explain.scalar import scalar
 
 LESSONS: Mapping[str, Callable[[], Lesson]] = {
     "scalar": scalar,

@@ -1,12 +1,12 @@
 """One step of a decoder with attention: score, softmax, context, state, word."""
 
-from collections.abc import Iterable, Sequence
-from math import exp, tanh
+from math import exp
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from anaphora.inspection.explain.lesson import Lesson, Section, as_term, difference, dot, leaf, softmax, total
+from anaphora.inspection.explain.lesson import Lesson, leaf
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Activate, Project
 from anaphora.kernels.program import Program
@@ -25,37 +25,33 @@ W_VOCABULARY = ((1.5, 0.2), (-0.4, 1.0), (-1.0, 0.3))
 
 def attention() -> Lesson:
     """Luong et al. (2015), score "general": a = softmax(h' W hs), c = sum a hs, htilde = tanh(W_c c + W_h h)."""
-    start = Section("Given", "The decoder's state h asks the annotations hs of the source words.")
-    numbered = list(enumerate(zip(SOURCE, ANNOTATIONS, strict=True), 1))
-    h, *_ = start.given(h=QUERY, **{f"hs_{s} ({word})": row for s, (word, row) in numbered})
-    start.given(W_1=W_GENERAL[0], W_2=W_GENERAL[1], W_c1=W_CONTEXT[0], W_c2=W_CONTEXT[1])
-    start.given(W_h1=W_STATE[0], W_h2=W_STATE[1], **{f"W_{w}": row for w, row in zip(WORDS, W_VOCABULARY, strict=True)})
-    score, soft, rest = Section("Score"), Section("Softmax"), Section("Context, state and word")
-    keys = [
-        score.row(f"W hs_{s}", as_term("W times the annotation", _times(W_GENERAL, row))) for s, (_, row) in numbered
-    ]
-    e = [score.row(f"e_{s}", h @ key, f"h' W hs_{s}") for s, key in enumerate(keys, 1)]
-    parts = [as_term(f"exp {one.formula}", exp(one.value)) for one in e]
-    whole = soft.row("sum", total(parts))
-    a = [soft.row(f"a_{s}", part / whole) for s, part in enumerate(parts, 1)]
-    context = rest.row(
-        "c", as_term("sum over s of a_s hs_s", _times(zip(*ANNOTATIONS, strict=True), [one.value for one in a]))
+    lesson = Lesson(
+        "Attention, by hand", f'Luong, Pham and Manning (2015), score "general". The source is "{" ".join(SOURCE)}".'
     )
-    u = as_term("W_c c", _times(W_CONTEXT, context.value)) + as_term("W_h h", _times(W_STATE, QUERY))
-    state = rest.row("htilde", as_term("tanh(u)", [tanh(one) for one in rest.row("u", u).value]))
-    scores = rest.row("s", as_term("W_vocabulary htilde", _times(W_VOCABULARY, state.value)))
-    p = rest.row("p", softmax(scores))
-    rest.words("word", "the most probable", WORDS[p.value.argmax()])
-    return Lesson(
-        "Attention, by hand",
-        f'Luong, Pham and Manning (2015), score "general". The source is "{" ".join(SOURCE)}".',
-        (start, score, soft, rest),
-        difference([*a, context, state, p], _by_kernels()),
-    )
-
-
-def _times(rows: Iterable[Sequence[float]], vector: Sequence[float]) -> list[float]:
-    return [dot(row, vector) for row in rows]
+    values, places = lesson.values, range(1, len(SOURCE) + 1)
+    lesson.section("Given", "The decoder's state h asks the annotations hs of the source words.")
+    lesson.given(h=QUERY, **{f"hs_{s} ({word})": ANNOTATIONS[s - 1] for s, word in enumerate(SOURCE, 1)})
+    for name, rows in (("", W_GENERAL), ("c", W_CONTEXT), ("h", W_STATE)):
+        lesson.given(**{f"W_{name}{number}": row for number, row in enumerate(rows, 1)})
+    lesson.given(**{f"W_{word}": row for word, row in zip(WORDS, W_VOCABULARY, strict=True)})
+    values |= {f"hs_{s}": np.array(row) for s, row in enumerate(ANNOTATIONS, 1)}
+    values |= {"hs": np.transpose(ANNOTATIONS), "W": W_GENERAL, "W_c": W_CONTEXT, "W_h": W_STATE}
+    lesson.section("Score")
+    for s in places:
+        lesson.row(f"W hs_{s}", f"W hs_{s}", words="W times the annotation")
+    for s in places:
+        lesson.row(f"e_{s}", f"h W hs_{s}", words=f"h' W hs_{s}")
+    lesson.section("Softmax")
+    values |= {f"exp e_{s}": exp(values[f"e_{s}"]) for s in places}
+    lesson.row("sum", " + ".join(f"exp e_{s}" for s in places))
+    for s in places:
+        lesson.row(f"a_{s}", f"exp e_{s} / sum")
+    values |= {"a": np.array([values[f"a_{s}"] for s in places]), "W_vocabulary": W_VOCABULARY}
+    lesson.section("Context, state and word")
+    lesson.row("c", "hs a", words="sum over s of a_s hs_s")
+    lesson.steps({"u": "W_c c + W_h h", "htilde": "tanh(u)", "s": "W_vocabulary htilde", "p": "softmax(s)"}, 0)
+    lesson.row("word", "the most probable", WORDS[values["p"].argmax()])
+    return lesson.checked(["a", "c", "htilde", "p"], _by_kernels())
 
 
 def _by_kernels() -> list[Tensor]:

@@ -1,13 +1,17 @@
 """Beam search with k = 2 over a small table, beside greedy and exhaustive search."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, log
 
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, pad
-from anaphora.inspection.explain.lesson import Lesson, Section, n
+from anaphora.inspection.explain.lesson import Lesson, n
+from anaphora.inspection.tree import tree_of
+from anaphora.kernels.runtime import Runtime
+from anaphora.prediction.examples import Search
 from anaphora.protocols import SearchStart, Step
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
@@ -23,57 +27,44 @@ NEXT = {
 }
 """p of the next word after the last one; a verb is followed by </s>."""
 K = 2
-_ALL = 100
-"""More hypotheses than there are: a beam of them is exhaustive search."""
-
-_Scored = tuple[tuple[str, ...], float]
-"""Words of a hypothesis, and its score."""
-_START: _Scored = ((), 0.0)
+SIZES = {f"beam, k = {K}": K, "greedy": 1, "exhaustive": 100}
+"""Beams that are compared; the last is larger than the number of hypotheses."""
 
 
 def beam() -> Lesson:
     """The two best hypotheses are kept at every step; the best finished one is the result."""
-    start = Section("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
-    for before, table in NEXT.items():
-        start.given(**{f"p({word} | {' '.join(before) or '<s>'})": p for word, p in table.items()})
-    steps = list[Section]()
-    found = {f"beam, k = {K}": _search(K, steps), "greedy": _search(1, []), "exhaustive": _search(_ALL, [])}
+    source = "Score of a hypothesis: the sum of ln p of its words. Greedy search is a beam of k = 1."
+    lesson = Lesson("Beam search, by hand", source)
+    lesson.section("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
+    for last, table in NEXT.items():
+        lesson.given(**{f"p({word} | {' '.join(last) or '<s>'})": p for word, p in table.items()})
+    asked = Search(_Table(), Batch.of_rows([0], pad([[2]])), 0, SearchRequest(max_length=6), _words)
+    shown = tree_of(asked, K, Runtime.inference(), "", "")
+    paths: dict[int | None, list[str]] = {None: []}
+    for step in range(1, len(shown.mass) + 1):
+        lesson.section(f"Step {step}", f"Every hypothesis is continued; of all continuations the best {K} are kept.")
+        own = [node for node in shown.nodes if node.step == step]
+        for node in sorted(own, key=lambda node: (node.parent or 0, -node.log_prob)):
+            before = paths[node.parent]
+            paths[node.number] = [*before, node.token]
+            score, p = 0.0 if node.parent is None else shown.nodes[node.parent].score, _after(before)[node.token]
+            value, numbers = f"{n(node.score)}, {node.fate}", f"{n(score)} + ln {n(p)}"
+            lesson.row(" ".join(paths[node.number]), "score before + ln p", value, numbers=numbers)
     why = "A hypothesis only gets worse, so the search ends when no live one beats the best finished."
-    last = Section("Result", why)
-    for name, (words, score) in found.items():
-        last.words(name, "best output, ln p", f"{' '.join(words[:-1])}, {n(score)}")
-    return Lesson(
-        "Beam search, by hand",
-        "Score of a hypothesis: the sum of ln p of its words. Greedy search is a beam of k = 1.",
-        (start, *steps, last),
-        _difference(list(found.values())),
-    )
+    lesson.section("Result", why)
+    theirs = []
+    for name, size in SIZES.items():
+        [[best]] = search(asked.stepper, asked.batch, replace(asked.request, beam=size))
+        words = _words(best.ids)
+        score = sum(log(_after(words[:place])[word]) for place, word in enumerate([*words, "</s>"]))
+        lesson.row(name, "best output, ln p", f"{' '.join(words)}, {n(score)}")
+        lesson.values[name] = score
+        theirs.append(torch.tensor(best.score, dtype=torch.float64))
+    return lesson.checked(list(SIZES), theirs)
 
 
-def _search(size: int, steps: list[Section]) -> _Scored:
-    """Return the best output of a beam, and add a section for each step."""
-    finished, live = list[_Scored](), [_START]
-    while live and (not finished or max(map(_score, finished)) < max(map(_score, live))):
-        number = len(steps) + 1
-        step = Section(
-            f"Step {number}", f"Every hypothesis is continued; of all continuations the best {size} are kept."
-        )
-        options = [
-            ((*had, word), before + log(p), before, p) for had, before in live for word, p in _after(had).items()
-        ]
-        best = sorted(options, key=lambda option: -option[1])[:size]
-        for option in options:
-            words, score, kept, p = option
-            fate = "pruned" if option not in best else "finished" if words[-1] == "</s>" else "kept"
-            step.words(" ".join(words), "score before + ln p", f"{n(score)}, {fate}", f"{n(kept)} + ln {n(p)}")
-        steps.append(step)
-        finished += [(words, score) for words, score, _, _ in best if words[-1] == "</s>"]
-        live = [(words, score) for words, score, _, _ in best if words[-1] != "</s>"]
-    return max(finished, key=_score)
-
-
-def _score(found: _Scored) -> float:
-    return found[1]
+def _words(ids: Sequence[int]) -> list[str]:
+    return [WORDS[one] for one in ids]
 
 
 def _after(words: Sequence[str]) -> dict[str, float]:
@@ -103,14 +94,3 @@ class _Table:
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         return None
-
-
-def _difference(ours: Sequence[_Scored]) -> float:
-    """From the results of ``search.search`` with k, 1, and as many hypotheses as there are; inf for other words."""
-    batch = Batch.of_rows([0], pad([[2]]))
-    greatest = 0.0
-    for (words, score), size in zip(ours, (K, 1, _ALL), strict=True):
-        [[best]] = search(_Table(), batch, SearchRequest(beam=size, max_length=6))
-        same = [WORDS[one] for one in best.ids] == list(words[:-1])
-        greatest = max(greatest, abs(best.score - score) if same else inf)
-    return greatest

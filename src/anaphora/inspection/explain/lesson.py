@@ -1,18 +1,20 @@
 """Worked example: every value with its formula and numbers, as text and as a page."""
 
 import math
+import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import asdict, dataclass, field
 from html import escape
-from operator import add
+from itertools import pairwise
+from operator import add, sub, truediv
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.page import page, table
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.parts import Project, Unit
@@ -36,71 +38,6 @@ class Line:
     """The formula with its numbers."""
     value: Value
 
-    @property
-    def answer(self) -> str:
-        """Value as it is printed."""
-        return format_value(self.value)
-
-    def cells(self, blank: bool) -> tuple[str, str, str, str]:
-        """Return the cells of a table in HTML; with ``blank``, without the answer."""
-        answer = '<span class="blank">&nbsp;</span>' if blank else escape(self.answer)
-        return f"<i>{escape(self.symbol)}</i>", escape(self.formula), "" if blank else escape(self.numbers), answer
-
-
-@dataclass(frozen=True)
-class Term:
-    """Number or vector with the equation that it comes from; operators extend the equation."""
-
-    value: Any
-    """A float, or an array of them."""
-    formula: str
-    numbers: str
-    """The formula with its numbers."""
-    rank: int = 2
-    """0 for a sum, 1 for a product, 2 for what never needs brackets."""
-
-    def __getitem__(self, place: int) -> "Term":
-        return as_term(f"{self.formula}_{place}", self.value[place - 1])
-
-    def __add__(self, other: "Term") -> "Term":
-        return self._joined(other, " + ", " + ", self.value + other.value, 0)
-
-    def __sub__(self, other: "Term") -> "Term":
-        return self._joined(other.enclosed(1), " - ", " - ", self.value - other.value, 0)
-
-    def __rsub__(self, other: float) -> "Term":
-        return number(other) - self
-
-    def __mul__(self, other: "Term") -> "Term":
-        return self.enclosed(1)._joined(other.enclosed(1), " ", " x ", self.value * other.value, 1)
-
-    def __rmul__(self, other: float) -> "Term":
-        return number(other) * self
-
-    def __truediv__(self, other: "Term | float") -> "Term":
-        divisor = other if isinstance(other, Term) else number(other)
-        return self.enclosed(1)._joined(divisor.enclosed(2), " / ", " / ", self.value / divisor.value, 1)
-
-    def __pow__(self, power: int) -> "Term":
-        base = self.enclosed(2)
-        return Term(self.value**power, f"{base.formula}^{power}", f"{base.numbers}^{power}")
-
-    def __matmul__(self, other: "Term") -> "Term":
-        """Return the product of two vectors."""
-        products = " + ".join(f"{n(a)} x {n(b)}" for a, b in zip(self.value, other.value, strict=True))
-        return Term(dot(self.value, other.value), f"{self.formula} {other.formula}", products, 0)
-
-    def enclosed(self, rank: int) -> "Term":
-        """Return it in brackets if its rank is lower."""
-        return self if self.rank >= rank else self.in_brackets()
-
-    def in_brackets(self) -> "Term":
-        return Term(self.value, f"({self.formula})", f"({self.numbers})")
-
-    def _joined(self, other: "Term", sign: str, numeric: str, value: Any, rank: int) -> "Term":
-        formula, numbers = (f"{self.formula}{sign}{other.formula}", f"{self.numbers}{numeric}{other.numbers}")
-        return Term(value, formula, numbers, rank)
-
 
 @dataclass
 class Section:
@@ -110,38 +47,57 @@ class Section:
     text: str = ""
     lines: list[Line] = field(default_factory=list)
 
-    def given(self, **values: Value) -> list[Term]:
-        """Add values that the example starts from, and return them."""
-        self.lines += [Line(symbol, "", "", value) for symbol, value in values.items()]
-        return [as_term(symbol, value) for symbol, value in values.items()]
 
-    def row(self, symbol: str, term: Term, formula: str = "", numbers: str | None = None) -> Term:
-        """Add a value that is worked out, and return it under its symbol; a ``formula`` in words replaces its own."""
-        vector = isinstance(term.value, np.ndarray)
-        value = tuple(term.value.tolist()) if vector else float(term.value)
-        own = "" if vector else term.numbers
-        self.lines.append(Line(symbol, formula or term.formula, own if numbers is None else numbers, value))
-        return as_term(symbol, term.value)
-
-    def words(self, symbol: str, formula: str, value: str, numbers: str = "") -> None:
-        """Add text that is worked out."""
-        self.lines.append(Line(symbol, formula, numbers, value))
-
-
-@dataclass(frozen=True)
-class Lesson(Jsonable):
-    """Worked example."""
+@dataclass
+class Lesson:
+    """Worked example: its values, worked out section by section from the formulas that it shows."""
 
     title: str
     source: str
     """Source of the equations, and perhaps of the numbers."""
-    sections: tuple[Section, ...]
-    difference: float
+    sections: list[Section] = field(default_factory=list)
+    difference: float = 0.0
     """Greatest absolute difference from what the kernels compute."""
+    values: dict[str, Any] = field(default_factory=dict, repr=False)
+    """Floats, vectors and matrices by symbol; formulas may name all of them, also those without a line."""
 
-    def value(self, symbol: str) -> Value:
-        """Return the value of a symbol; KeyError for one that is not in the lesson."""
-        return {line.symbol: line.value for section in self.sections for line in section.lines}[symbol]
+    def section(self, title: str, text: str = "") -> None:
+        """Begin a section."""
+        self.sections.append(Section(title, text))
+
+    def given(self, **values: Value) -> None:
+        """Add values that the example starts from; numbers of a vector x are x_1, x_2, .."""
+        for symbol, value in values.items():
+            self._add(symbol, "", "", value)
+            if isinstance(value, tuple):
+                self.values |= {f"{symbol}_{place}": one for place, one in enumerate(value, 1)}
+
+    def steps(self, formulas: Mapping[str, str], t: int) -> None:
+        """Work out the formulas of step ``t``, by symbol; "h_t" and "h_{t-1}" stand for its own and the one before."""
+        for row in formulas.items():
+            self.row(*(re.sub(r"(?<=[_,])t\b", f"{t}", one.replace("{t-1}", f"{t - 1}")) for one in row))
+
+    def row(self, symbol: str, formula: str, value: Any = None, *, words: str = "", numbers: str | None = None) -> None:
+        """Add a line, worked out from its formula where no ``value`` is given; ``words`` are shown in place of it."""
+        own = ""
+        if value is None:
+            value, own = Formula(formula, self.values).result()
+        if isinstance(value, np.ndarray):
+            value, own = tuple(value.tolist()), ""
+        self._add(symbol, words or formula, own if numbers is None else numbers, value)
+
+    def _add(self, symbol: str, formula: str, numbers: str, value: Value) -> None:
+        self.sections[-1].lines.append(Line(symbol, formula, numbers, value))
+        self.values[symbol] = np.array(value) if isinstance(value, tuple) else value
+
+    def checked(self, symbols: Sequence[str], theirs: Sequence[Tensor]) -> "Lesson":
+        """Return the lesson, compared with the numbers of some ``symbols`` by the kernels."""
+        ours = np.concatenate([np.ravel(self.values[symbol]) for symbol in symbols])
+        self.difference = float(np.abs(ours - torch.cat([one.detach().flatten() for one in theirs]).numpy()).max())
+        return self
+
+    def json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "values"}
 
     def __str__(self) -> str:
         return self.text()
@@ -153,17 +109,19 @@ class Lesson(Jsonable):
             rows += ["", section.title, *([section.text] if section.text else [])]
             width = max((len(line.symbol) for line in section.lines), default=0)
             for line in section.lines:
-                hidden = blank and line.formula
-                parts = [line.formula, "" if hidden else line.numbers, "________" if hidden else line.answer]
-                rows.append(f"  {line.symbol:<{width}} = {' = '.join(filter(None, parts))}")
+                parts = filter(None, _cells(line, blank, "________"))
+                rows.append(f"  {line.symbol:<{width}} = {' = '.join(parts)}")
         return "\n".join(rows if blank else [*rows, "", self._checked])
 
     def html(self, blank: bool = False) -> str:
         """Return the lesson as one page that needs nothing else; with ``blank``, without the answers."""
         body = [f"<p>{escape(self.source)}</p>"]
         for section in self.sections:
-            rows = [line.cells(blank and bool(line.formula)) for line in section.lines]
             text = [f"<p>{escape(section.text)}</p>"] if section.text else []
+            rows = [
+                (f"<i>{escape(line.symbol)}</i>", *_cells(line, blank, '<span class="blank">&nbsp;</span>', escape))
+                for line in section.lines
+            ]
             body += [f"<h2>{escape(section.title)}</h2>", *text, table(_HEADING, rows, ("", "", "", "value"))]
         return page(self.title, *body, *([] if blank else [f"<p>{escape(self._checked)}</p>"]))
 
@@ -172,34 +130,78 @@ class Lesson(Jsonable):
         return f"The kernels of this package give the same numbers within {self.difference:.1e}."
 
 
-def as_term(symbol: str, value: Any) -> Term:
-    """Return a value, or several numbers as a vector, under a symbol."""
-    value = np.array(value) if isinstance(value, list | tuple) else value
-    return Term(value, symbol, "" if isinstance(value, np.ndarray) else n(value))
+def _cells(line: Line, blank: bool, gap: str, escape: Callable[[str], str] = str) -> tuple[str, str, str]:
+    """Return formula, numbers and answer; with ``blank``, a gap in place of what is worked out."""
+    if blank and line.formula:
+        return escape(line.formula), "", gap
+    return escape(line.formula), escape(line.numbers), escape(format_value(line.value))
 
 
-def number(value: float) -> Term:
-    """Return a number that stands in equations as it is."""
-    return as_term(n(value), value)
+class Formula:
+    """Formula over known values: sums, products by juxtaposition, quotients, powers and functions."""
+
+    def __init__(self, formula: str, values: Mapping[str, Any]) -> None:
+        names = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
+        found = re.findall(rf"(?:{names})(?!\w)|(?:{'|'.join(_FUNCTIONS)})\(|\d+|[-+/^)]", formula)
+        self._values, self._tokens = values, deque[str]()
+        for before, token in pairwise(["(", *found]):
+            if not (before.endswith("(") or before in _SIGNS or token in _SIGNS or token == ")"):
+                self._tokens.append("*")
+            self._tokens.append(token)
+        self._tokens.append("")
+
+    def result(self, level: int = 0) -> tuple[Any, str]:
+        """Return the value, and the formula with its numbers."""
+        if level == len(_LEVELS):
+            return self._operand()
+        value, numbers = self.result(level + 1)
+        while self._tokens[0] in _LEVELS[level]:
+            sign = self._tokens.popleft()
+            other, its_numbers = self.result(level + 1)
+            if np.ndim(value) == np.ndim(other) == 1 and sign == "*":
+                numbers = " + ".join(f"{n(a)} x {n(b)}" for a, b in zip(value, other, strict=True))
+            else:
+                numbers += {"*": " x ", "^": "^"}.get(sign, f" {sign} ") + its_numbers
+            value = _SIGNS[sign](value, other)
+        return value, numbers
+
+    def _operand(self) -> tuple[Any, str]:
+        token = self._tokens.popleft()
+        if not token.endswith("("):
+            value = self._values[token] if token in self._values else float(token)
+            return value, n(value) if np.ndim(value) == 0 else ""
+        value, numbers = self.result()
+        self._tokens.popleft()
+        return _FUNCTIONS[token[:-1]](value), f"{token}{numbers})"
 
 
-def total(terms: Sequence[Term]) -> Term:
-    """Return the sum of terms."""
-    return reduce(add, terms)
+def times(a: Any, b: Any) -> Any:
+    """Return the product of numbers, of a number and a vector, of two vectors, or of a matrix and a vector."""
+    if np.ndim(a) == 2:
+        return np.array([dot(row, b) for row in a])
+    return dot(a, b) if np.ndim(a) == np.ndim(b) == 1 else a * b
 
 
-def _function(name: str, compute: Callable[[float], float], term: Term) -> Term:
-    return Term(compute(term.value), f"{name}({term.formula})", f"{name}({term.numbers})")
+def tanh(a: Any) -> Any:
+    """Return the hyperbolic tangent of a number, or of each number of a vector."""
+    return np.array([math.tanh(one) for one in a]) if np.ndim(a) else math.tanh(a)
 
 
-tanh = partial(_function, "tanh", math.tanh)
-sigm = partial(_function, "sigm", lambda a: 1 / (1 + math.exp(-a)))
-
-
-def softmax(scores: Term) -> Term:
+def softmax(scores: Sequence[float]) -> npt.NDArray[np.float64]:
     """Return the probabilities of a vector of scores."""
-    shares = [math.exp(one) for one in scores.value]
-    return as_term(f"softmax({scores.formula})", [one / sum(shares) for one in shares])
+    shares = [math.exp(one) for one in scores]
+    return np.array([one / sum(shares) for one in shares])
+
+
+_FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "": lambda a: a,
+    "tanh": tanh,
+    "sigm": lambda a: 1 / (1 + math.exp(-a)),
+    "softmax": softmax,
+}
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": times, "/": truediv, "^": pow}
+_LEVELS = (("+", "-"), ("*", "/"), ("^",))
+"""Signs by how strongly they bind."""
 
 
 def format_value(value: Value) -> str:
@@ -242,9 +244,3 @@ def scan_unit(
     return scan_windows(
         program, {"x": x_TBD}, given, tensors, {}, torch.tensor([len(x)]), len(x) if back is None else back
     )
-
-
-def difference(ours: Sequence[Term], theirs: Sequence[Tensor]) -> float:
-    """Return the greatest absolute difference of the numbers in two lists."""
-    mine = np.concatenate([np.ravel(term.value) for term in ours])
-    return float(np.abs(mine - torch.cat([one.detach().flatten() for one in theirs]).numpy()).max())

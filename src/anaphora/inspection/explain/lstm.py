@@ -1,22 +1,9 @@
 """An LSTM of one cell over two steps, forward and back: the numerical example of Gomez (2016)."""
 
-from collections.abc import Sequence
-
+import numpy as np
 import torch
 
-from anaphora.inspection.explain.lesson import (
-    Lesson,
-    Section,
-    Term,
-    as_term,
-    difference,
-    dot,
-    leaf,
-    scan_unit,
-    sigm,
-    tanh,
-    total,
-)
+from anaphora.inspection.explain.lesson import Lesson, leaf, scan_unit, tanh
 from anaphora.kernels.cells import Lstm
 
 W = {"i": (0.95, 0.8), "f": (0.7, 0.45), "g": (0.45, 0.25), "o": (0.6, 0.4)}
@@ -24,68 +11,61 @@ U = {"i": 0.8, "f": 0.1, "g": 0.15, "o": 0.25}
 BIAS = {"i": 0.65, "f": 0.15, "g": 0.2, "o": 0.1}
 X, Y = ((1.0, 2.0), (0.5, 3.0)), (0.5, 1.25)
 """Inputs and labels of the two steps; gate names are those of the papers, the example calls g a."""
+FORWARD = {
+    "i_t": "sigm(W_i x_t + U_i h_{t-1} + b_i)",
+    "f_t": "sigm(W_f x_t + U_f h_{t-1} + b_f)",
+    "g_t": "tanh(W_g x_t + U_g h_{t-1} + b_g)",
+    "o_t": "sigm(W_o x_t + U_o h_{t-1} + b_o)",
+    "c_t": "f_t c_{t-1} + i_t g_t",
+    "h_t": "o_t tanh(c_t)",
+    "L_t": "(h_t - y_t)^2 / 2",
+}
+BACKWARD = {
+    "da_i,t": "dc_t g_t i_t (1 - i_t)",
+    "da_f,t": "dc_t c_{t-1} f_t (1 - f_t)",
+    "da_g,t": "dc_t i_t (1 - g_t^2)",
+    "da_o,t": "dh_t tanh(c_t) o_t (1 - o_t)",
+}
+"""Gradients of what enters each gate."""
 
 
 def lstm() -> Lesson:
     """Zaremba's form with c_0 = h_0 = 0 and L = sum of (h_t - y_t)^2 / 2."""
-    start, ahead, back = Section("Given"), Section("Forward"), Section("Backward")
-    weights = {}
-    for gate in "ifgo":
-        weights[gate] = start.given(**{f"W_{gate}": W[gate]}, **{f"U_{gate}": U[gate], f"b_{gate}": BIAS[gate]})
-    *given, h_0, c_0 = start.given(x_1=X[0], x_2=X[1], y_1=Y[0], y_2=Y[1], h_0=0.0, c_0=0.0)
-    x, y = [h_0, *given[:2]], [h_0, *given[2:]]
-    h, c, gates = [h_0], [c_0], list[dict[str, Term]]()
-    for t in (1, 2):
-        found = {}
-        for gate, (w, u, bias) in weights.items():
-            function = tanh if gate == "g" else sigm
-            found[gate] = ahead.row(f"{gate}_{t}", function(w @ x[t] + u * h[t - 1] + bias))
-        i, f, g, o = found.values()
-        c.append(ahead.row(f"c_{t}", f * c[t - 1] + i * g))
-        h.append(ahead.row(f"h_{t}", o * tanh(c[t])))
-        ahead.row(f"L_{t}", (h[t] - y[t]) ** 2 / 2)
-        gates.append(found)
-    da = _backward(back, gates, h, c, y)
-    sums = Section("Gradients", "Each gate's da_t times what it was multiplied with, summed over both steps.")
-    of_weights = [
-        term
-        for gate in "ifgo"
-        for term in (
-            sums.row(f"dW_{gate}", total([da[t][gate] * x[t] for t in (1, 2)])),
-            sums.row(f"dU_{gate}", total([da[t][gate] * h[t - 1] for t in (1, 2)])),
-            sums.row(f"db_{gate}", total([da[t][gate] for t in (1, 2)])),
-        )
-    ]
-    return Lesson(
+    lesson = Lesson(
         "An LSTM cell, by hand",
         "Numbers of Gomez (2016), Backpropogating an LSTM: A Numerical Example; form of Zaremba et al. (2014).",
-        (start, ahead, back, sums),
-        difference([*h[1:], *c[1:], *of_weights], _by_kernels()),
     )
+    lesson.section("Given")
+    for gate in "ifgo":
+        lesson.given(**{f"W_{gate}": W[gate]}, **{f"U_{gate}": U[gate], f"b_{gate}": BIAS[gate]})
+    lesson.given(x_1=X[0], x_2=X[1], y_1=Y[0], y_2=Y[1], h_0=0.0, c_0=0.0)
+    lesson.values |= {"W'": np.array([*W.values()]).T, "U'": np.array([*U.values()])}
+    lesson.section("Forward")
+    for t in (1, 2):
+        lesson.steps(FORWARD, t)
+    lesson.section("Backward")
+    _work_out_step_back(lesson, 2, "", "")
+    _work_out_step_back(lesson, 1, " + sum of U da_2", " + f_2 dc_2")
+    lesson.section("Gradients", "Each gate's da_t times what it was multiplied with, summed over both steps.")
+    for gate in "ifgo":
+        lesson.row(f"dW_{gate}", f"da_{gate},1 x_1 + da_{gate},2 x_2")
+        lesson.row(f"dU_{gate}", f"da_{gate},1 h_0 + da_{gate},2 h_1")
+        lesson.row(f"db_{gate}", f"da_{gate},1 + da_{gate},2")
+    of_weights = [f"d{weight}_{gate}" for gate in "ifgo" for weight in "WUb"]
+    return lesson.checked(["h_1", "h_2", "c_1", "c_2", *of_weights], _by_kernels())
 
 
-def _backward(
-    back: Section, gates: Sequence[dict[str, Term]], h: Sequence[Term], c: Sequence[Term], y: Sequence[Term]
-) -> dict[int, dict[str, Term]]:
-    """Work from the last step to the first, and return the gradients of what enters each gate."""
-    found: dict[int, dict[str, Term]] = {}
-    from_h, from_c = list[Term](), list[Term]()
-    for t in (2, 1):
-        i, f, g, o = gates[t - 1].values()
-        m = as_term(f"tanh(c_{t})", tanh(c[t]).value)
-        dh = back.row(f"dh_{t}", total([h[t] - y[t], *from_h]))
-        dc = back.row(f"dc_{t}", total([dh * o * (1 - m**2), *from_c]))
-        sources = {"i": dc * g * i * (1 - i), "f": dc * c[t - 1] * f * (1 - f), "g": dc * i * (1 - g**2)}
-        sources["o"] = dh * m * o * (1 - o)
-        found[t] = {gate: back.row(f"da_{gate},{t}", term) for gate, term in sources.items()}
-        values = [term.value for term in found[t].values()]
-        columns = zip(*W.values(), strict=True)
-        back.row(f"dx_{t}", as_term(f"W' da_{t}", [dot(column, values) for column in columns]))
-        of_h = as_term(f"U' da_{t}", dot(list(U.values()), values))
-        back.row(f"dh_{t - 1} from step {t}", of_h, numbers="")
-        of_c = back.row(f"dc_{t - 1} from step {t}", f * dc)
-        from_h, from_c = [as_term(f"sum of U da_{t}", of_h.value)], [as_term(f"f_{t} dc_{t}", of_c.value)]
-    return found
+def _work_out_step_back(lesson: Lesson, t: int, from_h: str, from_c: str) -> None:
+    """Work out the gradients of a step; ``from_h`` and ``from_c`` are the terms from the step after it."""
+    values = lesson.values
+    values[f"tanh(c_{t})"] = tanh(values[f"c_{t}"])
+    lesson.steps({"dh_t": f"h_t - y_t{from_h}", "dc_t": f"dh_t o_t (1 - tanh(c_t)^2){from_c}", **BACKWARD}, t)
+    values |= {f"da_{t}": np.array([values[f"da_{gate},{t}"] for gate in "ifgo"])}
+    lesson.row(f"dx_{t}", f"W' da_{t}")
+    lesson.row(f"dh_{t - 1} from step {t}", f"U' da_{t}", numbers="")
+    values[f"sum of U da_{t}"] = values[f"dh_{t - 1} from step {t}"]
+    lesson.row(f"dc_{t - 1} from step {t}", f"f_{t} dc_{t}")
+    values[f"f_{t} dc_{t}"] = values[f"dc_{t - 1} from step {t}"]
 
 
 def _by_kernels() -> list[torch.Tensor]:
