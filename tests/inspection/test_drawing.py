@@ -1,6 +1,7 @@
 """Pictures: text stays text, what is shown is there, and nothing depends on colour alone."""
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -8,46 +9,41 @@ import pytest
 
 from anaphora.inspection import drawing
 from anaphora.inspection.attention import alignments
+from anaphora.inspection.attribution import attribution, token_attribution
 from anaphora.inspection.curves import curves
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES
-from anaphora.inspection.embeddings import sentence_projection, word_neighbours
-from anaphora.inspection.gates import followers, gates, saturation
+from anaphora.inspection.gates import followers, saturation
 from anaphora.inspection.gradients import gradients
-from anaphora.inspection.length import by_lengths
 from anaphora.inspection.subject import Subject
-from anaphora.inspection.tree import tree
 
 SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
     "attention": (lambda t, m: alignments([t, t], ["adf"], ["fda"])[0], [""], ["a", "d", "f", "</s>", "attention"]),
-    "gates": (lambda t, m: gates(m, "line"), [""], ["gate i", "gate f", "memory c", "line", "recurrence layer0"]),
     "saturation": (lambda t, m: saturation(m, ["line", "book"]), [""], ["fraction of steps above 0.9"]),
     "cells": (lambda t, m: followers(m, 'a "line" (of)\nbook'), [""], ["position", "quote", "bracket"]),
     "gradients": (lambda t, m: gradients(m, "line"), ["-reach", "-terms", "-items"], ["recurrence"]),
-    "beam": (lambda t, m: tree(t, "adf", 3), [""], ["mass kept", "thick: result"]),
-    "length": (lambda t, m: by_lengths([t], ["adf", "beg"], ["fda", "geb"]), [""], ["BLEU", "words of the source"]),
-    "embeddings": (lambda t, m: word_neighbours(t, ["a"], 3), [""], ["first component", "a (source)"]),
-    "sentences": (lambda t, m: sentence_projection(t, ["adf", "beg", "cdh"]), [""], ["adf", "beg", "cdh"]),
-    "curves": (lambda t, m: curves([t.trained.path, m.trained.path]), [""], ["training loss", "validation loss"]),
+    "attributed": (lambda t, m: attribution(m, "ab"), [""], ["gradient x input"]),
+    "token": (lambda t, m: token_attribution(m, "ab", token=1, instead="l", steps=1), [""], ["inputs deleted"]),
 }
+"""What is on no page of a report."""
 
 
-@pytest.mark.matrix
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_result_is_drawn_with_real_text(
-    name: str, translator: Subject, language_model: Subject, tmp_path: Path
-) -> None:
+def test_every_result_is_drawn_with_real_text(name: str, translator: Subject, language_model: Subject) -> None:
     make, endings, words = SHOWN[name]
-    result = make(translator, language_model)
-    files, notes = drawing.save(tmp_path / "new", name, result)
-    expected = [f"{name}{ending}.{form}" for ending in endings for form in ("png", "svg")]
-    assert [file.name for file in files] == expected and notes == []
-    text = "".join(file.read_text() for file in files if file.suffix == ".svg")
+    figures = drawing.figures_of(make(translator, language_model))
+    assert list(figures) == endings
+    text = "".join(map(canvas.svg, figures.values()))
     shown = [one.strip() for one in re.findall(r"<text[^>]*>([^<]*)</text>", text)]
-    for word in words:
-        escaped = word.replace("<", "&lt;").replace(">", "&gt;")
-        assert any(escaped in one for one in shown), (word, shown[:40])
+    for word in map(escape, words):
+        assert any(word in one for one in shown), (word, shown[:40])
     assert "mathdefault" not in text
+
+
+def test_a_result_is_saved_as_png_and_svg(translator: Subject, tmp_path: Path) -> None:
+    files, notes = drawing.save(tmp_path / "new", "curves", curves([translator.trained.path]))
+    assert [file.name for file in files] == ["curves.png", "curves.svg"] and notes == []
+    assert "validation loss" in files[1].read_text()
 
 
 def test_lines_differ_in_their_dashes_too() -> None:

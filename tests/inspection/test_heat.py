@@ -1,9 +1,11 @@
-import subprocess
+"""Heat maps over texts and grids: what is drawn, in which formats, and what is refused."""
+
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -22,6 +24,15 @@ GRIDS = np.random.default_rng(1).dirichlet(np.ones(6), 4).reshape(4, 2, 3)
 IMAGE = np.full((20, 30, 3), 200, dtype=np.uint8)
 
 BEGINNINGS = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
+SCRIPTS = [
+    *("日本語", "한국어", "中文"),
+    *("🙂", "👩‍👩‍👧", "🇫🇷"),
+    *("العربية", "हिन्दी", "ไทย"),
+    *("$\\frac{", "a_b^{", "<&>\"'"),
+    *("\n", "\x00\x1b", "\ud800"),
+    *("", " ", "x" * 500),
+    *("\u0301", "\u200f", "\U0010ffff"),
+]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -33,8 +44,13 @@ def test_the_suffix_chooses_the_format_and_the_same_picture_is_the_same_bytes(tm
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_labels_and_title_can_be_read_in_the_svg(tmp_path: Path) -> None:
+def test_labels_and_title_can_be_read_in_the_svg_and_pyplot_and_settings_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # an import of it fails
+    before = matplotlib.rcParams.copy()
     text = draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, WEIGHTS, "Prix: $5_a$").read_text("utf-8")
+    assert matplotlib.rcParams.copy() == before
     for shown in (">The<", ">car<", ">voi<", ">·ture<", ">rouge<", ">Prix: $5_a$<"):
         assert shown in text
     assert "▁" not in text
@@ -58,41 +74,25 @@ def test_a_tensor_and_lists_of_numbers_are_drawn_alike_and_other_weights_apart(t
     assert same == [array, array] and array not in (other, no_number)
 
 
-@pytest.mark.matrix
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["日本語", "한국어", "中文"],
-        ["🙂", "👩‍👩‍👧", "🇫🇷"],
-        ["العربية", "हिन्दी", "ไทย"],
-        ["$\\frac{", "a_b^{", "<&>\"'"],
-        ["\n", "\x00\x1b", "\ud800"],
-        ["", " ", "x" * 500],
-        ["\u0301", "\u200f", "\U0010ffff"],
-    ],
-)
-def test_labels_in_any_script_are_drawn_without_a_warning(tmp_path: Path, form: str, labels: list[str]) -> None:
+def test_labels_in_any_script_are_drawn_without_a_warning(tmp_path: Path, form: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = draw_attention(tmp_path / f"picture.{form}", labels, labels, np.eye(3), labels[0])
+        path = draw_attention(tmp_path / f"picture.{form}", SCRIPTS, ["Stück"], np.eye(1, len(SCRIPTS)), SCRIPTS[0])
     assert path.stat().st_size > 0
 
 
-@pytest.mark.parametrize(("sources", "targets"), [(1, 1), (1, 40), (150, 3)])
-def test_pictures_of_any_length_are_drawn(tmp_path: Path, sources: int, targets: int) -> None:
-    weights = np.full((targets, sources), 1 / sources)
-    path = draw_attention(tmp_path / "picture.png", ["piece"] * sources, ["Stück"] * targets, weights)
-    assert path.stat().st_size > 0
+def test_pictures_of_any_length_are_drawn(tmp_path: Path) -> None:
+    for sources, targets in ((1, 1), (100, 1)):
+        weights = np.full((targets, sources), 1 / sources)
+        path = draw_attention(tmp_path / "picture.png", ["piece"] * sources, ["Stück"] * targets, weights)
+        assert path.stat().st_size > 0
 
 
 @pytest.mark.parametrize(
     ("targets", "weights", "complaint"),
     [
-        *(
-            (TARGET, w, r"5 target and 4 source pieces need weights \[T, S\] = \[5, 4\]")
-            for w in (WEIGHTS.T, WEIGHTS[:-1], WEIGHTS[0], np.zeros((5, 4, 2)), 1.0)
-        ),
+        (TARGET, WEIGHTS.T, r"5 target and 4 source pieces need weights \[T, S\] = \[5, 4\]"),
         (TARGET[:2], [[0.1, 0.2], [0.3]], "rows of one length"),
         (TARGET[:2], [["a", "b"], ["c", "d"]], "rows of one length"),
         ([], np.zeros((0, 4)), "0 target and 4 source"),
@@ -104,7 +104,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path, targets: list[str],
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt"])
+@pytest.mark.parametrize("name", ["picture.jpg", "picture"])
 def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="pdf, png, svg"):
         draw_attention(tmp_path / name, SOURCE, TARGET, WEIGHTS)
@@ -118,24 +118,13 @@ def test_a_missing_matplotlib_is_answered_with_the_line_that_installs_it(
         draw_attention(tmp_path / "picture.png", SOURCE, TARGET, WEIGHTS)
 
 
-def test_drawing_leaves_settings_alone_and_never_loads_pyplot(tmp_path: Path) -> None:
-    code = (
-        "import sys; from anaphora.inspection.drawing.heat import draw_attention; "
-        "assert 'matplotlib' not in sys.modules; import matplotlib; before = matplotlib.rcParams.copy(); "
-        "draw_attention(sys.argv[1], ['a'], ['b'], [[1.0]]); assert matplotlib.rcParams.copy() == before; "
-        "assert 'matplotlib.pyplot' not in sys.modules"
+def test_a_grid_is_drawn_alone_or_over_an_image_of_bytes_or_fractions(tmp_path: Path) -> None:
+    alone, *over = (
+        draw_grid_attention(tmp_path / "new" / "one.svg", WORDS, GRIDS, image, "A title").read_text()
+        for image in (None, IMAGE, IMAGE / 255)
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "picture.png")], check=True)
-
-
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
-@pytest.mark.parametrize("image", [None, IMAGE, IMAGE / 255], ids=["grid", "bytes", "fractions"])
-def test_a_grid_is_written_and_the_same_again(tmp_path: Path, form: str, image: object) -> None:
-    first = draw_grid_attention(tmp_path / "new" / f"one.{form}", WORDS, GRIDS, image, "A title")  # type: ignore[arg-type]
-    second = draw_grid_attention(tmp_path / f"two.{form}", WORDS, GRIDS, image, "A title")  # type: ignore[arg-type]
-    assert first.stat().st_size > 1000 and first.read_bytes() == second.read_bytes()
-    if form == "svg":
-        assert all(word in first.read_text() for word in ("red", "$dot", "A title"))
+    assert all(word in alone for word in ("red", "$dot", "A title"))
+    assert over[0] == over[1] != alone
 
 
 def test_an_image_is_bright_where_it_is_attended_to(tmp_path: Path) -> None:
@@ -151,5 +140,3 @@ def test_a_grid_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         draw_grid_attention(tmp_path / "a.png", WORDS, GRIDS[:3])
     with pytest.raises(ShapeError, match="An image should be height x width x 3"):
         draw_grid_attention(tmp_path / "a.png", WORDS, GRIDS, IMAGE[..., 0])
-    with pytest.raises(ConfigError, match=r"a\.txt"):
-        draw_grid_attention(tmp_path / "a.txt", WORDS, GRIDS)
