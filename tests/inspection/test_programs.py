@@ -1,7 +1,6 @@
 """What a recipe says of its steps is what its network does."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -52,9 +51,8 @@ def test_layers_of_a_language_model_use_all_of_their_weights() -> None:
         assert shown == {name: tuple(weight.shape) for name, weight in model.recurrence.weights.tensors().items()}
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize("recipe", recipes.names())
-def test_every_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("recipe", ["character-lm", "ptb-ngram"])
+def test_a_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recipes", recipe, "--program"]) == 0
     shown = capsys.readouterr().out
     assert main(["recipes", recipe, "--program", "--json"]) == 0
@@ -63,7 +61,9 @@ def test_every_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys
     if recipe in WITHOUT_STEPS:
         assert shown == table["note"] + "\n" and shown.startswith(f"{recipe} has no steps to show: ")
     for step in table["programs"]:
-        assert step["name"] in shown and in_order([f". {part['name']}: " for part in step["parts"]], shown)
+        assert step["name"] in shown
+        places = [shown.index(f". {part['name']}: ") for part in step["parts"]]
+        assert places == sorted(places)
 
 
 def row(recipe: str) -> str:
@@ -79,19 +79,15 @@ def row(recipe: str) -> str:
     return f"| {recipe} | {'; '.join(in_c)} | {'; '.join(in_python)} |"
 
 
-@pytest.mark.parametrize("recipe", [name for name in recipes.names() if name not in WITHOUT_STEPS])
-def test_the_page_on_kernels_says_which_loops_of_a_recipe_run_in_c(recipe: str) -> None:
-    assert row(recipe) in PAGE.read_text(encoding="utf-8").splitlines()
+def test_the_page_on_kernels_says_which_loops_of_a_recipe_run_in_c() -> None:
+    shown = [
+        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.split(" | ")[0][2:] in recipes.names()
+    ]
+    assert shown == [row(name) for name in recipes.names() if name not in WITHOUT_STEPS]
 
 
-def test_the_page_on_kernels_has_no_other_recipes() -> None:
-    rows = [line.split(" | ")[0].removeprefix("| ") for line in PAGE.read_text(encoding="utf-8").splitlines()]
-    assert [name for name in rows if name in recipes.names()] == [n for n in recipes.names() if n not in WITHOUT_STEPS]
-
-
-def in_order(words: Sequence[str], text: str) -> bool:
-    places = [text.index(word) for word in words]
-    return len(places) == len(words)
+def test_recipes_of_networks_without_steps_have_none() -> None:
+    assert not any(programs_of(read_experiment(recipes.read(name), name)) for name in WITHOUT_STEPS)
 
 
 @pytest.mark.parametrize("arguments", [["--program"], ["auto", "--program"], ["bahdanau2015", "--json"]])

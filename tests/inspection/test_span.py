@@ -13,7 +13,7 @@ from torch import Tensor
 
 from anaphora.errors import DataError
 from anaphora.events import Event
-from anaphora.inspection import span
+from anaphora.inspection import learner, span
 from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.inspection.remedies import REMEDIES, remedies
 from anaphora.inspection.span import FULL, Plan, Trial, cell_table, conduct, spans
@@ -139,7 +139,8 @@ def test_the_gradient_by_the_first_input_equals_finite_differences() -> None:
         torch.set_default_dtype(before)
 
 
-def test_remedies_are_compared_on_the_same_sequences() -> None:
+def test_remedies_are_compared_on_the_same_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner, "TESTED", 8)
     events: list[Event] = []
     found = remedies(distance=4, updates=3, report=events.append)
     assert [one.name for one in found.found] == list(REMEDIES) and len(events) == len(REMEDIES) + 1
