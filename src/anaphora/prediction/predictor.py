@@ -14,7 +14,7 @@ from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Count, Streaming, Watch
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import answers
+from anaphora.prediction.stream import answers, by_row
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.search.request import SearchRequest
@@ -74,11 +74,8 @@ class FieldPredictor(Generic[Found]):
 
         def answered(window: Sequence[tuple[Any, Ragged]], watch: Watch, count: Count) -> Iterable[Any]:
             inputs = Side.of(self.field, [rows for _, rows in window])
-            found: dict[int, Found] = {}
-            for batch in prediction_batches(inputs, self.batch_size):
-                watch.check()
-                found.update(zip(batch.example_ids_B.tolist(), answer(batch, watch), strict=True))
-                count(len(found))
+            batches = prediction_batches(inputs, self.batch_size)
+            found = by_row(batches, lambda batch: answer(batch, watch), watch, count)
             return [self._finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
 
         return answers(items, encoded, answered, task=self.activity, unit=self.unit, runtime=self.runtime, **streaming)

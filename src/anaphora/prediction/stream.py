@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from anaphora.batch import Batch
 from anaphora.errors import AnaphoraError
@@ -16,8 +16,6 @@ from anaphora.prediction.running import ON_CPU
 
 T = TypeVar("T")
 Read = TypeVar("Read")
-Row = TypeVar("Row", contravariant=True)
-Found = TypeVar("Found", covariant=True)
 Answer = TypeVar("Answer")
 
 WINDOW = 1000
@@ -26,17 +24,10 @@ PATIENCE = 0.1
 """Seconds that the first item of a window waits for others at most."""
 
 
-class Batcher(Protocol[Row, Found]):
-    """Answers what was read of a window."""
-
-    def __call__(self, rows: Sequence[Row], watch: Watch, answered: Count, /) -> Iterable[Found]:
-        """One answer a row, in their order; ``watch`` is checked often, ``answered`` takes how many are done."""
-
-
 def answers(
     items: Iterable[T],
     read: Callable[[T, int], Read],
-    answer: Batcher[Read, Answer],
+    answer: Callable[[Sequence[Read], Watch, Count], Iterable[Answer]],
     *,
     task: str,
     unit: str,
@@ -52,8 +43,9 @@ def answers(
     AnaphoraError or a TypeError, the items before are answered, and then the error is raised; so is what reading
     ``items`` raises. With ``refused``, it is called with the number and the AnaphoraError instead, and gives the answer
     of that item.
-    ``answer`` runs within ``runtime``; ``task`` and ``unit`` are those of the Progress that is reported. Raises
-    TypeError for one text in place of several, StoppedError as ``limits`` say.
+    ``answer`` returns one answer for each row of a window, in their order; it checks the ``Watch`` often, calls
+    ``Count`` with how many are done, and runs within ``runtime``. ``task`` and ``unit`` are those of the Progress that
+    is reported. Raises TypeError for one text in place of several, StoppedError as ``limits`` say.
     """
     watch, total = limits.start(first), len(items) if isinstance(items, Sized) else 0
     for window in windows(items, check=watch.check):
@@ -87,7 +79,7 @@ def answers(
 def by_row(
     batches: Iterable[Batch], make: Callable[[Batch], Iterable[Answer]], watch: Watch, answered: Count
 ) -> dict[int, Answer]:
-    """Yield ``make`` of the rows of each batch, in ascending order of their example ids."""
+    """Return ``make`` of the rows of each batch by their example ids, in ascending order."""
     found: dict[int, Answer] = {}
     for batch in batches:
         watch.check()
@@ -96,13 +88,11 @@ def by_row(
     return dict(sorted(found.items()))
 
 
-def windows(
-    items: Iterable[T], size: int = WINDOW, patience: float = PATIENCE, check: Callable[[], None] = lambda: None
-) -> Iterator[list[T]]:
+def windows(items: Iterable[T], size: int = WINDOW, check: Callable[[], None] = lambda: None) -> Iterator[list[T]]:
     """The items in their order, in lists of at most ``size``; a list is never empty.
 
     A sequence is split into full windows. Any other iterable is read by a thread, and a window ends
-    ``patience`` seconds after its first item came, so that a client that writes one line and waits is answered. What
+    ``PATIENCE`` seconds after its first item came, so that a client that writes one line and waits is answered. What
     reading raises is raised here, after the windows before it. While it waits for a first item it calls ``check``,
     whose errors end it. TypeError for one text in place of several.
     """
@@ -112,10 +102,10 @@ def windows(
         return
     reader = _Reader(items, size)
     try:
-        while window := reader.window(size, patience, check):
+        while window := reader.window(size, check):
             yield window
     finally:
-        reader.close()
+        reader.closed.set()
 
 
 class _Ended(NamedTuple):
@@ -129,11 +119,12 @@ class _Reader(Generic[T]):
 
     def __init__(self, items: Iterable[T], ahead: int) -> None:
         self._queue: Queue[T | _Ended] = Queue(ahead)
-        self._closed = Event()
+        self.closed = Event()
+        """Set to let the thread end."""
         self._ended: _Ended | None = None
         Thread(target=self._read, args=(items,), daemon=True).start()
 
-    def window(self, size: int, patience: float, check: Callable[[], None]) -> list[T]:
+    def window(self, size: int, check: Callable[[], None]) -> list[T]:
         """The next items; none at the end."""
         found: list[T] = []
         until = float("inf")
@@ -149,14 +140,10 @@ class _Reader(Generic[T]):
                 self._ended = item
             else:
                 found.append(item)
-                until = min(until, time.monotonic() + patience)
+                until = min(until, time.monotonic() + PATIENCE)
         if not found and self._ended is not None and self._ended.error is not None:
             raise self._ended.error
         return found
-
-    def close(self) -> None:
-        """Let the thread end."""
-        self._closed.set()
 
     def _read(self, items: Iterable[T]) -> None:
         error: BaseException | None = None
@@ -169,7 +156,7 @@ class _Reader(Generic[T]):
         self._put(_Ended(error))
 
     def _put(self, item: T | _Ended) -> bool:
-        while not self._closed.is_set():
+        while not self.closed.is_set():
             try:
                 self._queue.put(item, timeout=PATIENCE)
             except Full:
