@@ -14,7 +14,7 @@ SOURCES = [[4, 7], [5], [3, 3, 9, 2]]
 WRITES = ["", "", "", "a", "b", "ab", " a", "{", "}b", "{a}"]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=15)
 @given(
     texts=st.lists(st.lists(st.text("ab{} ", min_size=1, max_size=4), max_size=2), min_size=3, max_size=3).filter(any),
     size=st.integers(1, 5),

@@ -1,7 +1,5 @@
 """Beam search against plain readings of what it should find."""
 
-import itertools
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -17,7 +15,7 @@ from .naive import SOURCES, Make, MakeBatch, same, written
 PREFIXES = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=20)
 @given(
     sources=st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=6), min_size=1, max_size=9),
     size=st.integers(1, 7),
@@ -49,7 +47,7 @@ def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their
         assert all(map(same, found, alone[b]))
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 40])
+@pytest.mark.parametrize("size", [1, 5, 40])
 def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
     automaton: Make, batch: MakeBatch, size: int
 ) -> None:
@@ -62,9 +60,8 @@ def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
 @pytest.mark.parametrize("size", [1, 3, 50])
 def test_every_hypothesis_begins_with_its_prefix(automaton: Make, batch: MakeBatch, size: int) -> None:
     stepper = automaton(size=7)
-    prefixes = [[3], [2, 4, 4], [5, 5], [6, 2, 3, 2], [4], [2, 2], [3]]
-    found = beam(stepper, batch(SOURCES, prefixes=prefixes), beam=size, max_length=8)
-    for source, prefix, hypotheses in zip(SOURCES, prefixes, found, strict=True):
+    found = beam(stepper, batch(SOURCES, prefixes=PREFIXES), beam=size, max_length=8)
+    for source, prefix, hypotheses in zip(SOURCES, PREFIXES, found, strict=True):
         assert all(list(h.ids[: len(prefix)]) == prefix for h in hypotheses)
         alone = beam(stepper, batch([source], prefixes=[prefix]), beam=size, max_length=8)[0]
         assert len(alone) == len(hypotheses) and all(map(same, alone, hypotheses))
@@ -115,11 +112,6 @@ def test_a_sentence_without_an_end_is_cut_at_its_own_greatest_length(
         assert all(h.weights is not None and len(h.weights) == length for h in found)
 
 
-def test_a_model_without_attention_gives_no_weights(automaton: Make, batch: MakeBatch) -> None:
-    found = beam(automaton(attends=False), batch(SOURCES), max_length=6)
-    assert all(h.weights is None for h in itertools.chain.from_iterable(found))
-
-
 def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV[:, 4] = -torch.inf
@@ -149,7 +141,7 @@ def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, optio
 
 @pytest.mark.parametrize("prefixes", [None, PREFIXES])
 @pytest.mark.parametrize("grain", [0.0, 1.0])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_greedy_search_is_a_beam_of_one(
     automaton: Make, batch: MakeBatch, seed: int, grain: float, prefixes: list[list[int]] | None
 ) -> None:

@@ -29,7 +29,6 @@ from .native import (
     Stepwise,
     assert_same,
     is_compiled,
-    made,
     prefixes,
     scored,
     sources,
@@ -50,11 +49,11 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
         assert_same(one, other)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("is_greedy", [False, True])
 @pytest.mark.parametrize("name", TRANSLATORS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=20)
 @given(
+    backend=st.sampled_from(BACKENDS),
+    is_greedy=st.booleans(),
     sources=sources,
     lengths=st.lists(st.integers(1, 3 * STEPS), min_size=7, max_size=7),
     prefixes=st.none() | prefixes,
@@ -68,8 +67,8 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
 )
 def test_a_translation_is_that_of_single_steps(
     name: str,
-    is_greedy: bool,
     backend: Backend,
+    is_greedy: bool,
     sources: list[list[int]],
     lengths: list[int],
     prefixes: list[list[int]] | None,
@@ -90,10 +89,14 @@ def test_a_translation_is_that_of_single_steps(
         assert_found_alike(stepper_of("translate", name), batch, **asked)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", TEXTS)
-@settings(max_examples=12, deadline=None)
-@given(prefixes=prefixes, length=st.integers(1, 3 * STEPS), lines=st.none() | st.integers(1, 3))
+@settings(max_examples=12)
+@given(
+    backend=st.sampled_from(BACKENDS),
+    prefixes=prefixes,
+    length=st.integers(1, 3 * STEPS),
+    lines=st.none() | st.integers(1, 3),
+)
 def test_a_text_is_that_of_single_steps_and_reported_alike(
     name: str, backend: Backend, prefixes: list[list[int]], length: int, lines: int | None
 ) -> None:
@@ -116,20 +119,19 @@ def test_a_text_is_that_of_single_steps_and_reported_alike(
     assert reported[0] == reported[1]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_many_sentences_are_searched_in_groups_and_leave_in_any_order(threads: int) -> None:
+def test_many_sentences_are_searched_in_groups_and_leave_in_any_order() -> None:
     draws = torch.Generator().manual_seed(1)
     lengths = torch.randint(1, 2 * STEPS, (400,), generator=draws).tolist()
     batch = pair_batch([torch.randint(EOS, SYMBOLS.size, (2,), generator=draws).tolist() for _ in lengths])
     stepper = stepper_of("translate", "fed")
-    with running(Runtime(backend="gemm", threads=threads)):
+    with running(Runtime(backend="gemm", threads=2)):
         one, other = (beam(each, batch, beam=1, max_length=lengths) for each in (stepper, Stepwise(stepper)))
     assert len({len(found.ids) for [found] in one}) > 3
     assert_same([found for [found] in one], [found for [found] in other])
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8)
 @given(prefixes=prefixes, length=st.integers(1, 3 * STEPS), size=st.integers(2, 9), n=st.integers(1, 4))
 def test_a_text_is_that_of_single_steps(name: str, prefixes: list[list[int]], length: int, size: int, n: int) -> None:
     batch = pair_batch([[EOS]] * 7, prefixes=prefixes)
@@ -137,18 +139,17 @@ def test_a_text_is_that_of_single_steps(name: str, prefixes: list[list[int]], le
         assert_found_alike(stepper_of("language-model", name), batch, beam=size, n=n, max_length=length)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15)
 @given(sources=sources, size=st.integers(1, 30), n=st.integers(1, 9), length=st.integers(1, 5), ranking=rankings)
 def test_of_equally_likely_hypotheses_the_same_are_taken(
     sources: list[list[int]], size: int, n: int, length: int, ranking: Ranking
 ) -> None:
-    model = made("translate", "indifferent")
-    stepper = model.stepper()
+    stepper = stepper_of("translate", "indifferent")
     with running(Runtime(backend="gemm")):
         assert_found_alike(stepper, pair_batch(sources), beam=size, n=n, max_length=length, ranking=ranking)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10)
 @given(sources=sources, size=st.integers(1, 9), n=st.integers(1, 5), ranking=rankings)
 def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
     sources: list[list[int]], size: int, n: int, ranking: Ranking
@@ -185,7 +186,7 @@ def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps(runtim
 
 @pytest.mark.parametrize(("size", "n"), [(1, 1), (4, 2)])
 def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps(size: int, n: int) -> None:
-    stepper, banned = made("translate", "fed").stepper(), tuple(range(SYMBOLS.size))
+    stepper, banned = stepper_of("translate", "fed"), tuple(range(SYMBOLS.size))
     with running(Runtime(backend="gemm")):
         for own in (None, [[9], [7, 8, EOS]]):
             batch = pair_batch([[5], [7, 8]], prefixes=own)
@@ -205,7 +206,7 @@ def test_a_search_is_stopped_between_two_calls(size: int) -> None:
         if not left:
             raise StopError
 
-    stepper = made("translate", "fed").stepper()
+    stepper = stepper_of("translate", "fed")
     with running(Runtime(backend="gemm")), pytest.raises(StopError):
         beam(stepper, pair_batch([[5]]), beam=size, max_length=STEPS + 1, banned_tokens=(EOS,), check=check)
     assert left == 0

@@ -39,7 +39,7 @@ def groups_of(
     return [sorted(own, key=lambda one: -one[0]) for own in finished]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=15)
 @given(
     groups=st.integers(2, 3),
     each=st.integers(1, 3),

@@ -49,7 +49,7 @@ def search(
     return beam(pointing, batch, beam=size, n=size, max_length=given.lengths_B.tolist(), steering=[pointing.steering])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10_000),
     counts=st.lists(st.integers(0, 3), min_size=1, max_size=4).filter(any),
@@ -82,7 +82,7 @@ def test_every_output_has_every_placeholder_once_alone_as_in_a_batch(
         assert [(x.ids, x.score) for x in alone] == [(x.ids, x.score) for x in together[b]]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 5))
 def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(
     automaton: Make, batch: MakeBatch, seed: int, size: int

@@ -1,6 +1,7 @@
-"""A search that is checked is the same search, and ends at the step where the check raises."""
+"""Fields of a request that every search has: checks, banned tokens, attention, reports; and the inputs, never read."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +25,43 @@ SEARCHES: dict[str, Callable[[Stepper, Batch, Callable[[], None]], Any]] = {
 
 class StopError(Exception):
     pass
+
+
+class Untouchable:
+    """Inputs that nobody may read."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"the inputs were asked for {name}")
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_search_reads_no_inputs_and_attention_has_the_length_of_the_memory(
+    automaton: Make, batch: MakeBatch, search: str
+) -> None:
+    stepper, pairs = automaton(scale=0.02), batch([[3, 4], [2], [5, 4, 3, 3]], [[3, 2, 4, 1], [4, 1], [2, 1]])
+    start = stepper.start(pairs)
+    stepper.start = lambda _: start  # type: ignore[method-assign]
+    found = SEARCHES[search](stepper, replace(pairs, inputs=Untouchable()), no_check)  # type: ignore[arg-type]
+    for positions, one in zip((2, 1, 4), (one[0] if search == "beam" else one for one in found), strict=True):
+        assert one.weights.shape == (len(one.ids) + one.finished, positions)
+        assert one.weights.isfinite().all()
+
+
+def test_what_is_written_without_some_tokens_has_the_score_that_forced_decoding_gives_it(
+    automaton: Make, batch: MakeBatch
+) -> None:
+    stepper, banned, usual = automaton(size=7), (3, 4), 0
+    for search in (
+        lambda **asked: [one for one, *_ in beam(stepper, batch(SOURCES), beam=3, max_length=12, **asked)],
+        lambda **asked: greedy(stepper, batch(SOURCES), max_length=12, **asked),
+        lambda **asked: sample(stepper, batch(SOURCES), max_length=12, seed=1, **asked),
+    ):
+        usual += sum(len({*one.ids} & {*banned}) for one in search())
+        found = search(banned_tokens=banned)
+        assert not any({*one.ids} & {*banned} for one in found)
+        forced = score(stepper, batch(SOURCES, written(found, stepper.eos)))
+        assert [one.score for one in forced] == [one.score for one in found]
+    assert usual
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -19,7 +19,7 @@ def chi_square_limit(freedom: int) -> float:
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_outputs_are_drawn_as_often_as_the_model_says(automaton: Make, batch: MakeBatch, temperature: float) -> None:
-    stepper, draws = automaton(size=4, sharpness=1.0), 20_000
+    stepper, draws = automaton(size=4, sharpness=1.0), 4_000
     drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=2, temperature=temperature))
     memory, start, _ = stepper.start(batch([[4]]))
     first = stepper.advance(memory, start, torch.tensor([stepper.bos]))
@@ -68,15 +68,6 @@ def test_a_cold_sample_is_greedy(automaton: Make, batch: MakeBatch) -> None:
     assert cold == [found[0] for found in beam(stepper, batch(SOURCES), beam=1, max_length=12)]
 
 
-def test_a_sample_begins_as_it_is_told(automaton: Make, batch: MakeBatch) -> None:
-    prefixes = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
-    for prefix, found in zip(
-        prefixes, sample(automaton(size=7), batch(SOURCES, prefixes=prefixes), max_length=9), strict=True
-    ):
-        assert list(found.ids[: len(prefix)]) == prefix
-        assert len(found.ids) + found.finished > len(prefix)
-
-
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.5}])
 def test_where_nothing_is_possible_a_sample_is_as_unlikely_as_can_be(
     automaton: Make, batch: MakeBatch, options: dict[str, float]
@@ -110,7 +101,7 @@ def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, optio
 def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
     automaton: Make, batch: MakeBatch, top_k: int, top_p: float
 ) -> None:
-    stepper, draws = automaton(size=8, sharpness=1.0), 20_000
+    stepper, draws = automaton(size=8, sharpness=1.0), 4_000
     drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=1, top_k=top_k, top_p=top_p))
     memory, start, _ = stepper.start(batch([[4]]))
     p = stepper.advance(memory, start, torch.tensor([stepper.bos])).log_probs_NV[0].double().exp()

@@ -16,7 +16,7 @@ def endings(suffixes: list[tuple[int, ...]], longest: int, eos: int) -> list[Suf
     return [Suffixes(suffixes, torch.full((len(suffixes),), longest), eos)] if any(suffixes) else []
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=8)
 @given(suffixes=SUFFIXES, seed=st.integers(0, 20))
 def test_a_full_width_search_is_exhaustive_search_among_what_ends_with_the_suffix(
     automaton: Make, batch: MakeBatch, suffixes: list[tuple[int, ...]], seed: int
@@ -34,7 +34,7 @@ def test_a_full_width_search_is_exhaustive_search_among_what_ends_with_the_suffi
         assert [(one.score, one.ids) for one in hypotheses] == [(score, ids) for _, score, ids in best]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=15)
 @given(
     suffixes=SUFFIXES,
     prefix=st.lists(st.integers(2, 4), max_size=3),

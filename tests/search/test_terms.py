@@ -12,11 +12,10 @@ from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.automaton import Form
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.scoring import score
 from anaphora.search.terms import Terms, TermsOfBatch
 from tests.searches import beam
 
-from .naive import Make, MakeBatch, everything, written
+from .naive import Make, MakeBatch, everything
 
 SIZE, EOS = 6, 1
 FORMS = st.lists(st.integers(2, SIZE - 1), min_size=1, max_size=3).map(tuple)
@@ -32,10 +31,7 @@ def steering(
     """The terms of sentences, each with its required terms and its forbidden forms."""
     required = [forms for needed, _ in rows for forms in needed]
     forbidden = [form for _, barred in rows for form in barred]
-    required_BG, forbidden_BF = (
-        torch.zeros(len(rows), len(required)).bool(),
-        torch.zeros(len(rows), len(forbidden)).bool(),
-    )
+    required_BG, forbidden_BF = (torch.zeros(len(rows), len(forms)).bool() for forms in (required, forbidden))
     g = f = 0
     for b, (needed, barred) in enumerate(rows):
         required_BG[b, g : g + len(needed)] = True
@@ -65,7 +61,7 @@ def able(row: tuple[list[list[Form]], list[Form]]) -> tuple[list[list[Form]], li
     return needed, [form for form in barred if not tokens.intersection(form)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15)
 @given(
     rows=ROWS.map(lambda rows: list(map(able, rows))).filter(lambda rows: any(a or b for a, b in rows)),
     seed=st.integers(0, 10_000),
@@ -87,7 +83,7 @@ def test_every_output_has_its_terms_and_none_that_is_forbidden_alone_as_in_a_bat
             assert [(x.ids, x.score) for x in alone] == [(x.ids, x.score) for x in found]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8)
 @given(term=st.lists(FORMS, min_size=1, max_size=2), barred=FORMS, seed=st.integers(0, 1000))
 def test_the_widest_beam_finds_the_best_of_all_outputs_that_obey(
     automaton: Make, batch: MakeBatch, term: list[Form], barred: Form, seed: int
@@ -103,13 +99,6 @@ def test_the_widest_beam_finds_the_best_of_all_outputs_that_obey(
     if allowed:
         assert found[0].score >= allowed[0][0] - 1e-6
         assert max(x.score for x in found if len(x.ids) < most) == pytest.approx(allowed[0][0], abs=1e-6)
-
-
-def test_scores_are_those_of_the_model(automaton: Make, batch: MakeBatch) -> None:
-    model = automaton(size=SIZE, seed=4)
-    found = search(model, batch([[2, 3]]), 4, 12, steering([([[(4, 5)]], [(3,)])], 12))[0]
-    forced = score(model, batch([[2, 3]] * len(found), written(found, EOS)))
-    assert [x.score for x in found] == pytest.approx([x.score for x in forced], abs=1e-9)
 
 
 def test_nothing_makes_another_word_of_a_term(automaton: Make, batch: MakeBatch) -> None:

@@ -24,7 +24,7 @@ def searched(model: Stepper, batch: Batch) -> Any:
     return with_evidence(model, batch, request, search(model, batch, request))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(sources=SOURCES, seed=st.integers(0, 1000), attends=st.booleans())
 def test_evidence_is_that_of_each_step_alone_as_in_a_batch(
     automaton: Make, batch: MakeBatch, sources: list[list[int]], seed: int, attends: bool

@@ -14,7 +14,7 @@ from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.examples import GivesSearches, Search
 from anaphora.protocols import Step, Stepper
-from anaphora.search.request import advance, no_check
+from anaphora.search.request import SearchRequest, advance
 from anaphora.search.search import search as beam_search
 from anaphora.search.wrapper import Wrapper
 
@@ -172,14 +172,14 @@ class _Read(NamedTuple):
 class _Recording(Wrapper):
     """A Stepper of one sentence that keeps every step of a search."""
 
-    def __init__(self, model: Stepper, banned_tokens: Sequence[int]) -> None:
+    def __init__(self, model: Stepper, request: SearchRequest) -> None:
         super().__init__(model)
-        self._banned_tokens = banned_tokens
+        self._request = request
         self.steps: list[_Read] = []
         self.rows: list[int] = [0]
 
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
-        step = advance(self._model, memory, state, ids_N, self._banned_tokens, no_check)
+        step = advance(self._model, memory, state, ids_N, self._request)
         self.steps.append(_Read(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
         return step
 
@@ -192,7 +192,7 @@ class _Recording(Wrapper):
 def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) -> Tree:
     """Return the tree of a search; names of ``run`` and ``text`` are those of the result."""
     end = (search.stepper.eos,)
-    recordings = [_Recording(search.stepper, search.request.banned_tokens) for _ in range(2)]
+    recordings = [_Recording(search.stepper, search.request) for _ in range(2)]
     with running(runtime):
         [[best]], [[greedy]] = (
             beam_search(recording, search.batch, replace(search.request, beam=beam))

@@ -43,16 +43,14 @@ def beam(stepper: Stepper, start: SearchStart, bounds: Bounds, request: SearchRe
 
 
 class _Live(NamedTuple):
-    """The sentences that are not done yet, and their rows; a row that cannot be continued has the total -inf."""
+    """The sentences that are not done yet, and their rows; a row that cannot be continued has the score -inf."""
 
     sentences_B: Tensor
     memory: Any
     state: Any
     ids_N: Tensor
-    totals_BK: Tensor
-    """float64: the sum that hypotheses are chosen and ranked by."""
     scores_BK: Tensor
-    """float64: ln p by the model alone; the same tensor where nothing is added to it."""
+    """float64: ln p by the model."""
     best_Bn: Tensor
     """The ranks of the n best finished hypotheses so far, best first."""
     steered: Steered
@@ -76,7 +74,6 @@ class _Search:
             memory=start.memory,
             state=start.state,
             ids_N=torch.full_like(lengths_B, self.stepper.bos),
-            totals_BK=scores_BK,
             scores_BK=scores_BK,
             best_Bn=scores_BK.new_full((len(lengths_B), self.n), -inf),
             steered=Steered.start(self.request.steering, sentences_B),
@@ -85,23 +82,21 @@ class _Search:
 
     def step(self, live: _Live, step: int) -> _Live:
         """Read one token a row, take the best continuations, and drop the sentences that are done."""
-        read = advance(
-            self.stepper, live.memory, live.state, live.ids_N, self.request.banned_tokens, self.request.check
-        )
+        read = advance(self.stepper, live.memory, live.state, live.ids_N, self.request)
         forced = self.bounds.forced(step, live.sentences_B)
-        found, scores_BK = self._continuations(live, read.log_probs_NV, forced)
+        found = self._continuations(live, read.log_probs_NV, forced)
         if read.candidates_BC is not None:
             of_columns_BC = read.candidates_BC.where(read.candidates_BC < self.stepper.size, self.stepper.eos)
             found = found._replace(ids_BK=of_columns_BC.gather(1, found.ids_BK))
         coverage_NS = self._coverage(live, read)
 
-        possible_BK = found.totals_BK > -inf
+        possible_BK = found.scores_BK > -inf
         finished_BK = (found.ids_BK == self.stepper.eos) & possible_BK & ~forced.mask_B[:, None]
-        ranks_BK = self.ranking.of(found.totals_BK, step + 1, self._uncovered(live, coverage_NS, found))
+        ranks_BK = self.ranking.of(found.scores_BK, step + 1, self._uncovered(live, coverage_NS, found))
         ended_BK = ranks_BK.masked_fill(~finished_BK, -inf)
         best_Bn = torch.cat([live.best_Bn, ended_BK], dim=1).topk(self.n, dim=1).values
-        totals_BK = found.totals_BK.masked_fill(finished_BK, -inf)
-        hopeful_BK = self._hopeful(live, totals_BK, best_Bn)
+        scores_BK = found.scores_BK.masked_fill(finished_BK, -inf)
+        hopeful_BK = self._hopeful(live, scores_BK, best_Bn)
         hopeful_BK[:, 0] |= forced.mask_B
         done_B = ~hopeful_BK.any(dim=1) | self.bounds.at_end(step, live.sentences_B)
 
@@ -109,59 +104,49 @@ class _Search:
         cut_BK = possible_BK.clone()
         cut_BK[:, 0] = True
         cut_BK &= (done_B & (best_Bn[:, 0] == -inf))[:, None]
-        ends = self._ends(live, found, scores_BK, ranks_BK, finished_BK | cut_BK)
+        ends = self._ends(live, found, ranks_BK, finished_BK | cut_BK)
         kept_B = (~done_B).nonzero().squeeze(1)
         order_BK = self._kept(live, hopeful_BK[kept_B])
         rows_N, ids_N = (x[kept_B].gather(1, order_BK).flatten() for x in (found.rows_BK, found.ids_BK))
         self.trace.record(read.weights_NS, ends, rows_N, ids_N)
-        totals_BK, scores_BK = (x[kept_B].gather(1, order_BK) for x in (totals_BK, scores_BK))
         return _Live(
             sentences_B=live.sentences_B[kept_B],
             memory=self.stepper.keep(live.memory, kept_B) if done_B.any() else live.memory,
             state=self.stepper.select(read.state, rows_N),
             ids_N=ids_N,
-            totals_BK=totals_BK,
-            scores_BK=scores_BK,
+            scores_BK=scores_BK[kept_B].gather(1, order_BK),
             best_Bn=best_Bn[kept_B],
             steered=live.steered.extended(rows_N, ids_N),
             coverage_NS=None if coverage_NS is None else coverage_NS[rows_N],
         )
 
-    def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: Forced) -> tuple[Found, Tensor]:
-        """The continuations that the beam keeps, and their scores by the model alone."""
-        steered = live.steered
-        given_NV = log_probs_NV.clone() if steered.adds else log_probs_NV
-        pool = Pool.of(live.totals_BK, log_probs_NV, self.size, forced, steered)
+    def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: Forced) -> Found:
+        """The continuations that the beam keeps."""
+        pool = Pool.of(live.scores_BK, log_probs_NV, self.size, forced, live.steered)
         if self.diversity is not None:
-            found = self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])
-        else:
-            found = pool.allocated(self.size, steered) if steered.allocates_beam else pool.best(self.size)
-        if not steered.adds:
-            return found, found.totals_BK
-        value_BK = given_NV[found.rows_BK, found.ids_BK].double()
-        return found, live.scores_BK.flatten()[found.rows_BK] + value_BK
+            return self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])
+        return pool.allocated(self.size, live.steered) if live.steered.allocates_beam else pool.best(self.size)
 
-    def _hopeful(self, live: _Live, totals_BK: Tensor, best_Bn: Tensor) -> Tensor:
+    def _hopeful(self, live: _Live, scores_BK: Tensor, best_Bn: Tensor) -> Tensor:
         """Return a mask of the live hypotheses that may still lead to a result."""
-        if live.steered.adds or self.diversity is not None:
-            return totals_BK > -inf
-        bound_BK = self.ranking.bound(totals_BK, self.bounds.max_lengths_B[live.sentences_B])
+        if self.diversity is not None:
+            return scores_BK > -inf
+        bound_BK = self.ranking.bound(scores_BK, self.bounds.max_lengths_B[live.sentences_B])
         return bound_BK > best_Bn[:, -1:]
 
     def _kept(self, live: _Live, hopeful_BK: Tensor) -> Tensor:
         """The places of the hypotheses that are continued: as many of each sentence, so hopeless ones may be left."""
-        whole = live.steered.adds or live.steered.allocates_beam or self.diversity is not None
-        if whole or not len(hopeful_BK):
+        if live.steered.allocates_beam or self.diversity is not None or not len(hopeful_BK):
             return torch.arange(hopeful_BK.shape[1], device=hopeful_BK.device).expand_as(hopeful_BK)
         most = int(hopeful_BK.sum(dim=1).max())
         return hopeful_BK.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
 
-    def _ends(self, live: _Live, found: Found, scores_BK: Tensor, ranks_BK: Tensor, ended_BK: Tensor) -> BeamEnds:
+    def _ends(self, live: _Live, found: Found, ranks_BK: Tensor, ended_BK: Tensor) -> BeamEnds:
         b, k = ended_BK.nonzero(as_tuple=True)
         owners_M = live.sentences_B[b]
         if self.diversity is not None:
             owners_M = owners_M * self.diversity.groups + k * self.diversity.groups // self.size
-        return BeamEnds(owners_M, found.rows_BK[b, k], found.ids_BK[b, k], scores_BK[b, k], ranks_BK[b, k])
+        return BeamEnds(owners_M, found.rows_BK[b, k], found.ids_BK[b, k], found.scores_BK[b, k], ranks_BK[b, k])
 
     def _coverage(self, live: _Live, read: Step) -> Tensor | None:
         if not self.ranking.coverage_penalty:

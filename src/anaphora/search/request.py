@@ -92,13 +92,11 @@ class SearchRequest:
 
 
 @torch.inference_mode()
-def advance(
-    stepper: Stepper, memory: Any, state: Any, ids_N: Tensor, banned_tokens: Sequence[int], check: Callable[[], None]
-) -> Step:
+def advance(stepper: Stepper, memory: Any, state: Any, ids_N: Tensor, request: SearchRequest) -> Step:
     """Return the next step of a stepper, in which banned tokens have the log-probability minus infinity."""
-    check()
+    request.check()
     step = stepper.advance(memory, state, ids_N)
-    for banned in banned_tokens:
+    for banned in request.banned_tokens:
         if step.candidates_BC is None:
             step.log_probs_NV[:, banned] = -inf
         else:

@@ -1,6 +1,6 @@
 """Forced decoding: the score and the attention of given outputs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.request import no_check
+from anaphora.search.request import SearchRequest, no_check
 from anaphora.search.unroll import unroll
 
 Watch = Callable[[Tensor, Tensor, Tensor], None]
@@ -21,7 +21,7 @@ def score(
     batch: Batch,
     attention: bool = True,
     *,
-    banned_tokens: Sequence[int] = (),
+    banned_tokens: tuple[int, ...] = (),
     check: Callable[[], None] = no_check,
     watch: Watch = lambda *_: None,
 ) -> list[Hypothesis]:
@@ -42,4 +42,5 @@ def score(
         return chosen_B, step + 1 >= lengths_B[sentences_B]
 
     max_length = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
-    return unroll(stepper, start, given, max_length, attention, banned_tokens, check)
+    request = SearchRequest(max_length=max_length, attention=attention, banned_tokens=banned_tokens, check=check)
+    return unroll(stepper, start, given, max_length, request)

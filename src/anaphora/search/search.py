@@ -81,7 +81,7 @@ def _emit(
             steered = steered.extended(kept_B, chosen_B[kept_B])
         return chosen_B, last_B
 
-    return unroll(stepper, start, choose, max_length, request.attention, request.banned_tokens, request.check)
+    return unroll(stepper, start, choose, max_length, request)
 
 
 def draw(sampling: Sampling, step: int, example_ids: Sequence[int], log_probs_BV: Tensor) -> Tensor:

@@ -18,8 +18,8 @@ from anaphora.search.steering import Entries, Steered
 class Found(NamedTuple):
     """The continuations that a beam keeps, best first."""
 
-    totals_BK: Tensor
-    """float64: the sum that they were chosen by."""
+    scores_BK: Tensor
+    """float64."""
     rows_BK: Tensor
     ids_BK: Tensor
 
@@ -27,7 +27,7 @@ class Found(NamedTuple):
 class Pool(NamedTuple):
     """The continuations that a step chooses among: C of each of the H rows of every sentence, best first."""
 
-    totals_BHC: Tensor
+    scores_BHC: Tensor
     """float64, minus infinity for those that are impossible."""
     ids_BHC: Tensor
 
@@ -60,23 +60,23 @@ class Pool(NamedTuple):
     @property
     def rows_BHC(self) -> Tensor:
         """The row that each of them continues."""
-        sentences, hypotheses, each = self.totals_BHC.shape
+        sentences, hypotheses, each = self.scores_BHC.shape
         rows_N = torch.arange(sentences * hypotheses, device=self.ids_BHC.device)
         return rows_N.view(sentences, hypotheses, 1).expand(-1, -1, each)
 
     def taken(self, order_BK: Tensor) -> Found:
         """Those at the given places of each sentence's continuations, side by side."""
-        columns = (self.totals_BHC, self.rows_BHC, self.ids_BHC)
+        columns = (self.scores_BHC, self.rows_BHC, self.ids_BHC)
         return Found(*(column.flatten(1).gather(1, order_BK) for column in columns))
 
     def best(self, size: int) -> Found:
         """The ``size`` best of every sentence; ties go to the lower row, then to the lower id."""
-        order_BC = self.totals_BHC.flatten(1).sort(dim=1, descending=True, stable=True).indices
+        order_BC = self.scores_BHC.flatten(1).sort(dim=1, descending=True, stable=True).indices
         return self.taken(order_BC[:, :size])
 
     def allocated(self, size: int, steered: Steered) -> Found:
         """The best of every bank, then the second best of each, until there are ``size``; best first."""
-        totals_BC = self.totals_BHC.flatten(1)
+        totals_BC = self.scores_BHC.flatten(1)
         banks_BC = steered.constraints_met(self.rows_BHC.flatten(), self.ids_BHC.flatten()).view_as(totals_BC)
         order_BC = totals_BC.sort(dim=1, descending=True, stable=True).indices
         banks_BC, possible_BC = banks_BC.gather(1, order_BC), totals_BC.gather(1, order_BC) > -inf
@@ -133,12 +133,12 @@ class Diversity:
 
         At the first step all groups continue the same row, later each its own ones.
         """
-        sentences, hypotheses, _ = pool.totals_BHC.shape
-        each, taken_BV = size // self.groups, pool.totals_BHC.new_zeros(sentences, vocabulary)
+        sentences, hypotheses, _ = pool.scores_BHC.shape
+        each, taken_BV = size // self.groups, pool.scores_BHC.new_zeros(sentences, vocabulary)
         found = []
         for group in range(self.groups):
             rows = slice(None) if hypotheses < size else slice(group * each, (group + 1) * each)
-            totals_BC, ids_BC = pool.totals_BHC[:, rows].flatten(1), pool.ids_BHC[:, rows].flatten(1)
+            totals_BC, ids_BC = pool.scores_BHC[:, rows].flatten(1), pool.ids_BHC[:, rows].flatten(1)
             reduced_BC = totals_BC - self.strength * taken_BV.gather(1, ids_BC)
             order_BC = reduced_BC.sort(dim=1, descending=True, stable=True).indices
             # a small vocabulary may have too few continuations at the first step: the last of them fills up, dead
@@ -149,7 +149,7 @@ class Diversity:
                 pool.rows_BHC[:, rows].flatten(1).gather(1, order_BK),
                 ids_BC.gather(1, order_BK),
             )
-            taken_BV.scatter_add_(1, one.ids_BK, (one.totals_BK > -inf).double())
+            taken_BV.scatter_add_(1, one.ids_BK, (one.scores_BK > -inf).double())
             found.append(one)
         return Found(*(torch.cat(column, dim=1) for column in zip(*found, strict=True)))
 

@@ -43,16 +43,10 @@ class Edits(NamedTuple):
     """A row that is named here may be continued with the tokens named for it alone."""
     forbidden: Entries | None = None
     """Tokens that cannot be written."""
-    added: tuple[Entries, Tensor] | None = None
-    """Different places, and what is added to each for the choice of hypotheses; their scores stay those of the
-    model."""
 
     def apply(self, log_probs_NV: Tensor) -> None:
         """Change the log-probabilities in place."""
         with torch.inference_mode():
-            if self.added is not None:
-                (rows_X, ids_X), values_X = self.added
-                log_probs_NV[rows_X, ids_X] += values_X.to(log_probs_NV.dtype)
             if self.only is not None:
                 rows_X, ids_X = self.only
                 allowed_X = log_probs_NV[rows_X, ids_X]
@@ -71,8 +65,6 @@ class Steering:
     Its state is anything with a part for each row; what belongs to a sentence is repeated there, or its number is.
     """
 
-    adds: ClassVar[bool] = False
-    """True if it adds to log-probabilities, so that the rank of a hypothesis may rise as it grows."""
     allocates_beam: ClassVar[bool] = False
     """True if a beam divides its places among hypotheses of different ``constraints_met``."""
 
@@ -113,10 +105,6 @@ class Steered(NamedTuple):
     def start(cls, by: Sequence[Steering], sentences_B: Tensor) -> Self:
         """One row a sentence, with nothing written."""
         return cls(by, [one.start(sentences_B) for one in by], sentences_B.new_zeros(len(sentences_B), 0))
-
-    @property
-    def adds(self) -> bool:
-        return any(one.adds for one in self.by)
 
     @property
     def allocates_beam(self) -> bool:

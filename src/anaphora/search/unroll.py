@@ -1,37 +1,27 @@
 """One hypothesis a sentence, read to its end: the loop that sampling, greedy search and forced decoding share."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from anaphora.protocols import SearchStart, Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.request import advance, no_check
+from anaphora.search.request import SearchRequest, advance
 
-
-class Choose(Protocol):
-    """The next token of each live sentence."""
-
-    def __call__(self, step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
-        """The tokens, and a mask of those that are the last of their sentence."""
+Choose = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
+"""From a step, the live sentences and the log-probabilities of each (B x V) to their next tokens, and a mask of those
+that are the last of their sentence."""
 
 
 @torch.no_grad()
 def unroll(
-    stepper: Stepper,
-    start: SearchStart,
-    choose: Choose,
-    max_length: int,
-    attention: bool = True,
-    banned_tokens: Sequence[int] = (),
-    check: Callable[[], None] = no_check,
+    stepper: Stepper, start: SearchStart, choose: Choose, max_length: int, request: SearchRequest
 ) -> list[Hypothesis]:
     """Read the tokens of ``choose`` until every sentence has ended, at most ``max_length`` tokens each.
 
-    Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by. Without
-    ``attention``, the hypotheses have no weights. ``banned_tokens`` and ``check`` are those of ``SearchRequest``.
+    Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by. Of ``request``,
+    ``attention``, ``banned_tokens`` and ``check`` have an effect.
     """
     memory, state, memory_lengths_B = start
     sentences, device = len(memory_lengths_B), memory_lengths_B.device
@@ -42,12 +32,12 @@ def unroll(
     live_B = torch.arange(sentences, device=device)
     chosen_B = torch.full_like(memory_lengths_B, stepper.bos)
     for step in range(max_length):
-        read = advance(stepper, memory, state, chosen_B, banned_tokens, check)
+        read = advance(stepper, memory, state, chosen_B, request)
         chosen_B, last_B = choose(step, live_B, read.log_probs_NV)
         scores_B[live_B] += read.log_probs_NV.gather(1, chosen_B[:, None]).squeeze(1).double()
         ids_BT[live_B, step] = chosen_B
         steps_B[live_B] += 1
-        weights.append((live_B, read.weights_NS if attention else None))
+        weights.append((live_B, read.weights_NS if request.attention else None))
         state = read.state
         if last_B.any():
             kept_B = (~last_B).nonzero().squeeze(1)
