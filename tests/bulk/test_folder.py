@@ -35,10 +35,10 @@ def test_a_note_says_what_a_shard_is_of(folder: ShardFolder) -> None:
 
 
 @pytest.mark.parametrize("name", ["0000000.txt", "0000000.json"])
-def test_a_shard_with_any_byte_changed_or_a_file_missing_is_not_finished(folder: ShardFolder, name: str) -> None:
+def test_a_shard_with_a_byte_changed_or_a_file_missing_is_not_finished(folder: ShardFolder, name: str) -> None:
     path = folder.path / name
     content = path.read_bytes()
-    for place in range(len(content)):
+    for place in range(0, len(content), 7):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         assert folder.find(SHARDS[0]) is None
     path.write_bytes(content[:-2])

@@ -122,7 +122,7 @@ def test_the_distance_is_that_of_the_table(one: list[str], other: list[str]) -> 
     assert distance(places(one), len(one), other) == plain_distance(one, other)
 
 
-@pytest.mark.parametrize("length", [63, 64, 65, 500])
+@pytest.mark.parametrize("length", [63, 64, 65, 200])
 def test_the_distance_of_long_texts_is_that_of_the_table(length: int) -> None:
     one = [str(number % 7) for number in range(length)]
     other = [str(number % 5) for number in range(length - 3)]
@@ -150,9 +150,8 @@ def test_words_of_one_text_are_those_among_others() -> None:
     assert [one.split() for one in found] == [*([*words(text.replace(END, " "))] for text in texts), []]
 
 
-@pytest.mark.parametrize("begin", [*range(0, 0x3000, 0x400), 0x4E00, 0xFF00, 0x1F600])
-def test_a_character_is_the_same_word_beside_any_other(begin: int) -> None:
-    for character in map(chr, range(begin, begin + 0x400)):
+def test_a_character_is_the_same_word_beside_any_other() -> None:
+    for character in map(chr, (*range(0x3000), *range(0x4E00, 0x4E80), *range(0xFF00, 0x10000), 0x1F600)):
         text = f"a{character}b {character} {character * 2} c"
         assert [*words(text), "本"] == words(f"{text} 本"), hex(ord(character))
 

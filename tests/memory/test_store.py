@@ -27,7 +27,7 @@ for number in range(10**9):
 
 def test_a_killed_process_leaves_all_that_it_said_it_added_and_no_half(tmp_path: Path) -> None:
     told = -1
-    for trial in range(5):
+    for trial in (1, 4):
         folder = tmp_path / str(trial)
         folder.mkdir()
         with subprocess.Popen(

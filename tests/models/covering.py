@@ -47,17 +47,6 @@ def allowed(row: Row, never: Never | None) -> bool:
     return not any(all(name in row and row[name] in some for name, some in rule.items()) for rule in never or [])
 
 
-def strangers(choices: Choices, rows: list[Row], never: Never | None = None) -> list[Row]:
-    """Two choices each that may meet and do so in no row."""
-    met = [(a, row[a], b, row[b]) for row in rows for a, b in itertools.combinations(choices, 2)]
-    return [
-        {a: first, b: second}
-        for a, b in itertools.combinations(choices, 2)
-        for first, second in itertools.product(choices[a], choices[b])
-        if allowed({a: first, b: second}, never) and (a, first, b, second) not in met
-    ]
-
-
 def _chosen(row: dict[str, int], choices: Choices) -> Row:
     return {name: choices[name][index] for name, index in row.items()}
 

@@ -71,7 +71,7 @@ def assert_an_update_helps(model: Translator) -> None:
     unmoved = [name for name, gradient in zip(weights, gradients, strict=True) if not gradient.any()]
     assert all(name.endswith(".kernel") for name in unmoved)
     for weight, gradient in zip(weights.values(), gradients, strict=True):
-        weight.data -= 0.001 * gradient.sign()
+        weight.data -= 0.0001 * gradient.sign()
     with torch.no_grad():
         assert model.eval()(ALL)[0].sum < before
 

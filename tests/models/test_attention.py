@@ -1,6 +1,5 @@
-"""Every kind of attention, with every unit: one update works at size 4, and each kind learns where to look."""
+"""Every kind of attention learns where to look; positions are those of the sentence."""
 
-import itertools
 import random
 from typing import Any
 
@@ -9,13 +8,10 @@ import torch
 from torch import nn
 
 from anaphora.batch import Batch
-from anaphora.kernels.cells import AnyCell
-from anaphora.kernels.scores import AnyScore
-from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
-from tests.networks import made, members
+from tests.networks import made
 from tests.searches import beam
 
 from ..batches import pair_batch
@@ -23,18 +19,6 @@ from ..batches import pair_batch
 SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
-SENNRICH = {"query": "current", "context": "state"}
-FEEDINGS: list[dict[str, Any]] = [
-    {"input_feeding": False},
-    {"input_feeding_from": "readout"},
-    {"input_feeding_from": "context"},
-]
-READINGS: dict[str, dict[str, Any]] = {
-    "both": {"size": 2},
-    "one": {"size": 4, "bidirectional": False},
-    "reversed": {"size": 4, "bidirectional": False, "reversed": True},
-}
-"""What an encoder of annotations as wide as a decoder of size 4 may be."""
 
 
 def make(tables: dict[str, Any]) -> Translator:
@@ -45,36 +29,6 @@ def batch(rows: list[list[int]], turned: bool) -> Batch:
     """Each row, and the same row from its end to its beginning or as it is, both with ``</s>``."""
     targets = [[*(row[::-1] if turned else row), SYMBOLS.eos] for row in rows]
     return pair_batch([[*row, SYMBOLS.eos] for row in rows], targets)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("encoder", READINGS.values(), ids=READINGS)
-@pytest.mark.parametrize("cell", members(AnyCell))
-def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_together(
-    cell: str, encoder: dict[str, Any]
-) -> None:
-    looks = [{"score": name, "window": span} for name, span in itertools.product(members(AnyScore), members(AnySpan))]
-    given = batch([[4, 5, 6], [7]], turned=False)
-    for look, topology, feeding in itertools.product(
-        [*looks, {"kind": "gaussian-window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), FEEDINGS
-    ):
-        model = make(
-            {
-                "embedding": {"size": 4},
-                "encoder": {"cell": cell} | encoder,
-                "decoder": {"cell": cell, "size": 4} | feeding,
-                "attention": look | topology,
-                "initializer": "uniform",
-            }
-        )
-        loss = model(given)[0].sum
-        weights = [weight for weight in model.parameters() if weight.numel()]
-        gradients = torch.autograd.grad(loss, weights)
-        for weight, gradient in zip(weights, gradients, strict=True):
-            assert gradient.isfinite().all()
-            weight.data -= 1e-3 * gradient
-        with torch.no_grad():
-            assert model(given)[0].sum < loss, (look, topology, feeding)
 
 
 def test_positions_are_those_of_the_sentence_where_the_encoder_reads_it_in_reverse() -> None:

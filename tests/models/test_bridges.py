@@ -51,7 +51,6 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
 @pytest.mark.parametrize(
     ("tables", "remedy"),
     [
-        ({"decoder": {"initial_state": "zero"}}, r'sees nothing of the source: set decoder\.initial_state = "project"'),
         ({"attention": {}, "decoder": {"sentence_encoding": "every-step"}}, 'set attention = "none"'),
         (
             {"decoder": {"input_feeding_from": "context"}},
@@ -59,39 +58,12 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ),
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
-        (
-            {"decoder": {"initial_state": "mean"}, "encoder": {"kind": "gated-convolution"}},
-            r'decoder\.initial_state = "project"',
-        ),
         ({"decoder": {"initial_state": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
         ({"decoder": {"initial_state": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
         ({"decoder": {"initial_state": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
         (
             {"decoder": {"initial_state": "copy", "initial_state_activation": "tanh"}},
             r'initial_state_activation = "none"',
-        ),
-        (
-            {
-                "decoder": {
-                    "initial_state": "copy",
-                    "sentence_encoding": "every-step",
-                    "sentence_encoding_layer": "tanh",
-                }
-            },
-            r'decoder\.sentence_encoding_layer = "none", or',
-        ),
-        (
-            {"decoder": {"initial_state": "mean", "sentence_encoding_layer": "tanh"}},
-            r'decoder\.sentence_encoding_layer = "none"',
-        ),
-        (
-            {"encoder": {"kind": "ngram-convolution"}},
-            r'set decoder\.initial_state = "zero" and decoder\.sentence_encoding = "every-step"',
-        ),
-        ({"decoder": {"sentence_encoding_place": "recurrent"}}, r'set decoder\.sentence_encoding = "every-step"'),
-        (
-            {"decoder": {"sentence_encoding": "every-step", "sentence_encoding_place": "recurrent"}},
-            r'decoder.cell = "lstm": set decoder.cell = {kind = "gru", reset = "after"}',
         ),
         (
             {
@@ -105,14 +77,6 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
             r'decoder.cell = { kind = "gru", reset = "before" }: set decoder.cell =',
         ),
         ({"decoder": {"readout_layer": "none", "readout_size": 8}}, r"decoder\.readout_size = 8 does not go with"),
-        (
-            {"decoder": {"readout_layer": "none", "readout_word": True}},
-            r"decoder\.readout_word = true does not go with",
-        ),
-        (
-            {"decoder": {"readout_layer": "none", "readout_state": "previous"}},
-            r'decoder\.readout_state = "previous" does not go',
-        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:

@@ -1,5 +1,6 @@
 """Windows of backpropagation reach across the borders of chunks: chunks of any length give one gradient."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -38,6 +39,7 @@ def summed(model: LanguageModel, borders: list[int]) -> tuple[float, list[Tensor
     return loss, total, carry
 
 
+@cache
 def by_definition(back: int) -> list[Tensor]:
     """Each loss by itself: the steps t - back to t, from a state that is a constant."""
     model = make("chunk")
@@ -57,8 +59,8 @@ def by_definition(back: int) -> list[Tensor]:
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize("back", [1, 3, 5, 8, 11, 30])
-@pytest.mark.parametrize("borders", [[], [6], [4, 8], [1, 2, 7], [11]], ids=str)
+@pytest.mark.parametrize("back", [1, 5, 8, 30])
+@pytest.mark.parametrize("borders", [[], [4, 8], [1, 2, 7], [11]], ids=str)
 def test_chunks_of_any_length_give_the_sum_over_windows(back: int, borders: list[int]) -> None:
     loss, gradients, _ = summed(make({"kind": "window", "steps": back}), borders)
     whole, _, _ = summed(make("chunk"), [])

@@ -139,14 +139,9 @@ def test_what_states_cost_is_differentiated_through_windows_as_through_chunks(dr
     ids = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1))
     found = []
     for truncation in "chunk", {"kind": "window", "steps": 6}:
-        options = {
-            "size": 8,
-            "layers": 2,
-            "dropout": dropout,
-            "activation_regularization": 0.7,
-            "temporal_activation_regularization": 0.3,
-        }
-        model = make(recurrence=options | {"truncation": truncation}).double()
+        options = {"size": 8, "layers": 2, "dropout": dropout, "truncation": truncation}
+        penalties = {"activation_regularization": 0.7, "temporal_activation_regularization": 0.3}
+        model = make(recurrence=options | penalties).double()
         with updating(1, 1):
             penalty = model(text_batch(ids, False))[0].penalty
         assert penalty is not None
@@ -162,19 +157,18 @@ def test_a_window_needs_its_steps() -> None:
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-@pytest.mark.parametrize("truncation", ["chunk", {"kind": "window", "steps": 2}], ids=["chunk", "window"])
-def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -> None:
-    options = {"size": 8, "cell": cell, "layers": 4, "residual": True, "layer_norm": True, "truncation": truncation}
+def test_a_deep_model_with_everything_on_it_learns(cell: str) -> None:
+    dropout = {"kind": "variational", "probability": 0.1}
+    deep = {"size": 8, "cell": cell, "layers": 4, "residual": True, "layer_norm": True, "weight_dropout": 0.1}
     model = make(
-        embedding={"size": 6, "dropout": {"kind": "variational", "probability": 0.1, "words": 0.1}},
-        recurrence=options
-        | {"dropout": {"kind": "variational", "probability": 0.1, "recurrent": 0.1}, "weight_dropout": 0.1},
+        embedding={"size": 6, "dropout": dropout | {"words": 0.1}},
+        recurrence=deep | {"dropout": dropout | {"recurrent": 0.1}, "truncation": {"kind": "window", "steps": 2}},
     )
     ids = torch.randint(4, 17, (4, 9), generator=torch.Generator().manual_seed(2))
     model.eval()
     before = model(text_batch(ids, False))[0].sum.item()
     model.train()
-    for update in range(1, 21):
+    for update in range(1, 7):
         with updating(1, update):
             loss, _ = model(text_batch(ids, False))
         weights = [weight for weight in model.parameters() if weight.numel()]
@@ -182,4 +176,4 @@ def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -
             assert gradient.any()
             weight.data -= 0.01 * gradient.sign()
     model.eval()
-    assert model(text_batch(ids, False))[0].sum.item() < 0.8 * before
+    assert model(text_batch(ids, False))[0].sum.item() < 0.95 * before

@@ -10,6 +10,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra 'serve'")
@@ -28,6 +29,7 @@ from anaphora.serving.translators import Served, Translators
 RUN = Path(__file__).resolve().parents[1] / "runs" / "format-2"
 """A stored translator from English to French."""
 
+Assemble = Callable[..., Starlette]
 Serve = Callable[..., TestClient]
 
 
@@ -37,8 +39,8 @@ def stored() -> Served:
     return next(iter(Translators.load([RUN])))
 
 
-@pytest.fixture
-def assemble(stored: Served) -> Callable[..., Starlette]:
+@pytest.fixture(scope="session")
+def assemble(stored: Served) -> Assemble:
     """The application that serves the stored translator, or others."""
 
     def assembled(
@@ -56,8 +58,8 @@ def assemble(stored: Served) -> Callable[..., Starlette]:
     return assembled
 
 
-@pytest.fixture
-def serve(assemble: Callable[..., Starlette]) -> Iterator[Serve]:
+@contextmanager
+def serving(assemble: Assemble) -> Iterator[Serve]:
     """Start a server of what is assembled, in this process; a client of it is returned."""
     with ExitStack() as running:
 
@@ -67,6 +69,26 @@ def serve(assemble: Callable[..., Starlette]) -> Iterator[Serve]:
             return running.enter_context(client)
 
         yield start
+
+
+@pytest.fixture
+def serve(assemble: Assemble) -> Iterator[Serve]:
+    """Start a server until the end of the test."""
+    with serving(assemble) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def client(assemble: Assemble) -> Iterator[TestClient]:
+    """A client of the server of the stored translator, which all tests share."""
+    with serving(assemble) as start:
+        yield start()
+
+
+@pytest.fixture
+def learning(serve: Serve, remembering: Served) -> TestClient:
+    """A client of a server that learns into the memory, and finds no training pairs."""
+    return serve([remembering._replace(nearest=lambda text, translation: [])], learns=True)
 
 
 @pytest.fixture
@@ -94,14 +116,17 @@ async def running(app: Starlette) -> AsyncIterator[tuple[Server, tuple[str, int]
         await task
 
 
-@contextmanager
-def server_process(*arguments: str, run: Path = RUN, files: int = 1024) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``anaphora serve`` of the stored translator, or of another, at a free port: the process and its address.
+@asynccontextmanager
+async def client_of(address: tuple[str, int]) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server at an address."""
+    async with httpx2.AsyncClient(base_url=f"http://{address[0]}:{address[1]}", timeout=60) as client:
+        yield client
 
-    It may have as many ``files`` open at once.
-    """
+
+@contextmanager
+def server_process(*arguments: str, run: Path = RUN) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``anaphora serve`` of the stored translator, or of another, at a free port: the process and its address."""
     command = [sys.executable, "-m", "anaphora", "serve", str(run), "--port", "0", *arguments]
-    command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "-", *command]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None

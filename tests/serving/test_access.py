@@ -69,14 +69,11 @@ def test_a_wrong_line_of_a_key_file_is_named(tmp_path: Path, line: str) -> None:
         read_keys(tmp_path / "keys")
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:5000", "127.0.0.1:80", "[::1]:5000", "mine.example"])
-def test_addresses_and_known_names_are_answered(serve: Serve, host: str) -> None:
-    assert serve(names=["mine.example"]).get("/health", headers={"Host": host}).status_code == 200
-
-
-@pytest.mark.parametrize("host", ["evil.example", "mine.example.evil.example", "", "[", "127.0.0.1.evil.example"])
-def test_a_name_that_is_not_known_is_refused(serve: Serve, host: str) -> None:
-    assert serve(names=["mine.example"]).get("/languages", headers={"Host": host}).status_code == 403
+def test_only_addresses_and_known_names_are_answered(serve: Serve) -> None:
+    client = serve(names=["mine.example"])
+    own = ("localhost", "localhost:5000", "127.0.0.1:80", "[::1]:5000", "mine.example")
+    for host in (*own, "evil.example", "mine.example.evil.example", "", "[", "127.0.0.1.evil.example"):
+        assert client.get("/health", headers={"Host": host}).status_code == (200 if host in own else 403), host
 
 
 def test_a_client_that_names_no_host_is_no_browser() -> None:
@@ -90,7 +87,6 @@ def test_pages_of_listed_origins_alone_may_read_answers(serve: Serve) -> None:
     for origin, allowed in (("https://site.example", "https://site.example"), ("https://evil.example", None)):
         answer = client.post("/translate", json=FIELDS, headers={"Origin": origin})
         assert answer.headers.get("access-control-allow-origin") == allowed
-    assert "access-control-allow-origin" not in serve().get("/languages", headers={"Origin": "null"}).headers
 
 
 def test_no_text_and_no_key_is_in_the_log_or_the_counters(serve: Serve, key_file: tuple[Path, str]) -> None:

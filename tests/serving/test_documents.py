@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.testclient import TestClient
 
 from anaphora.serving.documents import HELD, LARGEST_PAGE, Downloads, html
 from anaphora.serving.limits import ServingLimits
@@ -38,17 +39,18 @@ class Tags(HTMLParser):
         self.found.append(f"/{tag}")
 
 
-def test_html_keeps_its_tags_and_what_is_not_translated(serve: Serve) -> None:
+def test_html_keeps_its_tags_and_what_is_not_translated(client: TestClient) -> None:
     page = '<p>A man <b>is</b> walking.<br>Two <a href="/x?a=1&amp;b=2">dogs</a> <span translate="no">:run:</span></p>'
-    answer = serve().post("/translate", json={"q": [page, ""], "format": "html", "alternatives": 2, **PAIR}).json()
+    asked = {"q": [page, ""], "format": "html", "alternatives": 2, **PAIR, "source": "auto"}
+    answer = client.post("/translate", json=asked).json()
     translated, empty = answer["translatedText"]
     assert Tags(translated).found == Tags(page).found
     assert ":run:" in translated
     assert (empty, answer["alternatives"]) == ("", [[], []])
+    assert [one["language"] for one in answer["detectedLanguage"]] == ["en", "en"]
 
 
-def test_a_document_comes_back_with_its_gaps_filled(serve: Serve) -> None:
-    client = serve()
+def test_a_document_comes_back_with_its_gaps_filled(client: TestClient) -> None:
     answer = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO)})
     address = answer.json()["translatedFileUrl"]
     assert address.startswith("http://localhost:5000/download_file/")
@@ -58,8 +60,8 @@ def test_a_document_comes_back_with_its_gaps_filled(serve: Serve) -> None:
     assert b"fuzzy" in fetched.content
 
 
-def test_lines_of_a_text_are_translated_between_their_ends(serve: Serve, stored: Served) -> None:
-    client, text = serve(), "\ufeffA man.\r\n\r\n  Two dogs run. A man.\nA man."
+def test_lines_of_a_text_are_translated_between_their_ends(client: TestClient, stored: Served) -> None:
+    text = "\ufeffA man.\r\n\r\n  Two dogs run. A man.\nA man."
     answer = client.post("/translate_file", data=PAIR, files={"file": ("a.TXT", text.encode())}).json()
     for line in ("  Two dogs run. A man.", "A man."):
         text = text.replace(line, stored.predictor.translate_text([line])[0].text)
@@ -74,10 +76,8 @@ def test_a_form_may_come_in_chunks_up_to_the_limit(serve: Serve) -> None:
             yield f'\r\n--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
         yield b"\r\n--b--\r\n"
 
-    client, kind = (
-        serve(limits=ServingLimits(document=1000, body=1000)),
-        {"Content-Type": "multipart/form-data; boundary=b"},
-    )
+    client = serve(limits=ServingLimits(document=1000, body=1000))
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
     for count, status in ((1, 200), (100, 413)):
         assert client.post("/translate_file", content=chunks(count), headers=kind).status_code == status
 
@@ -92,22 +92,16 @@ def test_a_form_may_come_in_chunks_up_to_the_limit(serve: Serve) -> None:
         ({"file": ("a.txt", b"text\n\xe4")}, 400, "a.txt:2 should be UTF-8"),
         ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF: convert it with  pdftotext a.pdf"),
         ({"file": ("a.po", b"msgid")}, 400, ""),
-        ({"file": ("a.po", b"#" * 300)}, 413, "exceeds the limit (150)"),
+        ({"file": ("a.po", b"#" * (ServingLimits().document + 1))}, 413, "exceeds the limit"),
+        ({"file": ("a.html", b"<!doctype html><p>" + b"A man. " * (LARGEST_PAGE // 7))}, 413, "the page exceeds"),
     ],
 )
 def test_what_is_no_document_is_refused(
-    serve: Serve, files: dict[str, tuple[str, bytes]], status: int, error: str
+    client: TestClient, files: dict[str, tuple[str, bytes]], status: int, error: str
 ) -> None:
-    client = serve(limits=ServingLimits(document=150))
     answer = client.post("/translate_file", data=PAIR, files=files)
     assert answer.status_code == status
     assert error in answer.json()["error"]
-
-
-def test_a_page_beyond_its_limit_is_refused(serve: Serve) -> None:
-    page = b"<!doctype html><p>" + b"A man. " * (LARGEST_PAGE // 7)
-    answer = serve().post("/translate_file", data=PAIR, files={"file": ("page.html", page)})
-    assert (answer.status_code, "the page exceeds" in answer.json()["error"]) == (413, True)
 
 
 def test_the_oldest_documents_are_dropped_first() -> None:

@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
+from starlette.testclient import TestClient
 
 from anaphora.serving.translators import Served
 from tests.serving.conftest import Serve
@@ -26,16 +26,14 @@ def test_pairs_are_answered_by_word(serve: Serve, stored: Served) -> None:
     assert asked == [("A man.", "Un homme.")]
 
 
-@pytest.mark.parametrize("field", ["q", "s"])
-@pytest.mark.parametrize("value", ["", " ", ["A man."], 3])
-def test_both_texts_are_demanded(serve: Serve, stored: Served, field: str, value: object) -> None:
-    client = serve([stored._replace(nearest=lambda text, translation: [])])
-    answer = client.post("/neighbours", json={**ASKED, field: value})
-    assert answer.status_code == 400 and field in answer.json()["error"]
+def test_both_texts_are_demanded(learning: TestClient) -> None:
+    for field in ("q", "s"):
+        for value in ("", " ", ["A man."], 3):
+            answer = learning.post("/neighbours", json={**ASKED, field: value})
+            assert answer.status_code == 400 and field in answer.json()["error"]
 
 
-def test_a_server_that_was_not_asked_to_shows_nothing(serve: Serve) -> None:
-    client = serve()
+def test_a_server_that_was_not_asked_to_shows_nothing(client: TestClient) -> None:
     assert client.get("/frontend/settings").json()["neighbours"] is False
     answer = client.post("/neighbours", json=ASKED)
     assert (answer.status_code, answer.json()) == (403, {"error": "Training pairs are not shown by this server"})

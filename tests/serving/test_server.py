@@ -6,19 +6,18 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import httpx2
 import pytest
-from starlette.applications import Starlette
 
 from anaphora.cli.app import main
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
 from anaphora.serving.translators import Served
-from tests.serving.conftest import RUN, running, server_process
+from tests.serving.conftest import RUN, Assemble, running, server_process
 
 PAIR = {"source": "en", "target": "fr"}
 
@@ -98,12 +97,11 @@ def test_what_cannot_be_served_is_refused_in_one_sentence(
     assert message in said and len(said.splitlines()) == 1
 
 
-SECONDS = 0.4
+SECONDS = 0.3
 WHOLE = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Assemble = Callable[..., Starlette]
 
 
 @asynccontextmanager
@@ -187,9 +185,8 @@ def test_a_client_that_never_ends_its_request_is_cut_off(
 def test_a_client_that_never_reads_an_answer_is_cut_off(assemble: Assemble, size: int, times: int) -> None:
     async def met() -> bytes:
         async with asked(assemble, size, times) as (server, client), asyncio.timeout(8 * SECONDS):
-            while (
-                not server.server_state.total_requests or server.server_state.connections or server.server_state.tasks
-            ):
+            state = server.server_state
+            while not state.total_requests or state.connections or state.tasks:
                 await asyncio.sleep(SECONDS / 8)
             return await read(client, 0, size * times)
 

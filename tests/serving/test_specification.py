@@ -4,12 +4,11 @@ import re
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from anaphora.serving.actions import Action
 from anaphora.serving.app import ACTIONS
 from anaphora.serving.parameters import Parameters
-from anaphora.serving.translators import Served
-from tests.serving.conftest import Serve
 
 GIVEN = {"q": "A man.", "s": "Un homme.", "source": "en", "target": "fr", "text": "A man."}
 PO = b'msgid "A man."\nmsgstr ""\n'
@@ -25,8 +24,8 @@ def ask(client: Any, action: Action, token: str = "", leave_out: str = "") -> An
     return client.get(path) if action.method == "GET" else client.post(path, json=sent)
 
 
-def test_every_route_is_described(serve: Serve) -> None:
-    described = serve().get("/spec").json()
+def test_every_route_is_described(client: TestClient) -> None:
+    described = client.get("/spec").json()
     assert described["openapi"].startswith("3.0")
     assert {(path, method.upper()) for path, methods in described["paths"].items() for method in methods} == {
         (action.path.replace(":lines", ""), action.method) for action in ACTIONS
@@ -39,25 +38,24 @@ def test_every_route_is_described(serve: Serve) -> None:
 
 
 def test_a_route_reads_the_fields_that_are_described_and_no_others(
-    serve: Serve, remembering: Served, monkeypatch: pytest.MonkeyPatch
+    learning: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, read = serve([remembering._replace(nearest=lambda text, translation: [])], learns=True), set[str]()
+    read = set[str]()
 
     def spy(self: Parameters, name: str) -> Any:
         read.add(name)
         return dict.get(self, name)
 
     monkeypatch.setattr(Parameters, "get", spy)
-    token = client.post("/suggest", json={**GIVEN, "undo": True}).json()["undo"]
+    token = learning.post("/suggest", json={**GIVEN, "undo": True}).json()["undo"]
     for action in ACTIONS:
         read.clear()
-        assert ask(client, action, token).status_code == (404 if action.path.startswith("/download_file") else 200)
+        assert ask(learning, action, token).status_code == (404 if action.path.startswith("/download_file") else 200)
         assert read - {"api_key"} == set(f"{action.needs} {action.takes}".split()), action.path
 
 
-def test_a_route_is_refused_without_a_field_that_it_needs(serve: Serve, remembering: Served) -> None:
-    client = serve([remembering._replace(nearest=lambda text, translation: [])], learns=True)
+def test_a_route_is_refused_without_a_field_that_it_needs(learning: TestClient) -> None:
     for action in (one for one in ACTIONS if one.method == "POST"):
         for name in action.needs.split():
-            answer = ask(client, action, leave_out=name)
+            answer = ask(learning, action, leave_out=name)
             assert (answer.status_code, f"missing {name} parameter" in answer.json()["error"]) == (400, True)

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from anaphora.memory import Memory, Segment
 from anaphora.prediction.options import SearchOptions
@@ -27,11 +28,8 @@ def test_what_the_memory_has_comes_back_as_it_was_confirmed(serve: Serve, rememb
     client = serve([remembering])
     other = client.post("/translate", json={"q": "Two dogs run.", **PAIR}).json()["translatedText"]
     texts = ["Two dogs run.", f"  {TEXT}\n", ""]
-    assert client.post("/translate", json={"q": texts, **PAIR}).json()["translatedText"] == [
-        other,
-        f"  {CONFIRMED}\n",
-        "",
-    ]
+    found = client.post("/translate", json={"q": texts, **PAIR}).json()["translatedText"]
+    assert found == [other, f"  {CONFIRMED}\n", ""]
 
 
 def test_other_targets_of_the_memory_are_the_alternatives(serve: Serve, remembering: Served) -> None:
@@ -52,9 +50,7 @@ def test_documents_take_what_the_memory_has(serve: Serve, remembering: Served) -
     assert f'msgstr "{CONFIRMED}"'.encode() in client.get(sent).content
 
 
-@pytest.mark.parametrize(
-    "confirmed", ["<script>alert(1)</script>", "<b onclick=alert(1)>", "</b><script src=x>", "1 < 2 & 3"]
-)
+@pytest.mark.parametrize("confirmed", ["<script>alert(1)</script>", "</b><b onclick=alert(1)>", "1 < 2 & 3"])
 def test_what_the_memory_has_never_becomes_markup(
     serve: Serve, remembering: Served, memory: Memory, confirmed: str
 ) -> None:
@@ -106,6 +102,6 @@ def test_an_answer_says_where_a_translation_comes_from_only_when_asked(serve: Se
     assert (single["memory"], single["model"], single["from"]["origin"]) == ("exact", "format-2", "new.tmx")
 
 
-def test_without_a_memory_the_model_is_named(serve: Serve) -> None:
-    answer = serve().post("/translate", json={"q": TEXT, "memory": True, **PAIR}).json()
+def test_without_a_memory_the_model_is_named(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": TEXT, "memory": True, **PAIR}).json()
     assert (answer["model"], answer["memory"], answer["from"]) == ("format-2", "none", None)

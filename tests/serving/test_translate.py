@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 from anaphora.evaluation.logistic import Logistic
 from anaphora.serving.limits import ServingLimits
@@ -29,8 +30,8 @@ def expected(stored: Served, *texts: str) -> list[str]:
     return [one.text for one in stored.predictor.translate_text(list(texts))]
 
 
-def test_json_a_form_and_a_query_string_are_understood_alike(serve: Serve, stored: Served) -> None:
-    client, fields = serve(), {"q": TEXT, **PAIR}
+def test_json_a_form_and_a_query_string_are_understood_alike(client: TestClient, stored: Served) -> None:
+    fields = {"q": TEXT, **PAIR}
     [wanted] = expected(stored, TEXT)
     for answer in (
         client.post("/translate", json=fields),
@@ -47,22 +48,22 @@ def test_json_a_form_and_a_query_string_are_understood_alike(serve: Serve, store
         assert answer.headers["content-type"] == "application/json"
 
 
-def test_a_list_is_answered_by_a_list_in_its_order(serve: Serve, stored: Served) -> None:
+def test_a_list_is_answered_by_a_list_in_its_order(client: TestClient, stored: Served) -> None:
     texts = [TEXT, "", "Two dogs run.", " ", TEXT]
-    answer = serve().post("/translate", json={"q": texts, **PAIR}).json()
+    answer = client.post("/translate", json={"q": texts, **PAIR}).json()
     assert answer == {"translatedText": expected(stored, *texts)}
-    one = serve().post("/translate", json={"q": [TEXT], **PAIR}).json()
+    one = client.post("/translate", json={"q": [TEXT], **PAIR}).json()
     assert one == {"translatedText": expected(stored, TEXT)}
 
 
-def test_lines_and_white_space_stay(serve: Serve) -> None:
+def test_lines_and_white_space_stay(client: TestClient) -> None:
     text = "  A man.\n\n\tTwo dogs.\r\n"
-    answer = serve().post("/translate", json={"q": text, **PAIR}).json()["translatedText"]
+    answer = client.post("/translate", json={"q": text, **PAIR}).json()["translatedText"]
     assert answer.startswith("  ") and answer.endswith("\r\n") and "\n\n\t" in answer
 
 
-def test_the_only_source_is_detected_with_certainty(serve: Serve) -> None:
-    client, sure = serve(), {"confidence": 100.0, "language": "en"}
+def test_the_only_source_is_detected_with_certainty(client: TestClient) -> None:
+    sure = {"confidence": 100.0, "language": "en"}
     for code in ("auto", "Auto"):
         answer = client.post("/translate", json={"q": ["x", "y"], "source": code, "target": "fr"}).json()
         assert answer["detectedLanguage"] == [sure, sure]
@@ -70,26 +71,32 @@ def test_the_only_source_is_detected_with_certainty(serve: Serve) -> None:
     assert "detectedLanguage" not in client.post("/translate", json={"q": TEXT, **PAIR}).json()
 
 
-def test_alternatives_are_other_translations(serve: Serve) -> None:
-    answer = serve().post("/translate", json={"q": ["Two dogs run."], "alternatives": 3, **PAIR}).json()
+def test_alternatives_are_other_translations(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": ["Two dogs run."], "alternatives": 3, **PAIR}).json()
     [others] = answer["alternatives"]
     assert len(others) <= 3
     assert len({*others, *answer["translatedText"]}) == len(others) + 1
-    assert "alternatives" not in serve().post("/translate", json={"q": "x", "alternatives": -1, **PAIR}).json()
+    assert "alternatives" not in client.post("/translate", json={"q": "x", "alternatives": -1, **PAIR}).json()
 
 
-def test_an_alignment_links_words_by_their_places(serve: Serve) -> None:
-    answer = serve().post("/translate", json={"q": TEXT, "alignment": True, **PAIR}).json()
+def test_placeholders_come_back(client: TestClient) -> None:
+    texts = [f"The man sees [X{number}X] dogs." for number in range(20)]
+    found = client.post("/translate", json={"api_key": "", "q": texts, **PAIR}).json()["translatedText"]
+    assert [text.count(f"[X{number}X]") for number, text in enumerate(found)] == [1] * 20
+
+
+def test_an_alignment_links_words_by_their_places(client: TestClient) -> None:
+    answer = client.post("/translate", json={"q": TEXT, "alignment": True, **PAIR}).json()
     words = len(TEXT.split()), len(answer["translatedText"].split())
     assert answer["alignment"]
     assert all(source < words[0] and target < words[1] for source, target in answer["alignment"])
 
 
 def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrate_it(
-    serve: Serve, stored: Served
+    client: TestClient, serve: Serve, stored: Served
 ) -> None:
     asked = {"q": [TEXT, " "], "confidence": True, **PAIR}
-    refused = serve().post("/translate", json=asked)
+    refused = client.post("/translate", json=asked)
     assert refused.status_code == 400 and "run anaphora calibrate RUN" in refused.json()["error"]
     assert str(RUN) not in refused.text
     predictor = copy(stored.predictor)
@@ -116,27 +123,26 @@ def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrat
         ({"q": "x", "source": "", "target": "fr"}, "missing source"),
         ({"q": "x", "source": ["en"], "target": "fr"}, "source should be text"),
         ({"q": "x", "source": "en", "target": "zz"}, "zz is not supported"),
-        ({"q": "x", "source": "fr", "target": "en"}, "English .en. is not available as a target language from French"),
+        ({"q": "x", "source": "fr", "target": "en"}, "English (en) is not available as a target language from French"),
         ({"q": "x", "format": "pdf", **PAIR}, "pdf format is not supported"),
         ({"q": "x", "alternatives": "many", **PAIR}, "alternatives should be a whole number"),
         ({"q": "x", "alternatives": True, **PAIR}, "alternatives should be a whole number"),
         ({"q": "x", "alternatives": 1.5, **PAIR}, "alternatives should be a whole number"),
         ({"q": "x", "alternatives": 10**30, **PAIR}, "alternatives exceeds limit"),
-        ({"q": "x" * 11, **PAIR}, "exceeds text limit .10."),
-        ({"q": ["x"] * 4, **PAIR}, "exceed the batch limit .3."),
+        ({"q": "x" * 5_001, **PAIR}, "exceeds text limit (5000)"),
+        ({"q": ["x"] * 129, **PAIR}, "exceed the batch limit (128)"),
     ],
 )
-def test_what_is_wrong_is_said_with_status_400(serve: Serve, fields: dict[str, Any], error: str) -> None:
-    answer = serve(limits=ServingLimits(characters=10, texts=3)).post("/translate", json=fields)
+def test_what_is_wrong_is_said_with_status_400(client: TestClient, fields: dict[str, Any], error: str) -> None:
+    answer = client.post("/translate", json=fields)
     assert answer.status_code == 400
-    assert list(answer.json()) == ["error"]
-    assert pytest.raises(ValueError, match=error).matches(ValueError(answer.json()["error"]))
+    assert list(answer.json()) == ["error"] and error in answer.json()["error"]
 
 
-def test_a_form_that_is_not_utf8_is_called_so(serve: Serve) -> None:
+def test_a_form_that_is_not_utf8_is_called_so(client: TestClient) -> None:
     kind = {"Content-Type": "application/x-www-form-urlencoded; charset=ISO-8859-1"}
     for body in (b"q=%E9t%E9&source=en&target=fr", b"q=\xe9&source=en&target=fr"):
-        answer = serve().post("/translate", content=body, headers=kind)
+        answer = client.post("/translate", content=body, headers=kind)
         assert (answer.status_code, answer.json()) == (400, {"error": "Invalid request: the form is not UTF-8"})
 
 
@@ -153,8 +159,8 @@ def test_a_form_that_is_not_utf8_is_called_so(serve: Serve) -> None:
         b'{"q": "\\ud800", "source": "en", "target": "fr"}',
     ],
 )
-def test_what_is_not_json_of_unicode_is_refused(serve: Serve, body: bytes) -> None:
-    answer = serve().post("/translate", content=body, headers={"Content-Type": "application/json; charset=utf-8"})
+def test_what_is_not_json_of_unicode_is_refused(client: TestClient, body: bytes) -> None:
+    answer = client.post("/translate", content=body, headers={"Content-Type": "application/json; charset=utf-8"})
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
 
@@ -169,15 +175,15 @@ def test_a_body_beyond_the_limit_or_packed_is_refused(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"), [("GET", "/detect", 405), ("POST", "/health", 405), ("GET", "/x", 404)]
 )
-def test_errors_of_routes_are_json_too(serve: Serve, method: str, path: str, status: int) -> None:
-    answer = serve().request(method, path)
+def test_errors_of_routes_are_json_too(client: TestClient, method: str, path: str, status: int) -> None:
+    answer = client.request(method, path)
     assert answer.status_code == status
     assert list(answer.json()) == ["error"]
 
 
-def test_the_languages_have_names_and_targets(serve: Serve) -> None:
+def test_the_languages_have_names_and_targets(client: TestClient) -> None:
     # with a body, as some clients send a GET
-    assert serve().request("GET", "/languages", data={"api_key": ""}).json() == [
+    assert client.request("GET", "/languages", data={"api_key": ""}).json() == [
         {"code": "en", "name": "English", "targets": ["fr"]},
         {"code": "fr", "name": "French", "targets": []},
     ]

@@ -143,12 +143,12 @@ def test_links_of_any_number_of_pairs_are_those_of_its_blocks(monkeypatch: pytes
 
 
 def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 500)
+    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 250)
 
     def peak(count: int) -> int:
         rows = np.random.default_rng(1).integers(4, SIZE, (count, 12)).tolist()
         pairs = sides([(row, row[::-1]) for row in rows])
-        learnt = aligner(max_word_pairs=500 * 13 * 13, model1_iterations=1, hmm_iterations=1)
+        learnt = aligner(max_word_pairs=250 * 13 * 13, model1_iterations=1, hmm_iterations=1)
         tracemalloc.start()
         try:
             learnt.fit(*pairs)
@@ -157,7 +157,7 @@ def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch:
         finally:
             tracemalloc.stop()
 
-    assert peak(4000) < 1.2 * peak(1000)
+    assert peak(2000) < 1.2 * peak(500)
 
 
 def measured(learning: Sequence[Pair], test: Sequence[Pair], **options: object) -> Agreement:

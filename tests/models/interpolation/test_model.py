@@ -95,20 +95,15 @@ def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
 
 
 def test_padding_and_neighbours_change_nothing(interpolation: Interpolation) -> None:
-    rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, -7, 99, -1]]
+    rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, 5, 0, 8]]
     with torch.no_grad():
-        together, carry = interpolation.target_log_probs(text_batch(_safe(interpolation, rows), lengths=[5, 2]))
+        together, carry = interpolation.target_log_probs(text_batch(rows, lengths=[5, 2]))
         for row, length in enumerate([5, 2]):
             alone, its_carry = interpolation.target_log_probs(text_batch([rows[row][: length + 1]]))
             torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-5, atol=1e-6)
             assert not together[row, length:].any()
             for name, rows_after in carry.items():
                 torch.testing.assert_close(rows_after[row], its_carry[name][0])
-
-
-def _safe(interpolation: Interpolation, rows: list[list[int]]) -> list[list[int]]:
-    """Rows whose padding is some symbol: embeddings look it up before it is thrown away."""
-    return [[unit if 0 <= unit < SYMBOLS.size else 0 for unit in row] for row in rows]
 
 
 def test_steps_say_what_windows_say_alone_and_in_any_batch(interpolation: Interpolation) -> None:
