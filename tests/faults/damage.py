@@ -15,12 +15,9 @@ class Damage:
     share: float
     """Where it is, as a share of the content, below 1."""
     bit: int = 0
-    """Of the byte there, 0 to 7, for "flip"."""
     junk: bytes = b"?"
-    """What is put there, for "insert"."""
 
     def __call__(self, content: bytes) -> bytes:
-        """The changed content; of nothing, nothing but what is inserted."""
         place = int(self.share * len(content))
         before, behind = content[:place], content[place:]
         match self.kind:
@@ -38,7 +35,6 @@ class Damage:
 
 
 def drawn(random: Random, junk: bytes = b"") -> Damage:
-    """A random change that inserts ``junk``, or random bytes without."""
     return Damage(
         random.choice(KINDS), random.random(), random.randrange(8), junk or random.randbytes(random.randint(1, 8))
     )

@@ -29,7 +29,6 @@ from tests.faults.processes import Fault, checked, command, forked
 from tests.faults.tasks import EMBEDDING, ENCODER, NAMES, SAMPLES
 
 TEXTS = 8
-"""Texts of a trial."""
 SPACES = ("\u00a0", "\t", "\u2009", "\u202f", "\u3000", "\u2003", "  ", " \u200b", "\u200b ", "\ufeff ", " \u00a0")
 NUMBERS = ("12", "9:30", "1/2", "$5.00", "+49 30 1234-5", "3,5 %", "12 - 13", "(1)", "...", "1 000", "5\u00a0\u20ac")
 CODES = (
@@ -52,14 +51,12 @@ TRANSLATOR = replace(
         for ending in (".en", ".fr")
     },
 )
-"""A translator that writes something."""
 
 Answers = list[str | None]
 """Translations; None for what was left without one, or refused."""
 
 
 def trial(random: Random) -> str:
-    """Send texts through every door; returns what they were."""
     draw = random.choice([_spaced, _spaced, _coded, _numbers, _controlled])
     kind = draw.__name__.strip("_")
     plain = [" ".join(random.choices(NAMES, k=random.randint(2, 4))) for _ in range(TEXTS)]
@@ -84,7 +81,6 @@ def trial(random: Random) -> str:
 
 
 def _spaced(random: Random, text: str) -> str:
-    """The text with other white space between its words."""
     first, *others = text.split(" ")
     return first + "".join(random.choice([*SPACES, " "]) + word for word in others)
 
@@ -122,7 +118,6 @@ def _compare_spaces(name: str, texts: Sequence[str], plain: Sequence[str]) -> No
 
 
 def _through_all(folder: Path, run: Path, texts: Sequence[str], plain: Sequence[str]) -> int:
-    """Write what every door answers, and what the command line answers to the same texts with plain spaces."""
     os.chdir(folder)
     answers: dict[str, Answers] = {"plain": _lines(run, plain), "command line": _lines(run, texts)}
     answers["Python"] = [one.text for one in anaphora.load(run).translate_text(texts)]
@@ -177,7 +172,6 @@ DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "a.html": lambda text: f"<p>{escape(text, quote=False)}</p>",
     "a.vtt": lambda text: f"WEBVTT\n\n00:01.000 --> 00:02.000\n{escape(text, quote=False)}\n",
 }
-"""Documents with one text each."""
 
 
 def _document(run: Path, name: str, text: str) -> str | None:

@@ -18,12 +18,10 @@ from tests.faults.tasks import AIDED, SAMPLES, Sample
 from tests.sealing import reseal
 
 PAYLOAD = b"cos\nsystem\n(S'touch executed'\ntR."
-"""A pickle that runs a program when it is loaded."""
 
 DAMAGED = (*SAMPLES, AIDED)
 
 MEMORY = "memory.sqlite"
-"""What the files of a memory begin with."""
 
 MEANT = ("experiment.toml", "best")
 """Files in which a person, too, may have written something else, which is then obeyed."""
@@ -78,13 +76,11 @@ def contents(run: Path) -> dict[str, bytes]:
 
 
 def final_weights(run: Path) -> bytes:
-    """Those of the newest checkpoint."""
     newest = max(run.glob("checkpoints/step-*"), key=lambda step: int(step.name.removeprefix("step-")))
     return (newest / "model.safetensors").read_bytes()
 
 
 def trial(random: Random) -> str:
-    """Change one file of a run, then use, show or resume the run; return the task's name."""
     whole = trained(random.choice(DAMAGED))
     is_forged = random.random() < 0.5
     name = random.choice(whole.files if is_forged else whole.names)
@@ -146,7 +142,6 @@ def _check_resumed(whole: _Trained, ended: Outcome, run: Path, name: str) -> Non
 
 
 def _change(random: Random, file: Path) -> str:
-    """Change a file; what was done, in a word."""
     what = random.choice([*_WHOLE, "changed", "changed", "changed", "changed"])
     if what in _WHOLE:
         content = file.read_bytes()

@@ -15,7 +15,6 @@ CONTROLS = "\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x08"
 VALUES: tuple[object, ...] = (
     None, True, -1, 0, 2**62, 2**64, 1e38, -1e308, "", CONTROLS, "x" * 10_000, [], {}, [[]], {"": {}}, [0] * 1000,
 )  # fmt: skip
-"""What takes the place of a value in JSON."""
 SHAPES: tuple[object, ...] = (
     [2**62],
     [2**31, 2**31],
@@ -29,7 +28,6 @@ SHAPES: tuple[object, ...] = (
     3,
     [2**70],
 )
-"""Of tensors."""
 ENDLESS = "numbers without end"
 """How weights are changed with which no answer means anything."""
 _BODY = 1 << 22
@@ -62,7 +60,6 @@ def _controlled(random: Random, path: Path) -> None:
 
 
 def _retyped(random: Random, path: Path) -> None:
-    """Replace one value of a JSON file by another."""
     table = json.loads(path.read_bytes())
     inner, found = table, []
     while isinstance(inner, dict | list) and inner:
@@ -76,7 +73,6 @@ def _retyped(random: Random, path: Path) -> None:
 
 
 def _header(change: Callable[[Random, dict[str, Any], bytearray], None]) -> Callable[[Random, Path], None]:
-    """What changes the header and the numbers of a safetensors file."""
 
     def changed(random: Random, path: Path) -> None:
         content = path.read_bytes()
@@ -135,7 +131,6 @@ def _typed(random: Random, header: dict[str, Any], body: bytearray) -> None:
 
 
 def _filled(*numbers: float) -> Callable[[Random, dict[str, Any], bytearray], None]:
-    """What gives every number of single precision one value."""
 
     def filled(random: Random, header: dict[str, Any], body: bytearray) -> None:
         number = struct.pack("<f", random.choice(numbers))
@@ -148,7 +143,6 @@ def _filled(*numbers: float) -> Callable[[Random, dict[str, Any], bytearray], No
 
 
 def _database(*statements: str) -> Callable[[Random, Path], None]:
-    """What runs one of some statements on a memory."""
 
     def changed(random: Random, path: Path) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as database:

@@ -42,13 +42,11 @@ JUNK = (
     b"<s>",
     b"x" * (1 << 12),
 )
-"""What is put into texts."""
 
 PACKED: tuple[Callable[[bytes], bytes], ...] = (gzip.compress, bz2.compress, lzma.compress)
 
 
 def changed(random: Random, content: bytes) -> bytes:
-    """Content changed in up to three places or lines, perhaps packed, and then perhaps changed once more."""
     for _ in range(random.randint(1, 3)):
         junk = random.choice(JUNK)
         if random.random() < 0.5:
@@ -64,7 +62,6 @@ def changed(random: Random, content: bytes) -> bytes:
 
 
 def trial(random: Random) -> str:
-    """Use a model on a changed text, or train on a changed corpus; returns the task's name."""
     whole = trained(random.choice(SAMPLES))
     sample = whole.sample
     with tempfile.TemporaryDirectory() as folder:

@@ -10,12 +10,10 @@ from tests.faults.processes import Fault, Outcome, command
 from tests.faults.tasks import SAMPLES, Sample, everything
 
 KILLS = 3
-"""Most kills of one training."""
 
 
 @cache
 def undisturbed(sample: Sample) -> tuple[dict[str, object], Outcome]:
-    """What a training that nothing happens to leaves behind, and how it ended."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         sample.write(place)
@@ -59,7 +57,6 @@ def trial(random: Random) -> str:
 
 
 def _next(sample: Sample, place: Path) -> list[str | Path]:
-    """The command that a person gives next: to begin, or to go on."""
     if os.path.lexists(place / "run" / "experiment.toml"):
         return ["train", "--resume", "--run", "run"]
     return sample.training()

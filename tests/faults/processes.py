@@ -43,10 +43,7 @@ class Fault(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended."""
-
     code: int
-    """Its exit code, or less than 0 the signal that killed it."""
     out: str
     err: str
     operations: int
@@ -55,7 +52,6 @@ class Outcome:
 
     @property
     def killed(self) -> bool:
-        """Whether it was killed, as it was asked to be."""
         return self.code == -signal.SIGKILL
 
 
@@ -85,7 +81,6 @@ def shown(arguments: list[str | Path], at: Path) -> Outcome:
 
 
 def checked(found: Outcome, what: str) -> Outcome:
-    """The same outcome; Fault where it is none that is documented."""
     last = found.err.splitlines()[-1:]
     faults = {
         "hangs": found.code in (-signal.SIGALRM, -signal.SIGXCPU),
@@ -129,7 +124,6 @@ def forked(
 
 
 def _become(work: Callable[[], int], out: IO[bytes], err: IO[bytes], count: IO[bytes], kill_at: int) -> None:
-    """What the forked process does; it does not return."""
     leave, write = os._exit, os.write
     code = CRASHED
     try:

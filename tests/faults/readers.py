@@ -43,13 +43,10 @@ from tests.faults.inputs import changed
 from tests.faults.processes import Fault, checked, forked
 
 FILES = 200
-"""Files that are tried in one process."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A format: a file of it, and what reads one."""
-
     name: str
     content: str | bytes
     read: Callable[[Path], object]
@@ -81,6 +78,10 @@ def _tagged(format_: TaggedFormat, path: Path, *, is_exact: bool = True) -> list
     return found
 
 
+def _all(read: Callable[..., Iterable[object]], *options: object, **named: object) -> Callable[[Path], list[object]]:
+    return lambda path: list(read(path, *options, **named))
+
+
 def _nbest(name: str, path: Path) -> list[object]:
     format_ = FORMATS[name]
     entries = [format_.parse(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1)]
@@ -98,7 +99,6 @@ def _table(path: Path) -> list[object]:
 
 
 def _arrays(path: Path) -> list[object]:
-    """Every array of a file, read as whatever it can be read as."""
     file, found = ArrayFile(path), list[object]()
     for name in file.names:
         for read in (lambda name: file.real(name)[:], file.integers, file.strings):
@@ -176,49 +176,46 @@ _PROJECT = (
     "<omegat><project version='1.0'><source_dir>a</source_dir><source_lang>en</source_lang>"
     "<target_lang>de</target_lang></project></omegat>"
 )
+
+
+class _Everything:
+    def __contains__(self, word: object) -> bool:
+        return True
+
+
 READERS = (
     Reader("strings.dict", ";;; a\nCAT K AE1 T\nDOG(2)  D AO1 G # b\n", _strings),
     Reader("strings.tsv", "sagen\tsagst\tV;IND;PST\nlaufen\tlief\tV;PST;3;SG\n", _strings),
-    Reader("karpathy.json", _KARPATHY, lambda path: list(read_captions(path))),
-    Reader("coco.json", _COCO, lambda path: list(read_captions(path))),
-    Reader("flickr.token", "a.jpg#0\ta cat\nb.jpg#1\ta dog\n", lambda path: list(read_captions(path))),
-    Reader("ink.xml", f"{_INK}</Stroke></StrokeSet></WhiteboardCaptureSession>", lambda path: list(read_ink_xml(path))),
-    Reader("ink.inkml", "<ink><trace>1 2, 3 4</trace><trace>5 6</trace></ink>", lambda path: list(read_ink_xml(path))),
+    Reader("karpathy.json", _KARPATHY, _all(read_captions)),
+    Reader("coco.json", _COCO, _all(read_captions)),
+    Reader("flickr.token", "a.jpg#0\ta cat\nb.jpg#1\ta dog\n", _all(read_captions)),
+    Reader("ink.xml", f"{_INK}</Stroke></StrokeSet></WhiteboardCaptureSession>", _all(read_ink_xml)),
+    Reader("ink.inkml", "<ink><trace>1 2, 3 4</trace><trace>5 6</trace></ink>", _all(read_ink_xml)),
     Reader(
         "strokes.jsonl",
         '{"text": "hi", "strokes": [[[1, 2], [3, 4]]]}\n{"word": "c", "drawing": [[[1, 2], [3, 4]]]}\n[[1, 2, 0]]\n',
-        lambda path: list(read_stroke_json(path)),
+        _all(read_stroke_json),
     ),
-    Reader("strokes.json", '{"train": [[[1, 2, 0], [0, 1, 1]]], "a": []}', lambda path: list(read_stroke_json(path))),
+    Reader("strokes.json", '{"train": [[[1, 2, 0], [0, 1, 1]]], "a": []}', _all(read_stroke_json)),
     Reader("one.npy", _saved(np.save, _VALUES["values"]), _arrays),
     Reader("names.npy", _saved(np.save, _VALUES["names"]), _arrays),
     Reader("some.npz", _saved(np.savez, **_VALUES), _arrays),
     Reader("packed.npz", _saved(np.savez_compressed, **_VALUES), _arrays),
     Reader("some.safetensors", save({name: _VALUES[name] for name in ("values", "lengths")}), _arrays),
-    Reader("lines.txt", "a line\nein Straße\r\n\nlast", lambda path: list(read_lines(path))),
-    Reader("exact.txt", "a\nein Straße\r\n\nlast", lambda path: list(read_lines(path, exact=True, any_format=True))),
-    Reader("invalid.txt", "a line\n\u00e9\n", lambda path: list(read_lines(path, replace_invalid=True))),
-    Reader("bytes.txt", "a line\n", lambda path: list(unpacked(path))),
+    Reader("lines.txt", "a line\nein Straße\r\n\nlast", _all(read_lines)),
+    Reader("exact.txt", "a\nein Straße\r\n\nlast", _all(read_lines, exact=True, any_format=True)),
+    Reader("invalid.txt", "a line\n\u00e9\n", _all(read_lines, replace_invalid=True)),
+    Reader("bytes.txt", "a line\n", _all(unpacked)),
+    Reader("sequences.npz", _saved(np.savez, **_LABELLED), _all(read_labelled_vectors)),
+    Reader("labelled.tsv", "label\ttext\ngood\ta fine film\nbad\tdull\n", _all(read_labelled)),
+    Reader("bare.tsv", "good\ta fine film\nbad\tdull\n", _all(read_labelled)),
+    Reader("labelled.csv", 'label,text\ngood,"a, ""fine""\nfilm"\nbad,dull\n', _all(read_labelled)),
     Reader(
-        "sequences.npz",
-        _saved(np.savez, **_LABELLED),
-        lambda path: list(read_labelled_vectors(path)),
+        "labelled.jsonl", '{"label": "good", "text": "a \\u00e9"}\n{"text": "b", "label": 3}\n', _all(read_labelled)
     ),
-    Reader("labelled.tsv", "label\ttext\ngood\ta fine film\nbad\tdull\n", lambda path: list(read_labelled(path))),
-    Reader("bare.tsv", "good\ta fine film\nbad\tdull\n", lambda path: list(read_labelled(path))),
-    Reader(
-        "labelled.csv", 'label,text\ngood,"a, ""fine""\nfilm"\nbad,dull\n', lambda path: list(read_labelled(path))
-    ),
-    Reader(
-        "labelled.jsonl",
-        '{"label": "good", "text": "a \\u00e9"}\n{"text": "b", "label": 3}\n',
-        lambda path: list(read_labelled(path)),
-    ),
-    Reader("labelled.txt", "__label__good a fine film\nbad dull\n", lambda path: list(read_labelled(path))),
-    Reader("pairs.tsv", "en\tfr\na cat\tun chat\na dog\tun chien\t\n", lambda path: list(read_pairs(path))),
-    Reader(
-        "quoted.tsv", '1\t"a ""cat"""\tun chat\n2\ta\tb\n', lambda path: list(read_pairs(path, Layout((2, 3), True)))
-    ),
+    Reader("labelled.txt", "__label__good a fine film\nbad dull\n", _all(read_labelled)),
+    Reader("pairs.tsv", "en\tfr\na cat\tun chat\na dog\tun chien\t\n", _all(read_pairs)),
+    Reader("quoted.tsv", '1\t"a ""cat"""\tun chat\n2\ta\tb\n', _all(read_pairs, Layout((2, 3), True))),
     Reader("rows.csv", 'text,label\n"a, ""b""\nc",x\n', _table),
     Reader("rows.tsv", "text\tlabel\na\tx\n", _table),
     Reader("rows.jsonl", '{"text": "a", "label": ["x"]}\n[{"text": "b", "label": 1}]\n', _table),
@@ -226,20 +223,23 @@ READERS = (
     Reader("features.conllu", _TREES, partial(_tagged, Conllu("FEATS"))),
     Reader("blocks.conll", _BLOCKS, partial(_tagged, Columns(2))),
     Reader("spans.jsonl", _OFFSETS, partial(_tagged, Offsets("iob2"), is_exact=False)),
-    Reader("array.json", json.dumps([json.loads(line) for line in _OFFSETS.splitlines()], indent=1),
-           partial(_tagged, Offsets("iob2"), is_exact=False)),
+    Reader(
+        "array.json",
+        json.dumps([json.loads(line) for line in _OFFSETS.splitlines()], indent=1),
+        partial(_tagged, Offsets("iob2"), is_exact=False),
+    ),
     Reader("plain.txt", "a man walks.\n\nit's 5:30\n", partial(_tagged, Plain())),
     Reader("model.arpa", _ARPA, read_arpa),
     Reader("list.moses", "0 ||| a man ||| lm: -3 tm= 1 ||| -4\n0 ||| a ||| 0-0 ||| F= -1\n", partial(_nbest, "moses")),
     Reader("list.kaldi", "utt-7-1 the man\nutt-7-2\n", partial(_nbest, "kaldi")),
     Reader("list.srilm", "-120.5 -36.2 3 <s> the man </s>\n-1 -2 0\n", partial(_nbest, "srilm")),
-    Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", lambda path: list(read_vectors(path, 3, _Everything()))),
+    Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", _all(read_vectors, 3, _Everything())),
     Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
     Reader("terms.glossary", "man\tMann | Herr\n*\t!Weib\n", read_glossary),
-    Reader("terms.tab", "# a\nman\tMann\tnoun\nx\n", lambda path: list(read_terms(path, ("en", "de")))),
-    Reader("terms.tbx", _TBX, lambda path: list(read_terms(path, ("en", "de")))),
+    Reader("terms.tab", "# a\nman\tMann\tnoun\nx\n", _all(read_terms, ("en", "de"))),
+    Reader("terms.tbx", _TBX, _all(read_terms, ("en", "de"))),
     Reader("omegat.project", _PROJECT, lambda path: read_project(path.parent).languages),
-    Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: list(each_links(path, [None] * 3))),
+    Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", _all(each_links, [None] * 3)),
     Reader("memory.tmx", _TMX, _entries),
     Reader("first.xlf", _XLIFF, _entries),
     Reader("second.xlf", _XLIFF_2, _entries),
@@ -247,16 +247,11 @@ READERS = (
     Reader("page.html", _HTML, _entries),
     Reader("film.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>a\nb</i>\n\n2\n00:00:03,0 --> 0:00:04,0\n- c\n", _entries),
     Reader("film.vtt", "WEBVTT\n\nNOTE a\n\n00:01.000 --> 00:02.000 line:0\n<v Al>a &amp; b</v>\n", _entries),
-    Reader("table.csv", 'en,de\n"a, ""b""\nc",d\n', lambda path: list(read_entries(path, "csv", ("en", "de")))),
+    Reader("table.csv", 'en,de\n"a, ""b""\nc",d\n', _all(read_entries, "csv", ("en", "de"))),
     Reader("start.bin", "<?xml version='1.0'?><!-- a --><tmx version='1.4'>", _start),
     Reader("start.po", '# a\n#, fuzzy\nmsgctxt "x"\nmsgid "a"\nmsgstr "b"\n', _start),
     Reader("start.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n", _start),
-)  # fmt: skip
-
-
-class _Everything:
-    def __contains__(self, word: object) -> bool:
-        return True
+)
 
 
 def trial(random: Random) -> str:

@@ -33,26 +33,18 @@ _EXPERIMENTS = {
 
 @dataclass(frozen=True)
 class Format:
-    """A task's corpus in one format."""
-
     task: str
     file: str
-    """The name of the training file."""
     row: Callable[[int], str]
-    """One clean row of some lines, by its number."""
     odd: tuple[str, ...]
     """Rows that no model can be learnt from, or one of the same kind alone."""
     end: str = "\n"
-    """What ends an odd row."""
     headings: tuple[str, ...] = ()
-    """First rows that are no example."""
     first: str = ""
     """The heading that every such file has."""
     options: tuple[str, ...] = ()
     settings: str = ""
-    """More of the experiment."""
     images: bool = False
-    """True if the file needs the vectors of images."""
 
 
 def _word(number: int) -> str:
@@ -171,7 +163,6 @@ FORMATS = (
 
 
 def trial(random: Random) -> str:
-    """Train on a clean corpus with one odd row; returns the task's name."""
     format_ = random.choice(FORMATS)
     is_heading = random.random() < 0.5 and format_.headings != ()
     odd = random.choice(format_.headings if is_heading else format_.odd) + format_.end
@@ -208,7 +199,6 @@ def _clean_kind(format_: Format) -> dict[str, object]:
 
 
 def _trained(format_: Format, text: str) -> tuple[Outcome, dict[str, object]]:
-    """What training on a text ends with, and what kind of model it made."""
     with tempfile.TemporaryDirectory() as folder:
         place, name = Path(folder), Path(format_.file)
         (place / "data").mkdir()
@@ -225,7 +215,6 @@ def _trained(format_: Format, text: str) -> tuple[Outcome, dict[str, object]]:
 
 
 def _kind(run: Path) -> dict[str, object]:
-    """What a run is: its options, its metrics, the names of its weights, its classes."""
     experiment = tomllib.loads((run / "experiment.toml").read_text())
     classes = experiment.get("classes", {}).pop("names", [])
     experiment["data"].pop("files")

@@ -31,9 +31,7 @@ from tests.faults.tasks import AIDED
 SECONDS = 90.0
 """Within which every request is answered, on a machine that is busy."""
 LOG = 1 << 16
-"""Bytes of the largest log."""
 FILES = 128
-"""Files that the server may have open."""
 KEY = "correct horse"
 CATALOGUE = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n' + b"".join(
     b'msgid "%b"\nmsgstr ""\n\n' % text for text in (b"adf beg", b"beh")
@@ -43,7 +41,6 @@ PIECES = (
     "<span style=\\\"a\\\">beg</span>", "<script>a < b</script>", "<![CDATA[a]]>", "&#0;&#xd800;", 
     "<p lang='de'>ab</p>", "<", "\x1b[2J", "<div>" * 60, "\u2028", "\ud800", "12", "{name}",
 )  # fmt: skip
-"""What pieces of HTML are made of."""
 BODIES = (
     b"", b"{", b"[]", b"null", b'{"q": 1}', b'{"q": ["a", null]}', b"\xff\xfe", b"[" * 50_000, b'{"q": "\\ud800"}',
     b"--x\r\n", b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n', b"q=%ff&source=%00", b"\0" * 5000,
@@ -80,15 +77,12 @@ class _Client:
         return answer.status
 
     def translate(self, q: object, **more: object) -> int:
-        """Ask for a translation."""
         return self.ask("POST", "/translate", json.dumps({"q": q, "source": "en", "target": "fr", **more}).encode())
 
     def upload(self, name: str, content: bytes) -> int:
-        """Ask for the translation of a document."""
         return self.ask("POST", "/translate_file", _form(name, content), "multipart/form-data; boundary=x")
 
     def raw(self, content: bytes) -> socket.socket:
-        """A connection on which something was sent."""
         connection = socket.create_connection(("127.0.0.1", self.port), SECONDS)
         connection.sendall(content)
         return connection
@@ -101,13 +95,11 @@ def _form(name: str, content: bytes) -> bytes:
 
 
 def _posted(path: str, body: bytes, kind: str, *headers: str) -> bytes:
-    """A request as it is sent."""
     lines = (f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Type: {kind}", f"Authorization: Bearer {KEY}")
     return "\r\n".join((*lines, f"Content-Length: {len(body)}", *headers, "", "")).encode() + body
 
 
 def _six_strings(client: _Client) -> None:
-    """Pieces of HTML, which are documents each."""
     several = ["".join(client.random.choices(PIECES, k=client.random.randint(1, 4))) for _ in range(6)]
     if client.translate(several, format="html") not in (200, 400):
         raise Fault(f"{several} are not translated")
@@ -180,7 +172,6 @@ ATTACKS: tuple[Callable[[_Client], None], ...] = (
 
 
 def trial(random: Random) -> str:
-    """Start a server, attack it in several ways at once, and see whether it still translates; returns "servers"."""
     whole = trained(AIDED)
     attacks = random.sample(ATTACKS, 3)
     has_keys, pool = random.random() < 0.5, random.choice([1, 1, 4])

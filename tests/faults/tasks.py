@@ -22,27 +22,21 @@ class Sample:
     name: str
     experiment: str
     train: Mapping[str, str | bytes]
-    """Its data by file: of training and of validation."""
     text: tuple[str, str | bytes]
-    """A file to use it on, and what is in it."""
     use: tuple[str, ...]
     """The command that does; ``RUN`` and ``FILE`` stand for its run and that file."""
     options: tuple[str, ...] = ()
-    """What training needs besides its data."""
     made: tuple[tuple[str, ...], ...] = ()
-    """Commands that make the other files of its run."""
     shown: tuple[tuple[str, ...], ...] = (("info", "RUN"), ("evaluate", "RUN", "--no-keep"))
     """Commands that show people what is in its run, and leave it as it is."""
 
     def write(self, folder: Path) -> None:
-        """Put the experiment, the data and the text into a folder."""
         (folder / "data").mkdir(parents=True)
         (folder / "experiment.toml").write_text(self.experiment)
         for name, content in (*((f"data/{name}", content) for name, content in self.train.items()), self.text):
             (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
     def training(self) -> list[str | Path]:
-        """The command that trains it within that folder."""
         return ["train", "experiment.toml", "--data", "data", *self.options, "--run", "run"]
 
     def resuming(self) -> list[str | Path]:
@@ -51,11 +45,9 @@ class Sample:
         return ["train", "--resume", "--run", "run", *more]
 
     def using(self, run: str | Path = "run") -> list[str | Path]:
-        """The command that uses it there."""
         return self.filled(self.use, run)
 
     def filled(self, command: tuple[str, ...], run: str | Path = "run") -> list[str | Path]:
-        """A command with its run and its text."""
         return [{"RUN": run, "FILE": self.text[0]}.get(part, part) for part in command]
 
 
@@ -70,13 +62,11 @@ def _conllu(words: list[str]) -> str:
 
 
 def _strokes(names: list[str]) -> str:
-    """A stroke for each letter of each name, as JSON lines."""
     drawn = ([[[n, ord(letter) % 7], [n + 1, ord(letter) % 5]] for n, letter in enumerate(name)] for name in names)
     return "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
 
 
 def features(names: list[str]) -> bytes:
-    """A vector for each image, as an ``.npz`` file."""
     stream = BytesIO()
     np.savez(stream, **{name: np.array([ord(letter) % 7 for letter in name], np.float32) for name in names})
     return stream.getvalue()
@@ -185,7 +175,6 @@ AIDED = replace(
         ("inspect", "RUN", "embeddings", "--text", "adf"),
     ),
 )
-"""A translator with a memory, a shortlist and a calibration."""
 
 
 def everything(run: Path) -> dict[str, object]:

@@ -18,7 +18,7 @@ import anaphora.formats
 from anaphora.run.manifest import read_manifest
 from anaphora.tasks.registry import TASKS
 from tests.faults import forged, processes, readers, rows
-from tests.faults.campaign import CAMPAIGNS, import_all, repeat, run
+from tests.faults.__main__ import CAMPAIGNS, import_all, repeat, run
 from tests.faults.damage import KINDS, Damage, drawn
 from tests.faults.processes import Fault, checked, forked
 from tests.faults.tasks import SAMPLES

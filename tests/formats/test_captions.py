@@ -69,8 +69,6 @@ def karpathy(**changed: Any) -> str:
         ("a.tsv", "dog.jpg\t \n", r"a\.tsv:1 has an empty caption"),
         ("a.tsv", "\tA dog .\n", r"a\.tsv:1 names no image"),
         ("a.tsv", "image\tcaption\n", r"a\.tsv has no captions"),
-        ("a.json", "[1, 2", r"a\.json should be JSON"),
-        ("a.json", '{"images": [{"filename": "a", "sentences": [{"raw": "\\ud800"}]}]}', "surrogates"),
         ("a.json", '{"images": [{"filename": "a\\nb", "sentences": [{"raw": "x"}]}]}', "in one line"),
         ("a.json", "[]", r'a\.json should have captions .* no list "images"'),
         ("a.json", karpathy(filename=3), r'images\[0\], should have a string "filename"'),

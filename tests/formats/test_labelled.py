@@ -24,18 +24,11 @@ SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
         ("a.txt", "__label__good fine film\n__label__bad awful, dull\n", None, ONE),
         ("a.jsonl", '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n', None, ONE),
         (
-            "a.jsonl",
-            '{"idx": 0, "Sentence": "fine film", "class": "good"}\n{"Sentence": "awful, dull", "class": "bad"}\n',
-            None,
-            ONE,
-        ),
-        (
             "a.json",
             '[\n {"review": "fine film", "label": "good"},\n {"review": "awful, dull", "label": "bad"}\n]\n',
             None,
             ONE,
         ),
-        ("a.csv", 'Label;Text\n"very good";"fine; film"\nbad;"a ""dull"", long one"\n', None, QUOTED),
         ("a.csv", '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n', None, QUOTED),
         ("a.csv", 'very good,fine; film\nbad,"a ""dull"", long one"\n', None, QUOTED),
         ("a.tsv", 'text\tstars\nfine; film\tvery good\na "dull", long one\tbad\n', None, QUOTED),
@@ -97,13 +90,9 @@ def test_a_folder_per_class_is_read(tmp_path: Path, written: Written) -> None:
             r"a\.json:1 should be an object .* with a label.*\(stars, text\)",
         ),
         ("a.jsonl", '{"label": 1.5, "text": "a"}\n', r'a\.jsonl:1 should be an object .* but has 1.5, "a"'),
-        ("a.jsonl", '{"label": "x", "text": "a \\ud83d"}\n', r"a\.jsonl:1 should be JSON.*surrogates"),
-        ("a.jsonl", '{"label": "x\\u0000", "text": "a"}\n', r"a\.jsonl:1 should be JSON.*NUL"),
-        ("a.jsonl", "\n" + '{"label": ' * 5000, r"a\.jsonl:2 should be JSON.*nested"),
         ("a.jsonl", '{"label": "x\\ny", "text": "a"}\n', r"a\.jsonl:1 should have a label of one line"),
         ("a.csv", 'label,text\nx,"two\nlines"\ny,"open\n', r"a\.csv:4 is no CSV that can be read"),
         ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 column,"),
-        ("a.csv", "\r<s>", r"a\.csv:1 is no CSV that can be read"),
     ],
 )
 def test_a_faulty_line_is_named(name: str, text: str, message: str, written: Written) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.files import part_of
+from anaphora.formats import lines as formats_lines
 from anaphora.formats.lines import LONGEST, decode_lines, read_lines, replacing, unpacked, write_lines
 from tests.memory_bound import memory_below
 
@@ -85,7 +86,7 @@ def test_a_stream_that_is_a_folder_is_said(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-WHOLE = gzip.compress("\n".join(map(str, range(50_000))).encode())
+WHOLE = gzip.compress("\n".join(map(str, range(9_000))).encode())
 MIDDLE = len(WHOLE) // 2
 
 
@@ -120,9 +121,12 @@ def test_invalid_bytes_may_be_replaced(written: Written) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_lines_that_cannot_be_read_may_be_refused_and_are_empty(tmp_path: Path, packed: bool) -> None:
+def test_lines_that_cannot_be_read_may_be_refused_and_are_empty(
+    tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats_lines, "LONGEST", 1000)
     path, refused = tmp_path / "text", dict[int, str]()
-    lines = [b"good", b"stra\xdfe", b"a\0b", b"x" * LONGEST, b"x" * (3 * LONGEST), b"good\r", b"y" * 2 * LONGEST]
+    lines = [b"good", b"stra\xdfe", b"a\0b", b"x" * 1000, b"x" * 3000, b"good\r", b"y" * 2000]
     path.write_bytes((gzip.compress if packed else bytes)(b"\n".join(lines)))
     read = list(read_lines(path, refuse=lambda number, error: refused.__setitem__(number, str(error))))
     assert read == ["good", "", "", "", "", "good", ""]
@@ -137,15 +141,10 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
 
 
 def test_reading_takes_the_memory_of_a_line(written: Written) -> None:
-    path = written("long.txt", gzip.compress(b"a line of text\n" * 140_000))
+    path = written("long.txt", gzip.compress(b"a line of text\n" * 10_000))
     list(zip(read_lines(path), range(10), strict=False))  # what is imported late is not counted
-    with memory_below(1 << 20):
-        assert sum(1 for _ in read_lines(path)) == 140_000
-
-
-def test_a_line_of_ten_megabytes_is_one_line(written: Written) -> None:
-    path = written("long.txt", b"x" * 10_000_000 + b"\nshort\n")
-    assert [len(line) for line in read_lines(path)] == [10_000_000, 5]
+    with memory_below(150_000):
+        assert sum(1 for _ in read_lines(path)) == 10_000
 
 
 def test_a_line_feed_inside_a_line_leaves_the_old_file(tmp_path: Path) -> None:
@@ -168,11 +167,10 @@ def test_a_line_without_an_end_takes_bounded_memory(tmp_path: Path, packed: bool
         list(read_lines(path))
 
 
-@pytest.mark.parametrize("any_format", [False, True])
-def test_utf_16_is_answered_with_how_to_convert_it(any_format: bool, written: Written) -> None:
+def test_utf_16_is_answered_with_how_to_convert_it(written: Written) -> None:
     path = written("a.txt", "a lovely film\n".encode("utf-16"))
     with pytest.raises(DataError, match=r"a\.txt is text in UTF-16.*: convert it with  iconv -f UTF-16"):
-        list(read_lines(path, any_format=any_format))
+        list(read_lines(path, any_format=True))
 
 
 def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, written: Written) -> None:

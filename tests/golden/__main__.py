@@ -23,7 +23,6 @@ RECORDED = Path(__file__).with_name("answers.json")
 LONGEST = 2500
 """Characters of an answer that is recorded in full."""
 SHOWN = 12
-"""Lines shown of a difference."""
 FIXED = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -55,7 +54,8 @@ def main(asked: list[str]) -> int:
             print(f"{name}\n{answer}")
         if not failed:
             kept = {name: brief(answer) for name, answer in sorted(found.items())}
-            write({"environment": environment(), "keys": {}, "answers": recorded["answers"] | kept if asked else kept})
+            table = {"environment": environment(), "keys": {}, "answers": recorded["answers"] | kept if asked else kept}
+            RECORDED.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
         return int(bool(failed))
     before = {
         name: answer for name, answer in recorded["answers"].items() if not asked or name.partition(": ")[0] in asked
@@ -73,9 +73,8 @@ def environment() -> dict[str, str]:
 
 
 def answers(asked: list[str]) -> dict[str, str]:
-    """Return the answers of all scenes, or of those that are asked for, by name, from two processes."""
     os.environ.update(FIXED)
-    from tests.golden.scenes import SCENES, answers_of
+    from tests.golden.stored import SCENES, answers_of
 
     names = [name for name in SCENES if not asked or name in asked]
     if os.environ.get("ORDER") == "reversed":
@@ -89,7 +88,6 @@ def answers(asked: list[str]) -> dict[str, str]:
 
 
 def renamed(answer: str, keys: Mapping[str, str]) -> str:
-    """Return an answer with the present keys of its JSON replaced by those with which it was recorded."""
 
     def keyed(value: Any) -> Any:
         if isinstance(value, dict):
@@ -108,7 +106,6 @@ def renamed(answer: str, keys: Mapping[str, str]) -> str:
 
 
 def brief(answer: str) -> str:
-    """Return an answer, or its digest and beginning where it is long."""
     if len(answer) <= LONGEST:
         return answer
     digest = hashlib.sha256(answer.encode()).hexdigest()[:20]
@@ -130,15 +127,10 @@ def report(before: Mapping[str, str], now: Mapping[str, str]) -> int:
 
 
 def keep(found: Mapping[str, str], folder: Path) -> None:
-    """Write every answer into a file."""
     for name, answer in found.items():
         file = folder / name.replace("/", "-").replace(": ", "/").replace(" ", "-")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(answer)
-
-
-def write(recorded: Mapping[str, Any]) -> None:
-    RECORDED.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from anaphora.batch import Batch, Grid, Ids, Items, Labels, Values
 
 SHOWN = 3
-"""Batches of which the rows are recorded; of all others a digest."""
 
 
 @contextmanager

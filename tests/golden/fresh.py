@@ -39,7 +39,6 @@ from tests.golden.scene import Answers, Scene, command, driver, inspections, lef
 
 
 def searches(model: str, sources: str) -> list[Callable[[], Answers]]:
-    """Record the translations of a file in every way of searching them."""
     ways = {
         "greedy": "--beam 1",
         "beam": "--beam 4 --nbest 3 --json",
@@ -71,7 +70,6 @@ def searches(model: str, sources: str) -> list[Callable[[], Answers]]:
 
 
 def by_python(model: str) -> Callable[[], Answers]:
-    """Record what a program gets that calls the package."""
 
     def step() -> Answers:
         translations = anaphora.load(model).translate(SOURCES.splitlines(), beam=3, length_penalty=0.4)
@@ -131,7 +129,6 @@ def translator() -> Scene:
 
 
 def word_translator() -> Scene:
-    """A translator of words, some of them unknown, with every kind of supervision."""
     experiment = (
         f"task = 'translate'\n{WORDS}size = 24\n{EMBEDDING}{ENCODER}[decoder]\ncell = 'gru'\nsize = 8\ndropout = 0.1\n"
         "scheduled_sampling = {kind = 'linear', updates = 20, min_probability = 0.3}\n"
@@ -157,7 +154,6 @@ def word_translator() -> Scene:
 
 
 def language_model_uses(model: str) -> list[Callable[[], Answers]]:
-    """Record the scores and the texts of a language model."""
     ways = {
         "score": f"score {model} texts.txt",
         "score words": f"score {model} texts.txt --json",
@@ -173,7 +169,6 @@ def language_model_uses(model: str) -> list[Callable[[], Answers]]:
 
 
 def adapted_uses(model: str) -> list[Callable[[], Answers]]:
-    """Record the scores of a network that adapts to the text it reads."""
     return [
         command("score with a cache", f"score {model} texts.txt --neural-cache 5"),
         command("evaluate dynamically", f"evaluate {model} --text texts.txt --json --no-keep --dynamic 0.01"),

@@ -23,7 +23,6 @@ ADAM = "optimizer = {kind = 'adam', learning_rate = 0.02}\n"
 
 
 def trained(tokens: int, epochs: int = 4) -> str:
-    """Return the options of training with so many tokens in a batch."""
     return f"[training]\nbatch_tokens = {tokens}\nepochs = {epochs}\nvalidate_every = 7\nsave_every = 4\n{ADAM}"
 
 
@@ -31,7 +30,6 @@ Files = Mapping[str, str | bytes]
 
 
 def written(experiment: str, files: Files) -> Callable[[], None]:
-    """Return a function that writes an experiment and its files into the current folder."""
 
     def write() -> None:
         for name, content in ({"experiment.toml": experiment} | dict(files)).items():
@@ -42,7 +40,6 @@ def written(experiment: str, files: Files) -> Callable[[], None]:
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Return 48 sentence pairs."""
     rows = [(words, ENDINGS[number % 7 % 4]) for number, words in enumerate(product(SUBJECTS, VERBS, OBJECTS))]
     return [(f"{sentence(words, 0)} {end[0]}", f"{sentence(words, 1)} {end[1]}") for words, end in rows]
 
@@ -52,7 +49,6 @@ def sentence(words: Iterable[tuple[str, str]], side: int) -> str:
 
 
 def splits(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return every fifth row for validation, the one behind it for testing, and the others for training."""
     train = [row for number, row in enumerate(rows) if number % 5 > 1]
     return {"train": train, "valid": list(rows[::5]), "test": list(rows[1::5])}
 
@@ -62,7 +58,6 @@ def lines(rows: Iterable[str]) -> str:
 
 
 def tables(rows: Sequence[Any], ending: str, write: Callable[[list[Any]], str | bytes]) -> dict[str, str | bytes]:
-    """Return a file of each split."""
     return {f"data/{name}{ending}": write(some) for name, some in splits(rows).items()}
 
 
@@ -73,7 +68,6 @@ def arrays(**found: Any) -> bytes:
 
 
 def signals(frames: bool) -> list[tuple[Any, Any]]:
-    """Return sequences of two numbers, and a label of each or of each of its frames."""
     source, found = np.random.default_rng(1), []
     for number in range(60):
         length = int(source.integers(2, 9))
@@ -90,7 +84,6 @@ def signal_file(rows: list[tuple[Any, Any]]) -> bytes:
 
 
 def drawings(count: int, *, words: bool) -> list[str]:
-    """Return strokes as JSON, a stroke for each letter of a name, with the name or without."""
     names = [NAMES[number * 5 % len(NAMES)] for number in range(count)]
     drawn = (
         {"strokes": [[[9 * n, ord(a) * 3 % 17], [9 * n + 4, ord(a) * 5 % 13]] for n, a in enumerate(name)]}
@@ -101,7 +94,6 @@ def drawings(count: int, *, words: bool) -> list[str]:
 
 
 def conllu(rows: list[tuple[str, str]]) -> str:
-    """Return the sources of pairs with a tag for each word."""
     tagged = []
     for source, _ in rows:
         words = source.replace(".", " .").split()

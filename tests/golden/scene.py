@@ -25,9 +25,7 @@ from tests.golden.batches import batches_seen
 AVX2 = 1
 """The instruction set of the C library, which other processors of this kind have too."""
 FAILED = "FAILED"
-"""The beginning of an answer that is none."""
 OUT = Path("out")
-"""Files that a command writes here are part of its answer, then removed."""
 TIMES = frozenset({"seconds", "sentences per second", "environment", "bytes"})
 """Keys of JSON that depend on time or machine, or on the digits of a time."""
 KILLED_AT = 11
@@ -38,15 +36,11 @@ Answers = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Scene:
-    """A folder, and what is done in it step by step."""
-
     name: str
     prepare: Callable[[], object]
-    """Write the files that the steps need into the current folder."""
     steps: Sequence[Callable[[], Answers]]
 
     def answers(self) -> dict[str, str]:
-        """Every answer by name, from a temporary folder of the scene."""
         torch.set_num_threads(1)
         run_compiled("limit_instructions", AVX2)
         before = Path.cwd()
@@ -67,7 +61,6 @@ class FailedError(Exception):
 
 
 def attempted(step: Callable[[], Answers]) -> Answers:
-    """Return the answers of a step; one that fails answers why."""
     try:
         yield from step()
     except FailedError as error:
@@ -132,7 +125,6 @@ def training(line: str, run_folder: str = "run", *, killed: bool = True) -> Call
 
 
 def resuming(run_folder: str) -> Callable[[], Answers]:
-    """Record the weights and the log that ``anaphora train --resume`` leaves."""
 
     def step() -> Answers:
         run(f"train --resume --run {run_folder}")

@@ -1,10 +1,11 @@
-"""The stored runs of every format and kind, in use and resumed."""
+"""The stored runs of every format and kind, in use and resumed; and every scene by name, the longest first."""
 
 import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.golden import fresh
 from tests.golden.fresh import adapted_uses, language_model_uses, searches
 from tests.golden.material import SCORED, SEARCHED, lines, pairs, written
 from tests.golden.scene import Answers, Scene, command, driver, inspections, resuming
@@ -21,13 +22,6 @@ SOURCES = lines(
     ]
 )
 ADAPTING = frozenset({"language-model", "averaged-sgd"})
-"""Networks that read running text and may adapt to it."""
-
-
-def scenes() -> list[Scene]:
-    """Return a scene for every run below ``tests/runs``."""
-    runs = sorted(file.parent for file in STORED.rglob("experiment.toml"))
-    return [_scene(run) for run in runs]
 
 
 def _scene(stored: Path) -> Scene:
@@ -96,3 +90,11 @@ def _language_model(run: str, model: str) -> list[Callable[[], Answers]]:
     if run != "sentences":  # its cells have no gates, and it reads no word vectors
         looks += inspections(run, gates=text, attribute=text)
     return [*language_model_uses(run), *(adapted_uses(run) if run in ADAPTING else []), *looks]
+
+
+RUNS = sorted(file.parent for file in STORED.rglob("experiment.toml"))
+SCENES = {scene.name: scene for scene in (*fresh.SCENES, *map(_scene, RUNS))}
+
+
+def answers_of(name: str) -> dict[str, str]:
+    return SCENES[name].answers()

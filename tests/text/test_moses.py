@@ -31,7 +31,6 @@ def test_tokens_are_those_of_the_published_files(language: str, raw: str, expect
         ("ja", "元気ですか？ はい。"),
         ("fa", "من می\u200cخواهم"),
         ("th", "กินข้าว"),
-        ("zh", "句子，对吗；是的。"),
         ("my", "သူသွား၊ လာ။"),
         ("km", "ប្រយោគ។"),
         ("am", "ሰላም ነው፣ ደህና።"),

@@ -1,7 +1,5 @@
 """Annotations of rare words: what each of the three says, and that they lead back to the source."""
 
-from typing import get_args
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +96,3 @@ def test_what_is_serialised_comes_back_with_its_dictionary(rare: Rare) -> None:
     assert plain.fingerprint != tokenizer.fingerprint
     with pytest.raises(RunError, match="should have a dictionary"):
         AnnotatedTokenizer.restored(plain.serialise(), rare, lowercase=False, segmentation=NONE)
-
-
-def test_there_are_three_kinds() -> None:
-    assert {*get_args(Rare)} == {"none", *KINDS} and annotations("none") == ()

@@ -90,9 +90,7 @@ def test_languages_without_spaces_between_words_keep_those_between_sentences(lan
     assert Splitter("en", language).gaps(passage) == passage.gaps
 
 
-@pytest.mark.parametrize(
-    "signs", ["a. B", "(", "(a. B", "“。", "“。” 。", "A.", " ", ". ", ".", '?"', "«a. »", "。", "x"]
-)
+@pytest.mark.parametrize("signs", ["(", "“。” 。", "A.", " ", ". ", ".", '?"', "。", "x"])
 def test_a_line_of_any_signs_is_split_in_linear_time(signs: str) -> None:
     started = time.process_time()
     Splitter("en", "en").split(signs * 20_000)

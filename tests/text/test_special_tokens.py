@@ -16,11 +16,9 @@ from anaphora.text.special_tokens import without_special_tokens
         "<BOS> A man . <EOS> <pad> <pad>",
         "<pad> <pad> <s>\tA man .",
         "[CLS] A man . [SEP] [PAD]",
-        "A man . <pad>",
         "A man . <|endoftext|> ",
         "<|endoftext|>A man .<|endoftext|>",
         "<|startoftext|>A man .",
-        "<s> <s> A man . </s> </s>",
     ],
 )
 def test_special_tokens_at_the_ends_are_left_out(line: str) -> None:

@@ -9,23 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.text.tokenization import (
-    AnyTokenizer,
-    Bpe,
-    Byte,
-    Character,
-    TextConfig,
-    Unigram,
-    Word,
-    fit,
-    load,
-    resegment_of,
-    save,
-)
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte, Character, Unigram, Word, fit, load, resegment_of, save
 
 ENGLISH = ["The man walks.", "A woman reads.", "Two dogs run."] * 4
 FRENCH = ["L'homme marche.", "Une femme lit.", "Deux chiens courent."] * 4
@@ -100,16 +87,6 @@ def test_that_subwords_lose_the_character_that_stands_for_a_space_is_said(config
     assert "The training text (text) holds U+2581" in note.text and "give back as one" in note.text
     fit(config, {"text": english}, events.append)
     assert [event for event in events if isinstance(event, Note) and event.warning] == [note]
-
-
-def test_the_table_is_told_apart_by_its_units() -> None:
-    adapter: TypeAdapter[AnyTokenizer] = TypeAdapter(TextConfig)
-    assert adapter.validate_python({"tokenizer": "bpe", "size": 100}) == Bpe(size=100)
-    assert adapter.validate_python({"tokenizer": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
-    assert adapter.validate_python({"tokenizer": "word", "segmentation": "whitespace"}) == Word(
-        segmentation="whitespace"
-    )
-    assert adapter.validate_python({"tokenizer": "character"}) == Character()
 
 
 @pytest.mark.parametrize("segmentation", ["moses", "whitespace"])
