@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from anaphora.errors import DataError
 from anaphora.formats.captions import image_key, read_captions
 
 from .conftest import Written
@@ -59,27 +58,3 @@ def test_images_are_known_without_folders_and_endings_of_pictures(name: str, key
 
 def karpathy(**changed: Any) -> str:
     return json.dumps({"images": [KARPATHY["images"][0] | changed]})
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.tsv", "dog.jpg\tA dog .\ndog.jpg A pet .\n", r"a\.tsv:2 has 1 column, but line 1 has 2"),
-        ("a.tsv", "dog.jpg\tA\tdog\n", r"a\.tsv:1 .* but has 3 columns"),
-        ("a.tsv", "dog.jpg\t \n", r"a\.tsv:1 has an empty caption"),
-        ("a.tsv", "\tA dog .\n", r"a\.tsv:1 names no image"),
-        ("a.tsv", "image\tcaption\n", r"a\.tsv has no captions"),
-        ("a.json", '{"images": [{"filename": "a\\nb", "sentences": [{"raw": "x"}]}]}', "in one line"),
-        ("a.json", "[]", r'a\.json should have captions .* no list "images"'),
-        ("a.json", karpathy(filename=3), r'images\[0\], should have a string "filename"'),
-        ("a.json", karpathy(sentences="x"), r'images\[0\], should have a "split"'),
-        ("a.json", karpathy(sentences=["x"]), r'images\[0\], should have a string "raw"'),
-        ("a.json", json.dumps({"images": [1]}), r'images\[0\], should have a string "filename"'),
-        ("a.json", json.dumps(COCO | {"images": []}), r'annotations\[0\], is of image 1, which is not among "images"'),
-        ("a.json", json.dumps(COCO | {"annotations": [{}]}), r'annotations\[0\], should have a string "caption"'),
-        ("a.json", json.dumps({"images": [{"file_name": "x"}], "annotations": []}), r'images\[0\], .* number "id"'),
-    ],
-)
-def test_what_is_no_caption_is_refused_with_its_place(name: str, text: str, message: str, written: Written) -> None:
-    with pytest.raises(DataError, match=message):
-        list(read_captions(written(name, text)))

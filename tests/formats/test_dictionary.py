@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.errors import DataError
 from anaphora.formats.dictionary import Entry, read_dictionary, write_dictionary
 
 from .conftest import Written
@@ -28,14 +27,3 @@ def test_words_are_composed_and_need_no_probabilities(
     text: str, expected: dict[str, list[str]], written: Written
 ) -> None:
     assert read_dictionary(written("words.tsv", text)) == expected
-
-
-@pytest.mark.parametrize("line", ["", "cat", "cat\t", "\tchat", "cat\tchat\thigh", "cat\tchat\t1.5", "cat\tchat\tnan"])
-def test_a_line_that_is_no_entry_is_refused_with_its_number(line: str, written: Written) -> None:
-    with pytest.raises(DataError, match=r"words\.tsv:2 should read WORD, tab, TRANSLATION"):
-        read_dictionary(written("words.tsv", f"cat\tchat\n{line}\n"))
-
-
-def test_a_dictionary_without_an_entry_is_refused(written: Written) -> None:
-    with pytest.raises(DataError, match=r"words\.tsv should hold a dictionary, .* but is empty: give another"):
-        read_dictionary(written("words.tsv", ""))

@@ -74,32 +74,6 @@ def test_a_folder_per_class_is_read(tmp_path: Path, written: Written) -> None:
         list(read_labelled(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 column, but line 1 has 2"),
-        ("a.tsv", "one\ttwo\tthree\n", r"a\.tsv:1 should be a header"),
-        ("a.txt", "good fine\nbad\n", r"a\.txt:2 has an empty text"),
-        ("a.csv", "id,review,stars\n1,fine,5\n", r"a\.csv:1 should be a header .* 3 columns \(id, review, stars\)"),
-        ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
-        ("a.tsv", "label\ttext\n\tfine\n", r"a\.tsv:2 has an empty label"),
-        ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be an object .* with a text.*\(label\)"),
-        (
-            "a.json",
-            '[{"stars": "x", "text": "a"}]\n',
-            r"a\.json:1 should be an object .* with a label.*\(stars, text\)",
-        ),
-        ("a.jsonl", '{"label": 1.5, "text": "a"}\n', r'a\.jsonl:1 should be an object .* but has 1.5, "a"'),
-        ("a.jsonl", '{"label": "x\\ny", "text": "a"}\n', r"a\.jsonl:1 should have a label of one line"),
-        ("a.csv", 'label,text\nx,"two\nlines"\ny,"open\n', r"a\.csv:4 is no CSV that can be read"),
-        ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 column,"),
-    ],
-)
-def test_a_faulty_line_is_named(name: str, text: str, message: str, written: Written) -> None:
-    with pytest.raises(DataError, match=message):
-        list(read_labelled(written(name, text)))
-
-
 def test_another_encoding_is_read(written: Written) -> None:
     path = written("a.txt", "1 café\n".encode("iso-8859-1"))
     assert [one.text for one in read_labelled(path, encoding="iso-8859-1")] == ["café"]

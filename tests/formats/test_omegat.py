@@ -49,19 +49,3 @@ def test_memories_of_people_are_those_outside_of_mt(tmp_path: Path) -> None:
 def test_a_folder_without_a_project_file_is_none(tmp_path: Path) -> None:
     assert not is_project(tmp_path)
     assert is_project(make_project(tmp_path / "p", {}))
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "is no XML"),
-        ("<omegat><project>", "is no XML"),
-        ("<omegat><source_lang>en</source_lang></omegat>", "should name source_lang and target_lang"),
-        ("<x><source_lang>en</source_lang><target_lang>de</target_lang></x>", "of an OmegaT project: save it"),
-        ('<!DOCTYPE o [<!ENTITY e SYSTEM "file:///etc/passwd">]><omegat>&e;</omegat>', "declares an entity"),
-    ],
-)
-def test_what_is_no_project_is_refused(content: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "omegat.project").write_text(content)
-    with pytest.raises(DataError, match=said):
-        read_project(tmp_path)

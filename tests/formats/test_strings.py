@@ -138,21 +138,3 @@ def test_csv_and_json_lines_are_pairs_as_tables_are(
     path = written(file, content)
     assert read_file(path) == expected
     assert holds_strings(path) == ("json" in file)
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "complaint"),
-    [
-        ("a.csv", 'source,target\n"a\nb",c\nd\n', "a.csv:4 should have 2 columns, but has 1"),
-        ("a.csv", 'source,target\na,"b\n', "a.csv:2 is no CSV"),
-        ("a.jsonl", '{"source": "a", "target": "b"}\n{"source": "a"}\n', "a.jsonl:2 should be an object like"),
-        ("a.jsonl", '{"source": "a", "target": 1}\n', "a.jsonl:1 should be an object like"),
-        ("a.jsonl", '["a", "b", "N;PL"]\n["a", "b"]\n', "a.jsonl:2 has an empty features"),
-        ("a.jsonl", "nothing\n", "a.jsonl:1 should be JSON"),
-    ],
-)
-def test_a_row_that_is_no_pair_is_refused_with_its_line(
-    file: str, content: str, complaint: str, written: Written
-) -> None:
-    with pytest.raises(DataError, match=complaint):
-        read_file(written(file, content))

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.errors import DataError
 from anaphora.formats.glossary import GlossaryEntry
 from anaphora.formats.term_bases import read_term_bases
 
@@ -54,16 +53,3 @@ def test_a_concept_of_a_term_base_has_terms_in_languages(
 
 def test_a_folder_without_glossaries_has_no_terms(tmp_path: Path) -> None:
     assert read_term_bases(tmp_path / "missing", ("en", "de")) == read_term_bases(tmp_path, ("en", "de")) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("a.csv", b'a,"b', "a.csv:1 is no CSV that can be read"),
-        ("a.tab", b"a\t\xe4", "a.tab:1"),
-        ("a.tbx", b"<martif>", "a.tbx:1 is no XML"),
-    ],
-)
-def test_a_faulty_glossary_is_refused(name: str, content: bytes, said: str, written: Written) -> None:
-    with pytest.raises(DataError, match=said):
-        terms_of(written(name, content).parent)

@@ -98,37 +98,6 @@ def test_a_line_of_iam_ondb_has_the_text_of_its_line(tmp_path: Path) -> None:
         one(tmp_path / "lineStrokes/a01/a01-000/a01-000u-03.xml", IAM)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("a.jsonl", '{"strokes": [[[0, 0], [1, NaN]]]}', "jsonl:1: stroke 1, point 2 has a number that is not finite"),
-        ("a.jsonl", '{"strokes": [[[0, 0], [1, "x"]]]}', "stroke 1, point 2 should have 2 or 3 numbers"),
-        ("a.jsonl", '{"strokes": [[[0, 0]], []]}', "a.jsonl:1: stroke 2 has no points: remove it"),
-        ("a.jsonl", '{"strokes": []}', "with at least one stroke"),
-        ("a.jsonl", '\n{"strokes": [[[0, 0, 5], [1, 1, 4]]]}', "jsonl:2: stroke 1, point 2 is out of order: its time"),
-        ("a.jsonl", '{"text": "x"}', "should be an object like"),
-        ("a.jsonl", "[" * 100_000, "nested too deeply"),
-        ("a.jsonl", "[[0, 0, 2]]", "point 1 has pen bits"),
-        ("a.jsonl", "[[0, 0, 0], [1, 1]]", "point 2 should have 3 numbers"),
-        ("a.ndjson", '{"drawing": [[[0, 1], [0]]]}', "stroke 1 has 2, 1 numbers"),
-        ("a.json", "{", "should be JSON"),
-        ("a.json", "2", r"a\.json should be an object"),
-        ("a.jsonl", '{"text": "\\u0000", "strokes": [[[1, 2]]]}', "NUL"),
-        ("a.xml", IAM.replace('time="1.1"', 'time="0.9"'), "point 2 is out of order"),
-        ("a.xml", IAM.replace('x="3"', 'x="?"'), "a.xml:6 has x = '\\?', which is no number"),
-        ("a.xml", "<a><b></a>", "a.xml:1 is no XML"),
-        ("a.xml", "<a><b/></a>", "is <a> without any"),
-        ("a.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "declares an entity, which is never expanded"),
-        ("a.xml", "<a>" * 60, "nested deeper than 50"),
-        ("a.inkml", INKML.replace("2 1,", "'2 1,"), "which should be 2 numbers for y, x"),
-        ("a.txt", "1 2", "should end in .jsonl"),
-    ],
-)
-def test_a_fault_is_one_error_with_its_place(tmp_path: Path, name: str, content: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        one(tmp_path / name, content)
-
-
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(-900, 900), st.integers(-900, 900)), min_size=1, max_size=6),

@@ -10,12 +10,6 @@ from .conftest import Written
 CODES = ("en", "fr")
 
 
-def test_a_file_without_any_pair_is_refused(written: Written) -> None:
-    with pytest.raises(DataError, match=r"pairs\.tsv should have two columns .* line 1 has 1"):
-        list(read_pairs(written("pairs.tsv", "one, two\nthree, four\n")))
-    assert list(read_pairs(written("pairs.tsv", ""))) == []
-
-
 @pytest.mark.parametrize(
     ("text", "layout", "expected", "told"),
     [

@@ -140,12 +140,7 @@ class ArrayFile:
 
     def integers(self, name: str) -> list[int]:
         """Return the whole numbers of that name, of one axis; DataError for anything else."""
-        layout = self._found(name)
-        if layout.dtype.kind not in "iu" or len(layout.shape) != 1:
-            raise DataError(
-                f"{self._where(name)} should be a list of whole numbers, but is {layout.dtype} of shape "
-                f"{layout.shape}: correct it."
-            )
+        self._demand_list(name, "iu", "whole numbers", "correct it")
         return [int(one) for one in self._raw(name)]
 
     def strings(self, name: str) -> list[str]:
@@ -153,17 +148,18 @@ class ArrayFile:
 
         DataError for anything else.
         """
-        layout = self._found(name)
-        if layout.dtype.kind not in "US" or len(layout.shape) != 1:
-            raise DataError(
-                f"{self._where(name)} should be a list of strings, but is {layout.dtype} of shape {layout.shape}: "
-                f"save np.array(names) in its place."
-            )
+        self._demand_list(name, "US", "strings", "save np.array(names) in its place")
         try:
             found = self._raw(name).tolist()
             return [one.decode() if isinstance(one, bytes) else one.encode().decode() for one in found]
         except (ValueError, SystemError) as error:  # the latter of Python for a number that is no character
             raise DataError(f"{self._where(name)} has a string that is no text ({error}): correct it.") from None
+
+    def _demand_list(self, name: str, kinds: str, of: str, remedy: str) -> None:
+        """Raise DataError for an array that has more than one axis, or numbers of none of these ``kinds``."""
+        dtype, shape, *_ = self._found(name)
+        if dtype.kind not in kinds or len(shape) != 1:
+            raise DataError(f"{self._where(name)} should be a list of {of}, but is {dtype} of shape {shape}: {remedy}.")
 
     def _where(self, name: str) -> str:
         return f"{self.path}, array '{name}'," if self._members or len(self._layouts) > 1 else str(self.path)

@@ -39,12 +39,12 @@ class Entry:
 
     text: str
     """The hypothesis."""
-    line: str
-    """The line as it was read."""
+    before: str
+    """The line up to the new score."""
+    after: str = ""
+    """The line behind the new score."""
     features: frozenset[str] = frozenset()
     """The names of its scores, where they have some."""
-    place: int = 0
-    """Number of the field that has them, from 0, where a line has fields."""
 
 
 class NbestFormat(ABC):
@@ -90,15 +90,14 @@ class Moses(NbestFormat):
                 f"{where} should have features after the hypothesis, numbers and names that end in =, but has "
                 f"'{fields[2].strip()[:40]}': does the hypothesis hold |||, or is the list in another format?"
             )
-        return Entry(fields[1].strip(_BLANKS), line, frozenset(filter(None, names)), place)
+        features = fields[place].rstrip(_BLANKS)
+        behind = fields[place][len(features) :] if features else " " * (len(fields) > place + 1)
+        before, after = "|||".join([*fields[:place], features]), "|||".join([behind, *fields[place + 1 :]])
+        return Entry(fields[1].strip(_BLANKS), before, after, frozenset(filter(None, names)))
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """``FEATURE= value`` after the last feature."""
-        fields = _BORDER.split(entry.line)
-        features = fields[entry.place].rstrip(_BLANKS)
-        behind = fields[entry.place][len(features) :] if features else " " * (len(fields) > entry.place + 1)
-        fields[entry.place] = f"{features} {feature}= {log10 * LN_10:.6f}{behind}"
-        return "|||".join(fields)
+        return f"{entry.before} {feature}= {log10 * LN_10:.6f}{entry.after}"
 
 
 def moses_line(number: int, text: str, features: Mapping[str, float], total: float) -> str:
@@ -138,13 +137,11 @@ class Kaldi(NbestFormat):
         found = _KALDI.fullmatch(line)
         if found is None:
             raise DataError(f"{where} should begin with NAME-RANK, not '{''.join(line.split()[:1])[:40]}': {_OTHER}")
-        return Entry((found[3] or "").strip(_BLANKS), line)
+        return Entry((found[3] or "").strip(_BLANKS), found[1] + (found[2] or " "))
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """Return the name and -ln p."""
-        found = _KALDI.fullmatch(entry.line)
-        assert found
-        return f"{found[1]}{found[2] or ' '}{-log10 * LN_10:.6f}"
+        return f"{entry.before}{-log10 * LN_10:.6f}"
 
 
 class Srilm(NbestFormat):
@@ -162,13 +159,12 @@ class Srilm(NbestFormat):
             float(found[2]), float(found[3]), int(found[5])
         except ValueError:
             raise DataError(f"{where} should begin with ACOUSTIC LANGUAGE COUNT, not '{line[:40]}': {_OTHER}") from None
-        return Entry(_SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS), line)
+        text = _SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS)
+        return Entry(text, found[1], found[4])
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """log10 p in the place of the old language score."""
-        found = _SRILM.fullmatch(entry.line)
-        assert found
-        return f"{found[1]}{log10:.6f}{found[4]}"
+        return f"{entry.before}{log10:.6f}{entry.after}"
 
 
 FORMATS: dict[str, NbestFormat] = {one.name: one for one in (Moses(), Kaldi(), Srilm())}

@@ -34,8 +34,6 @@ REACH = 7
 
 def annotations(rare: Rare) -> tuple[str, ...]:
     """Return the words that annotate, in the order of their ids, "none" last."""
-    if rare == "none":
-        return ()
     name = "at" if rare == "posall" else "unk"
     numbers = range(1, NUMBERS + 1) if rare == "copyable" else range(-REACH, REACH + 1)
     return (*(f"<{name}:{number}>" for number in numbers), f"<{name}:none>")

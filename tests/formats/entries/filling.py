@@ -1,17 +1,28 @@
-"""Documents written in a test, filled and read again."""
+"""Documents written in a test, read as entries, filled and read again."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from anaphora.formats.entries.document import Document
-from anaphora.formats.entries.kinds import kind_of
+from anaphora.formats.entries.entry import Entry
+from anaphora.formats.entries.kinds import kind_of, read_entries
 
 
 def document_of(folder: Path, name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")) -> Document:
     """A file with this content, its format known by that."""
+    path = _written(folder, name, content)
+    return Document.read(path, kind_of(path), languages)
+
+
+def entries_of(folder: Path, name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")) -> list[Entry]:
+    path = _written(folder, name, content)
+    return list(read_entries(path, kind_of(path), languages))
+
+
+def _written(folder: Path, name: str, content: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return Document.read(path, kind_of(path), languages)
+    return path
 
 
 def filled(document: Document, translate: Callable[[str], str] = str.upper) -> bytes:
@@ -30,3 +41,14 @@ def filled_text(folder: Path, name: str, content: str, translate: Callable[[str]
     document = document_of(folder, name, content)
     assert document.filled({}) == content.encode()
     return filled(document, translate).decode()
+
+
+def pairs_of(
+    folder: Path, name: str, content: str | bytes, languages: tuple[str, str] = ("en", "de")
+) -> list[tuple[str, str]]:
+    return [(entry.source, entry.target) for entry in entries_of(folder, name, content, languages) if not entry.skipped]
+
+
+def skipped_of(folder: Path, name: str, content: str | bytes) -> list[tuple[int, str]]:
+    """The lines of the others, and why they are none."""
+    return [(entry.line, entry.skipped) for entry in entries_of(folder, name, content) if entry.skipped]

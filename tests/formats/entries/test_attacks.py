@@ -14,8 +14,7 @@ from anaphora.errors import DataError
 from anaphora.formats.entries import document, markup
 from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.tmx import Tmx
-from tests.formats.entries.filling import document_of
-from tests.formats.entries.reading import pairs_of
+from tests.formats.entries.filling import document_of, pairs_of
 from tests.memory_bound import memory_below
 
 UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'

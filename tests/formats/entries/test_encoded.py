@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import Encoding
-from tests.formats.entries.reading import pairs_of
+from tests.formats.entries.filling import pairs_of
 
 UNIT = '<tu><tuv xml:lang="en"><seg>Open</seg></tuv><tuv xml:lang="de"><seg>Öffnen</seg></tuv></tu>'
 TMX = '<?xml version="1.0" encoding="{}"?>\n<tmx version="1.4"><body>' + UNIT + "</body></tmx>"

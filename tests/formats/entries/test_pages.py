@@ -105,6 +105,7 @@ def test_cues_need_no_numbers_and_no_blank_line_between_them(tmp_path: Path) -> 
 
 
 @given(st.text("ab ", max_size=30), st.integers(1, 4))
+@example(text="a  b", count=2)
 def test_wrapping_loses_no_word(text: str, count: int) -> None:
     lines = wrapped(text, count)
     assert len(lines) <= count

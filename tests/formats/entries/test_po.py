@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from anaphora.errors import DataError
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.po import Po
-from tests.formats.entries.reading import pairs_of, skipped_of
+from tests.formats.entries.filling import pairs_of, skipped_of
 
 HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: de\\n"\n\n'
 

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from tests.formats.entries.filling import document_of, filled, filled_text
-from tests.formats.entries.reading import entries_of
+from tests.formats.entries.filling import document_of, entries_of, filled, filled_text
 
 HEAD = (
     'msgid ""\nmsgstr ""\n"MIME-Version: 1.0\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'

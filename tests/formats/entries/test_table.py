@@ -8,7 +8,7 @@ from anaphora.errors import DataError
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.tsv import Layout
-from tests.formats.entries.reading import pairs_of, skipped_of
+from tests.formats.entries.filling import pairs_of, skipped_of
 
 
 @pytest.mark.parametrize(

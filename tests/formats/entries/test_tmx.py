@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.formats.entries.entry import Reason
-from tests.formats.entries.reading import pairs_of, skipped_of
+from tests.formats.entries.filling import pairs_of, skipped_of
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
-from tests.formats.entries.filling import document_of, filled, filled_text
-from tests.formats.entries.reading import entries_of
+from tests.formats.entries.filling import document_of, entries_of, filled, filled_text
 from tests.formats.entries.test_tmx import tmx, tuv
 from tests.formats.entries.test_xliff import first, second, segment, trans_unit
 

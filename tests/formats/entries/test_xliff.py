@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.formats.entries.entry import Reason
-from tests.formats.entries.reading import pairs_of, skipped_of
+from tests.formats.entries.filling import pairs_of, skipped_of
 
 
 def first(*entries: str, target: str = "de-DE") -> str:

@@ -84,8 +84,7 @@ class Html(Reader, HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
-        if self._kept and self._kept[-1] == tag:
-            self._kept.pop()
+        self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
         self._tag(tag, self._at)
@@ -106,10 +105,7 @@ class Html(Reader, HTMLParser):
     def handle_comment(self, data: str) -> None:
         self._close_run(self._at)
 
-    def handle_decl(self, decl: str) -> None:
-        self._close_run(self._at)
-
-    handle_pi = unknown_decl = handle_comment
+    handle_decl = handle_pi = unknown_decl = handle_comment
 
     # what does not end is text; the base class looks for its end to the end of the page, each time anew
 

@@ -1,7 +1,7 @@
 """Kinds of files of entries, known by their content: which file is read how, and in which languages it is."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 
@@ -19,13 +19,7 @@ from anaphora.formats.entries.xliff import Xliff
 from anaphora.formats.lines import unpacked
 from anaphora.formats.tsv import PLAIN, Layout
 
-READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {
-    "tmx": Tmx,
-    "xliff": Xliff,
-    "po": Po,
-    "html": Html,
-    "subtitles": Subtitles,
-}
+READERS: dict[str, type[Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po, "html": Html, "subtitles": Subtitles}
 """Those whose gaps can be filled, by their names in ``formats.documents``."""
 KINDS = ("tmx", "xliff", "po", "csv")
 """Files with entries of two languages."""

@@ -76,11 +76,11 @@ class _Message:
 class Po(Reader):
     """The messages of one catalogue, one after the other."""
 
-    def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        super().__init__(name, languages)
-        self.language = ""
-        """The language of its translations, as its header says."""
-        self._count, self._forms = 0, _FIRST_TWO
+    language = ""
+    """The language of its translations, as its header says."""
+    _count = 0
+    """Plural forms that the header declares; 0 for none."""
+    _forms = _FIRST_TWO
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         message, key = _Message(), ""

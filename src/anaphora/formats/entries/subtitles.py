@@ -22,9 +22,8 @@ _SPEAKER = re.compile(r"\r?\n(?=[ \t]*[-\u2013\u2014])")
 class Subtitles(Reader):
     """The cues of one file."""
 
-    def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        super().__init__(name, languages)
-        self._escaped = False  # whether its text has character references
+    _escaped = False
+    """True if its text has character references."""
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """Yield the cues of a file in UTF-8; lines outside of cues stay as they are."""

@@ -99,13 +99,10 @@ class Xliff(Markup):
             filling = partial(self._filled, name, segment, source, shape, target)
             gap = Gap(shape.runs, filling, partial(fits, tuple(self._levels)))
             return [Entry(segment.line, text, "", Reason.UNTRANSLATED, gap)]
-        if not self._is_translated(state, segment.attributes.get("approved", "")):
+        approved = segment.attributes.get("approved", "")
+        if approved != "yes" and state not in _TRANSLATED and (state or approved == "no"):
             return [Entry(segment.line, one_line(source.text), "", Reason.UNAPPROVED)]
         return [Entry(segment.line, *pair) for pair in pairs(source, target)]
-
-    @staticmethod
-    def _is_translated(state: str, approved: str) -> bool:
-        return approved == "yes" or state in _TRANSLATED or (not state and approved != "no")
 
     def _filled(
         self,
