@@ -42,12 +42,6 @@ def test_of_a_folder(
     assert direction_of([tmp_path / folder], given, USUAL) == expected
 
 
-def test_the_direction_of_two_other_languages_is_asked_for(tmp_path: Path) -> None:
-    files(tmp_path / "mine", "train.cs", "train.uk")
-    with pytest.raises(DataError, match=r"text in cs, uk, .*--source and --target"):
-        direction_of([tmp_path / "mine"], ("", ""), USUAL)
-
-
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
@@ -87,10 +81,8 @@ def test_the_only_pair_of_a_folder_is_what_is_trained_on(tmp_path: Path) -> None
         ("a.tsv", "fr\ten", PLAIN, ("fr", "en")),
         ("a.tsv", "English\tCzech", PLAIN, ("en", "cs")),
         ("a.tsv", "A man.\tUn homme.", PLAIN, None),
-        ("a.tsv", "en", PLAIN, None),
         ("a.tsv", "id\tfr\ten", Layout(("en", "fr")), ("en", "fr")),
         ("a.csv", "ID,en,Deutsch", PLAIN, ("en", "de")),
-        ("a.csv", "No,Note,de,fr", PLAIN, ("de", "fr")),
         ("a.csv", "en,id", PLAIN, ("en", "id")),
         ("a.csv", "en,de,fr", PLAIN, None),
     ],
@@ -102,11 +94,11 @@ def test_of_a_heading_in_which_a_number_of_rows_is_no_language(
     assert direction_of([tmp_path / file], ("", ""), ("en", ""), layout) == expected
 
 
-def test_no_target_is_usual_where_no_recipe_names_one(tmp_path: Path) -> None:
-    files(tmp_path / "two", "train.de", "train.fr")
+def test_the_direction_of_other_languages_is_asked_for_and_no_target_is_usual(tmp_path: Path) -> None:
+    files(tmp_path / "mine", "train.cs", "train.uk")
     files(tmp_path / "three", "train.en", "train.de", "train.fr")
-    for folder in ("two", "three"):
-        with pytest.raises(DataError, match="--source and --target"):
-            direction_of([tmp_path / folder], ("", ""), ("en", ""))
+    for folder, usual, named in ("mine", USUAL, "cs, uk"), ("three", ("en", ""), "de, en, fr"):
+        with pytest.raises(DataError, match=rf"text in {named}, .*--source and --target"):
+            direction_of([tmp_path / folder], ("", ""), usual)
     files(tmp_path / "english", "train.cs", "train.en")
     assert direction_of([tmp_path / "english"], ("", ""), ("en", "")) == ("en", "cs")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from anaphora.data import encoding
-from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError, RunError
 from anaphora.text.words import WordTokenizer
 
@@ -68,10 +67,3 @@ def test_a_script_that_is_not_written_for_it_is_not_run_again(tmp_path: Path) ->
     script.write_text(SCRIPT)
     found = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["begun", "7"]
-
-
-def test_rows_are_listed_and_chosen() -> None:
-    rows = Ragged.of([[1, 2], [], [3]])
-    kept = rows.kept(rows.lengths > 0)
-    assert rows.to_lists() == [[1, 2], [], [3]]
-    assert kept.to_lists() == [[1, 2], [3]]

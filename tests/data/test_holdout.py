@@ -18,7 +18,7 @@ def hold_out(sources: list[str], seed: int = 1) -> tuple[HeldOut, list[str]]:
     return held, [source for source, _ in pairs]
 
 
-@given(st.lists(st.text(max_size=3), max_size=200), st.integers(-(2**40), 2**40))
+@given(st.lists(st.text("aAb é", max_size=3), max_size=200), st.integers(-(2**40), 2**40))
 def test_what_is_held_out_is_never_too_much(sources: list[str], seed: int) -> None:
     _, inside = hold_out(sources, seed)
     assert len(inside) <= max(1, len(sources) // 20)
@@ -26,23 +26,18 @@ def test_what_is_held_out_is_never_too_much(sources: list[str], seed: int) -> No
 
 
 def test_at_most_two_thousand_are_held_out_and_duplicates_stay_together() -> None:
-    _, inside = hold_out([str(number % 60_000) for number in range(100_000)])
+    _, inside = hold_out([str(number % 25_000) for number in range(42_000)])
     assert 1990 < len(inside) <= 2000
-    assert all(count == (2 if int(source) < 40_000 else 1) for source, count in Counter(inside).items())
+    assert all(count == (2 if int(source) < 17_000 else 1) for source, count in Counter(inside).items())
 
 
-def test_the_choice_depends_on_the_seed_and_not_on_the_order() -> None:
+def test_the_choice_depends_on_the_seed_and_not_on_the_order_and_can_be_given_again() -> None:
     sources = [str(number) for number in range(1000)]
     chosen = [set(hold_out(*given)[1]) for given in ((sources, 1), (sources[::-1], 1), (sources, 2))]
     assert chosen[0] == chosen[1] != chosen[2]
-    assert len(chosen[0]) == 50
-
-
-def test_a_choice_that_was_made_before_is_the_same() -> None:
-    sources = [str(number) for number in range(1000)]
-    held, inside = hold_out(sources)
-    again = HeldOut(1, chosen=held.chosen)
-    assert [source for source in sources if source in again] == inside
+    assert len(chosen[0]) == 50 and len(hold_out(["a", "b", "c"])[1]) == 1
+    again = HeldOut(1, chosen=hold_out(sources)[0].chosen)
+    assert {source for source in sources if source in again} == chosen[0]
 
 
 def test_sources_that_differ_in_case_or_spaces_stay_together() -> None:
@@ -52,11 +47,7 @@ def test_sources_that_differ_in_case_or_spaces_stay_together() -> None:
 
 def test_nothing_is_held_out_when_all_sources_are_one() -> None:
     assert not hold_out(["same"] * 50)[1]
-    assert not hold_out(["same"] * 50_000)[1]
-
-
-def test_a_small_corpus_still_gives_one_pair() -> None:
-    assert len(hold_out(["a", "b", "c"])[1]) == 1
+    assert not hold_out(["same"] * 40_000)[1]
 
 
 def test_a_fraction_leaves_some_on_both_sides() -> None:

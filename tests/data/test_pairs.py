@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from anaphora.batch import Batch
 from anaphora.data.example_batches import WIDTH, Side, prediction_batches
 from anaphora.data.pairs import PairBatches, scored_batches
 from anaphora.data.ragged import Ragged
-from anaphora.protocols import Batches
 from anaphora.text.resegmentation import MergeDropout
 from tests.data.stores import FIELDS, pairs_in_memory
 
@@ -37,18 +35,13 @@ def test_every_pair_comes_once_an_epoch_closed_and_within_the_budget(
         assert batch.input_ids.ids_BT.numel() <= budget
         assert batch.target_ids.ids_BT.numel() <= budget
         assert not batch.carry_mask_B.any()
+        assert (batch.target_ids.lengths_B.diff() <= 0).all()
         for row, number in enumerate(batch.example_ids_B.tolist()):
             source, target = pairs[number // 10]
             seen.append(number // 10)
             assert batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row]].tolist() == [*source, 3]
             assert batch.target_ids.ids_BT[row, : batch.target_ids.lengths_B[row]].tolist() == [*target, 3]
     assert sorted(seen) == list(range(len(pairs)))
-
-
-@given(PAIRS)
-def test_rows_are_sorted_by_target_length(pairs: list[tuple[list[int], list[int]]]) -> None:
-    for batch in batches_of(pairs).epoch(3):
-        assert (batch.target_ids.lengths_B.diff() <= 0).all()
 
 
 @given(PAIRS, st.randoms())
@@ -71,17 +64,6 @@ def test_the_links_of_a_pair_stand_in_its_row_of_the_batch(
             assert sorted((i, j) for j, i in shares.nonzero().tolist()) == links[number // 10]
             linked = {j for _, j in links[number // 10]}
             assert shares.sum(1).tolist() == pytest.approx([float(j in linked) for j in range(len(shares))])
-
-
-def test_an_epoch_can_be_entered_at_any_position() -> None:
-    pairs = [([4] * (number % 17), [5] * (number % 13)) for number in range(200)]
-    batches: Batches = batches_of(pairs)
-    whole = [batch.example_ids_B.tolist() for batch in batches.epoch(2)]
-    later = batches_of(pairs).epoch(2)
-    assert [later[place].example_ids_B.tolist() for place in range(5, len(later))] == whole[5:]
-    assert [batch.example_ids_B.tolist() for batch in later[5:]] == whole[5:]
-    assert [batch.example_ids_B.tolist() for batch in batches_of(pairs).epoch(1)] != whole
-    assert [batch.example_ids_B.tolist() for batch in batches_of(pairs, seed=2).epoch(2)] != whole
 
 
 def test_pairs_that_are_shuffled_in_windows_come_once_an_epoch_and_fewer_are_shuffled_as_a_whole() -> None:
@@ -173,10 +155,3 @@ def test_scoring_brings_the_targets_along() -> None:
         for row, number in enumerate(batch.example_ids_B.tolist()):
             found[number] = batch.target_ids.ids_BT[row, : batch.target_ids.lengths_B[row]].tolist()
     assert found == {0: [7, 8, 3], 1: [9, 3], 2: [3]}
-
-
-def test_positions_outside_an_epoch_are_refused() -> None:
-    epoch = batches_of([([4], [5])]).epoch(1)
-    assert torch.equal(epoch[-1].example_ids_B, epoch[0].example_ids_B)
-    with pytest.raises(IndexError):
-        epoch[1]

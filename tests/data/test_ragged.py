@@ -14,6 +14,8 @@ def test_rows_come_back_with_their_lengths(rows: list[list[int]]) -> None:
     ragged = Ragged.of(rows)
     assert [ragged[place].tolist() for place in range(len(ragged))] == rows
     assert ragged.lengths.tolist() == [len(row) for row in rows]
+    assert ragged.to_lists() == rows
+    assert ragged.kept(ragged.lengths > 2).to_lists() == [row for row in rows if len(row) > 2]
 
 
 @given(ROWS, st.data())

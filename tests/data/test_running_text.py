@@ -30,6 +30,7 @@ def test_every_id_but_the_first_is_predicted_once_but_for_the_remainder(count: i
         assert (batch.input_ids.lengths_B == inputs.shape[1]).all()
         assert (batch.carry_mask_B == (place > 0)).all()
         assert (batch.example_ids_B == inputs[:, 0]).all()
+        assert batch.supervision.learning_rate_factor == 1.0
         if before is not None:
             assert (inputs[:, 0] == before).all()
         before = targets[:, -1]
@@ -84,11 +85,6 @@ def test_random_lengths_depend_on_seed_and_epoch_alone_and_lie_about_what_was_as
     assert np.mean(short) == pytest.approx(35, abs=2) and np.std(short) == pytest.approx(5, abs=1.5)
     usual = [length for length in drawn if length >= 52]
     assert np.mean(usual) == pytest.approx(70, abs=1) and np.std(usual) == pytest.approx(5, abs=0.5)
-
-
-def test_windows_of_one_length_leave_the_learning_rate_alone() -> None:
-    windows = TextWindows(store_of(50), rows=3, steps=7)
-    assert {batch.supervision.learning_rate_factor for batch in windows.epoch(1)} == {1.0}
 
 
 def test_a_text_too_short_for_its_rows_is_refused() -> None:

@@ -15,7 +15,7 @@ from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.pairs import pair_fields
 from anaphora.data.running_text import encoded_text
 from anaphora.errors import DataError
-from anaphora.events import Event, Progress, Skipped
+from anaphora.events import Event, Progress
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import Tokenizer
 
@@ -40,19 +40,6 @@ def text_corpus(folder: Path, *lines: str) -> TextCorpus:
     return TextCorpus("train", (path,), fingerprint([path]), len(lines))
 
 
-class Unused:
-    """A tokenizer that must not be asked to encode again."""
-
-    symbols = CODER.symbols
-    fingerprint = CODER.fingerprint
-    decode = CODER.decode
-    pieces = CODER.pieces
-    serialise = CODER.serialise
-
-    def encode(self, text: str) -> list[int]:
-        raise AssertionError("encoded again")
-
-
 def test_pairs_come_back_as_their_tokenizers_made_them(tmp_path: Path) -> None:
     pairs = [("abc", "hg"), ("", "a"), ("a a", ""), ("z", "abc")]
     store = pair_store(pair_corpus(tmp_path, pairs), tmp_path / "store")
@@ -66,43 +53,32 @@ def test_pairs_come_back_as_their_tokenizers_made_them(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs", "store"}
 
 
-@pytest.mark.parametrize("characters", [1, 5, 1 << 20])
+@pytest.mark.parametrize("characters", [1, 1 << 20])
 def test_the_store_does_not_depend_on_which_lines_are_encoded_together(
     characters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_module, "_CHARACTERS", characters)
-    pairs = [("abcdefgh"[: number % 9], "a" * (number % 5)) for number in range(2500)]
+    pairs = [("abcdefgh"[: number % 9], "a" * (number % 5)) for number in range(1100)]
     events: list[Event] = []
     store = pair_store(pair_corpus(tmp_path, pairs), tmp_path / "store", longest=7, report=events.append)
     kept = [number for number, pair in enumerate(pairs) if len(pair[0]) <= 7]
     assert store.numbers[:].tolist() == kept
     for side, rows in enumerate(store.all_rows()):
         assert [rows[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][side]) for n in kept]
-    assert [event.done for event in events if isinstance(event, Progress)] == [1000, 2000, 2500]
+    assert [event.done for event in events if isinstance(event, Progress)] == [1000, 1100]
     text = encoded_text(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
     assert text[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
 
 
-def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> None:
-    corpus = pair_corpus(tmp_path, [("abcd", "a"), ("a", "b"), ("a", "abcd"), ("abc", "abc")])
-    for _ in range(2):  # encoded, then opened
-        events: list[Event] = []
-        store = pair_store(corpus, tmp_path / "store", longest=3, report=events.append)
-        assert store.numbers[:].tolist() == [1, 3]
-        assert [event.count for event in events if isinstance(event, Skipped)] == [2]
-
-
-def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
+def test_what_was_encoded_is_not_encoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs, text = pair_corpus(tmp_path, [("a", "b")]), text_corpus(tmp_path, "abc")
-    unused: Tokenizer = Unused()
-    for tokenizer in (CODER, unused):
-        assert len(pair_store(pairs, tmp_path / "pairs", tokenizer)) == 1
-        assert len(encoded_text(text, tokenizer, tmp_path / "text")) == 5
+    for _ in range(2):
+        assert len(pair_store(pairs, tmp_path / "pairs")) == 1
+        assert len(encoded_text(text, CODER, tmp_path / "text")) == 5
+        monkeypatch.setattr(store_module, "encoded", None)
 
 
-@pytest.mark.parametrize(
-    "change", ["corpus", "tokenizer", "length", "truncated", "missing", "header", "format", "empty", "older"]
-)
+@pytest.mark.parametrize("change", ["corpus", "tokenizer", "length", "newer", "older"])
 def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) -> None:
     folder, tokenizer, longest = tmp_path / "store", CODER, 0
     corpus = pair_corpus(tmp_path, [("abc", "h"), ("a", "b")])
@@ -116,20 +92,12 @@ def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) 
         tokenizer = CharacterTokenizer("hgfedcba ", lowercase=False)
     elif change == "length":
         longest = 2
-    elif change == "truncated":
-        (folder / "source.ids").write_bytes((folder / "source.ids").read_bytes()[:-1])
-    elif change == "missing":
-        (folder / "numbers").unlink()
-    elif change == "header":
-        (folder / "header.json").write_bytes(b"{")
-    elif change == "format":
-        (folder / "header.json").write_text(json.dumps(header | {"format": 0}))
-    elif change == "older":
+    elif change == "newer":
+        (folder / "header.json").write_text(json.dumps(header | {"format": 3}))
+    else:
         sizes = {entry["name"]: entry["count"] for entry in header["columns"]}
         first = {"format": 1, "identity": header["identity"], "sizes": sizes, "facts": header["facts"]}
         (folder / "header.json").write_text(json.dumps(first))
-    else:
-        (folder / "header.json").unlink()
     store = pair_store(corpus, folder, tokenizer, longest=longest)
     kept = [1] if change == "length" else [0, 1]
     assert store.numbers[:].tolist() == kept
@@ -168,4 +136,4 @@ def test_encoding_takes_the_memory_of_a_line(tmp_path: Path) -> None:
         return highest
 
     peak(10)  # what is imported or cached at first use is not counted
-    assert peak(4000) < 1.1 * peak(400)
+    assert peak(3000) < 1.1 * peak(300)

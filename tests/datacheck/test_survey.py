@@ -86,7 +86,7 @@ def test_a_fault_of_one_side_is_named_with_its_line(kind: str, line: int, side: 
     pair = list(train[line - 1])
     pair[side] = ONE_SIDE[kind](pair[side])
     train[line - 1] = (pair[0], pair[1])
-    findings = {finding.kind: finding for finding in look(train, valid).findings}
+    findings = by_kind(look(train, valid).findings)
     found = findings.pop(kind)
     name = ("en", "fr")[side]
     assert (found.split, found.side, found.count, found.total) == ("train", name, 1, LINES)
@@ -115,6 +115,10 @@ def test_a_fault_of_a_pair_is_named_with_its_line(kind: str, line: int, seed: in
     assert [place.line for place in found.places] == [line]
 
 
+def by_kind(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.kind: finding for finding in findings}
+
+
 @pytest.mark.parametrize(("head", "found"), [(("en", "FR"), ["header"]), (("en", "de"), [])])
 def test_the_head_of_a_table_is_no_pair(head: tuple[str, str], found: list[str]) -> None:
     train, valid = clean("en", "fr", 1)
@@ -138,13 +142,11 @@ def test_repeats_are_told_from_other_translations(lines: list[int], seed: int) -
     assert [(place.line, place.shown) for place in ambiguous.places] == [(later + 1, f"as {first + 1}")]
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_a_repeat_is_one_whether_its_letters_are_composed_or_not(side: int) -> None:
+def test_a_repeat_is_one_whether_its_letters_are_composed_or_not() -> None:
     train, valid = clean("en", "fr", 1)
-    train[3] = again = (f"{train[3][0]} été", f"{train[3][1]} été")
-    decomposed = unicodedata.normalize("NFD", again[side])
-    train[7] = (decomposed, again[1]) if side == 0 else (again[0], decomposed)
-    findings = {finding.kind: finding for finding in look(train, valid).findings}
+    train[3] = (f"{train[3][0]} été", f"{train[3][1]} été")
+    train[7] = (train[3][0], unicodedata.normalize("NFD", train[3][1]))
+    findings = by_kind(look(train, valid).findings)
     assert findings.keys() == {"decomposed", "duplicate"}
     assert [(place.line, place.shown) for place in findings["duplicate"].places] == [(8, "as 4")]
 
@@ -173,7 +175,7 @@ def test_a_part_in_another_case_is_told_from_one_of_other_words(language: str) -
     assert look(train, shouted, language, "ka", lowercase=True).findings == []
 
     strange = [(f"{source} abcd{line} efgh{line}", target) for line, (source, target) in enumerate(valid)]
-    kinds = {finding.kind: finding for finding in look(train, strange, language, "ka").findings}
+    kinds = by_kind(look(train, strange, language, "ka").findings)
     assert kinds["unknown-words"].count == 2 * len(valid)
     assert kinds["unknown-words"].places[0].shown == "abcd0"
 
@@ -196,9 +198,8 @@ def test_text_that_lacks_spaces_is_looked_up_by_letters() -> None:
 def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_path: Path) -> None:
     rows = [f"{source}\t{target}" for source, target in sentences("en", "fr", 1)]
     rows[3], rows[7] = "one column", "\tne pas"
-    file = tmp_path / "pairs.tsv"
-    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    survey = survey_corpus(translation_splits([file], "en", "fr"), ("en", "fr"))
+    write_lines(tmp_path / "pairs.tsv", rows)
+    survey = survey_corpus(translation_splits([tmp_path / "pairs.tsv"], "en", "fr"), ("en", "fr"))
     named = [(f.kind, f.split, [place.line for place in f.places]) for f in survey.findings]
     assert [row for row in named if row[0] in ("columns", "empty")] == [
         ("empty", "train", [8]),
@@ -208,10 +209,8 @@ def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_pa
 
 
 def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(tmp_path: Path) -> None:
-    file = tmp_path / "spelling.tsv"
-    rows = sentences("ru", "en", 1)
-    file.write_text("".join(f"{spelling}\t{sound}\n" for spelling, sound in rows), encoding="utf-8")
-    survey = survey_corpus(translation_splits([file], "ru", "ru"), ("ru", "ru"))
+    write_lines(tmp_path / "spelling.tsv", map("\t".join, sentences("ru", "en", 1)))
+    survey = survey_corpus(translation_splits([tmp_path / "spelling.tsv"], "ru", "ru"), ("ru", "ru"))
     source, target = "ru (source)", "ru (target)"
     assert survey.findings == []
     assert [side.side for side in survey.sides] == 2 * [source, target]
@@ -221,27 +220,23 @@ def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(t
 
 def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
     lines = [source for source, _ in sentences("ru", "en", 1)]
-    folder = tmp_path / "text"
-    folder.mkdir()
     train, valid = lines[:LINES], lines[LINES:]
-    (folder / "train.txt").write_text("\n".join(train) + "\n\n", encoding="utf-8")
-    (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
-    assert survey_corpus(text_splits([folder])).findings == []
+
+    def found() -> dict[str, tuple[str, list[int]]]:
+        write_lines(tmp_path / "train.txt", [*train, ""])
+        write_lines(tmp_path / "valid.txt", valid)
+        findings = survey_corpus(text_splits([tmp_path])).findings
+        return {one.kind: (one.split, [place.line for place in one.places]) for one in findings}
+
+    assert found() == {}
     train[4], valid[2] = train[4] + "\x07", train[8]
-    (folder / "train.txt").write_text("\n".join(train) + "\n", encoding="utf-8")
-    (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
-    found = {
-        f.kind: (f.split, [place.line for place in f.places]) for f in survey_corpus(text_splits([folder])).findings
-    }
-    assert found == {"control": ("train", [5]), "overlap": ("val", [3])}
+    assert found() == {"control": ("train", [5]), "overlap": ("val", [3])}
 
 
 def test_the_held_out_lines_of_a_text_keep_their_numbers(tmp_path: Path) -> None:
-    book = tmp_path / "book.txt"
     lines = [source for source, _ in sentences("en", "fr", 1)]
-    lines[-1] += "\x07"
-    book.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = {f.kind: f for f in survey_corpus(text_splits([book])).findings}
+    write_lines(tmp_path / "book.txt", [*lines[:-1], lines[-1] + "\x07"])
+    found = by_kind(survey_corpus(text_splits([tmp_path / "book.txt"])).findings)
     assert (found["control"].split, found["control"].places[0].line) == ("val", 60)
 
 
@@ -307,7 +302,7 @@ def test_an_overlapping_source_is_named_with_its_first_training_line(tmp_path: P
     assert found.results(2)[1]["source-overlap"].places == [Place(Path("valid"), 1, "as train:1")]
 
 
-COUNT, EVERY = 6000, 12
+COUNT, EVERY = 3000, 6
 
 
 @pytest.fixture
@@ -320,45 +315,35 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def pairs(tmp_path: Path, few: None) -> Splits:
     """Pairs of which a third repeat an earlier one, and a tenth have a control character; validation repeats ten."""
-    sources = [f"the number {number % 4000} is good" + "\x07" * (number % 10 == 9) for number in range(COUNT)]
-    targets = [f"le nombre {number % 4000} est bon" for number in range(COUNT)]
+    sources = [f"the number {number % 2000} is good" + "\x07" * (number % 10 == 9) for number in range(COUNT)]
+    targets = [f"le nombre {number % 2000} est bon" for number in range(COUNT)]
     for side, lines in (("en", sources), ("fr", targets)):
         write_lines(tmp_path / f"train.{side}", [side, *lines[1:]])
-        write_lines(tmp_path / f"val.{side}", [*lines[5000:5010], f"{side} alone"])
+        write_lines(tmp_path / f"val.{side}", [*lines[2500:2510], f"{side} alone"])
     return translation_splits([tmp_path], "en", "fr")
 
 
-def by_kind(findings: list[Finding]) -> dict[str, Finding]:
-    return {finding.kind: finding for finding in findings}
-
-
-def test_fractions_are_those_of_the_whole_split(pairs: Splits) -> None:
-    survey = survey_corpus(pairs, ("en", "fr"), exact=False)
-    found, counted = by_kind(survey.findings), by_kind(survey_corpus(pairs, ("en", "fr")).findings)
+def test_a_sample_has_the_fractions_the_heading_and_the_overlap_of_the_whole_split(
+    pairs: Splits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    survey, whole = (survey_corpus(pairs, ("en", "fr"), exact=exact) for exact in (False, True))
+    found, counted = by_kind(survey.findings), by_kind(whole.findings)
     surveyed = survey.sides[0].lines
     assert surveyed == pytest.approx(COUNT / EVERY, rel=0.05)
     assert str(found["sampled"]) == (
-        f"train: {surveyed} of 6,000 lines were surveyed, drawn evenly. Pass --exact to survey all of them."
+        f"train: {surveyed} of 3,000 lines were surveyed, drawn evenly. Pass --exact to survey all of them."
     )
     assert found["sampled"].severity == "note"
     for kind in ("control", "duplicate"):
-        fraction, whole = (finding.count / finding.total for finding in (found[kind], counted[kind]))
+        fraction, of_all = (finding.count / finding.total for finding in (found[kind], counted[kind]))
         assert found[kind].total < COUNT / EVERY * 1.2
-        assert fraction == pytest.approx(whole, rel=0.25)
-    assert counted["duplicate"].count == 2000 - 1
-
-
-def test_a_heading_and_pairs_of_held_out_splits_are_found_in_any_line(pairs: Splits) -> None:
-    found = by_kind(survey_corpus(pairs, ("en", "fr"), exact=False).findings)
-    counted = by_kind(survey_corpus(pairs, ("en", "fr")).findings)
+        assert fraction == pytest.approx(of_all, rel=0.25)
+    assert counted["duplicate"].count == 1000 - 1
     assert found["header"].places == counted["header"].places
     assert (found["overlap"].count, found["overlap"].total) == (10, 11)
     assert found["overlap"].places == counted["overlap"].places
-
-
-def test_a_smaller_split_is_surveyed_whole(pairs: Splits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "LARGE", COUNT + 1)
-    assert survey_corpus(pairs, ("en", "fr"), exact=False).findings == survey_corpus(pairs, ("en", "fr")).findings
+    assert survey_corpus(pairs, ("en", "fr"), exact=False).findings == whole.findings
 
 
 @pytest.mark.usefixtures("few")

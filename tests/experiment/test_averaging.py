@@ -7,28 +7,21 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment.averaging import average_run
-from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.summary import about
-from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import parse
-from anaphora.tasks.runs import load, weights_of_runs
+from anaphora.tasks.runs import experiment_of, load, weights_of_runs
 from anaphora.tasks.translation.training import TranslationJob
+from tests.conftest import Trained
+
+from .runs import changed
 
 
 @pytest.fixture
-def kept(tiny_language_model: Path, toy_book: Path) -> ExperimentBase:
-    """A language model whose last three checkpoints are kept."""
-    settings = ["training.keep=3", "training.epochs=3", "training.optimizer.learning_rate=0.02"]
-    return read_experiment(tiny_language_model.read_text(), "tiny.toml", settings, data=[toy_book])
-
-
-@pytest.fixture
-def trained(kept: ExperimentBase, tmp_path: Path) -> Path:
-    """Its run folder."""
-    train(kept, tmp_path / "run")
-    return tmp_path / "run"
+def trained_lm(trained_copy: Trained) -> Path:
+    """The run of a language model whose last three checkpoints are kept."""
+    settings = ("training.keep=3", "training.epochs=3", "training.optimizer.learning_rate=0.02")
+    return trained_copy("language-model", *settings)
 
 
 def around(run: Run, spread: float) -> dict[str, Tensor]:
@@ -48,68 +41,60 @@ def around(run: Run, spread: float) -> dict[str, Tensor]:
     return weights
 
 
-def test_an_average_that_validates_better_is_the_best_from_then_on(trained: Path) -> None:
-    run = Run.open(trained)
+def test_an_average_that_validates_better_is_the_best_from_then_on(trained_lm: Path) -> None:
+    run = Run.open(trained_lm)
     centre = around(run, 0.5)
-    found = average_run(trained, last=2)
+    found = average_run(trained_lm, last=2)
     assert found.better and found.metrics["loss"] < found.best_metrics["loss"]
     used = run.load("best")
     assert used.which == "average" and found.updates == tuple(run.checkpoints()[-2:])
     for name, tensor in centre.items():
         torch.testing.assert_close(used.model[name], tensor)
-    assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained / "card.md").read_text()
-    told = about(trained, weights_of_runs)
+    assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained_lm / "card.md").read_text()
+    told = about(trained_lm, weights_of_runs)
     assert told.checkpoints[0].name == "average" and not told.faults
-    assert load(trained, "average").generate("line", length=5)  # type: ignore[union-attr]
+    assert load(trained_lm, "average").generate("line", length=5)  # type: ignore[union-attr]
 
 
-def test_a_worse_average_is_kept_but_not_used(trained: Path) -> None:
-    run = Run.open(trained)
+def test_a_worse_average_is_kept_but_not_used(trained_lm: Path) -> None:
+    run = Run.open(trained_lm)
     before = run.load("best")
     around(run, 50.0)
     run.save(run.checkpoints()[-1] + 1, before.model, {}, before.state)
     run.mark_best(run.checkpoints()[-1])
-    found = average_run(trained, last=2)
+    found = average_run(trained_lm, last=2)
     assert not found.better and found.metrics["loss"] > found.best_metrics["loss"]
     assert found.best_metrics["loss"] == pytest.approx(before.state["best"]["metrics"]["loss"])
     assert run.load("best").which == run.checkpoints()[-1]
     assert run.load("average").fingerprints == before.fingerprints
 
 
-def test_a_worse_average_never_takes_the_place_of_the_best(trained: Path) -> None:
-    run = Run.open(trained)
+def test_a_worse_average_never_takes_the_place_of_the_best(trained_lm: Path) -> None:
+    run = Run.open(trained_lm)
     around(run, 1.0)
-    assert average_run(trained, last=2).better
-    best, files = run.load("best"), sorted((trained / "checkpoints" / "average").iterdir())
+    assert average_run(trained_lm, last=2).better
+    best, files = run.load("best"), sorted((trained_lm / "checkpoints" / "average").iterdir())
     kept = [file.read_bytes() for file in files]
     away = {name: tensor + 50 for name, tensor in best.model.items()}
     for update in (1, 2):
         run.save(best.update + update, away, {}, best.state)
-    worse = average_run(trained, last=2)
+    worse = average_run(trained_lm, last=2)
     assert not worse.better and worse.path is None
     assert run.load("best").which == "average" and [file.read_bytes() for file in files] == kept
 
 
 @pytest.mark.parametrize(
     ("best", "average", "better"),
-    [
-        ((10.0, 1.0), (12.0, 2.0), True),
-        ((10.0, 2.0), (9.0, 1.0), False),
-        ((10.0, 2.0), (10.0, 1.0), True),
-        ((10.0, 1.0), (10.0, 2.0), False),
-    ],
+    [((10.0, 1.0), (12.0, 2.0), True), ((10.0, 2.0), (9.0, 1.0), False), ((10.0, 2.0), (10.0, 1.0), True)],
 )
 def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_it_ties(
     best: tuple[float, float],
     average: tuple[float, float],
     better: bool,
-    translator: ExperimentBase,
-    tmp_path: Path,
+    trained_copy: Trained,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path, tables = tmp_path / "run", translator.tables()
-    by_bleu = tables["training"] | {"metric": "bleu"}
-    train(parse(tables | {"training": by_bleu}, "by-bleu.toml"), path)
+    path = trained_copy("translator", "training.metric=bleu")
     before = Run.open(path).best()
     measured = iter(dict(zip(("bleu", "loss"), figures, strict=True)) for figures in (best, average))
     monkeypatch.setattr(TranslationJob, "validation", lambda *_: lambda model: next(measured))
@@ -120,52 +105,41 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     assert before is not None and Run.open(path).best() == ("average" if better else before)
 
 
-def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(
-    kept: ExperimentBase, tmp_path: Path
-) -> None:
-    path = tmp_path / "run"
-    train(kept, path)
-    latest = Run.open(path).checkpoints()[-1]
-    average_run(path)
-    assert Run.open(path).load("latest", for_training=True).which == latest
-    longer = kept.model_copy(update={"training": kept.training.model_copy(update={"epochs": 4})})
-    assert train(longer, path, resume=True).update > latest
+def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(trained_lm: Path) -> None:
+    latest = Run.open(trained_lm).checkpoints()[-1]
+    average_run(trained_lm)
+    assert Run.open(trained_lm).load("latest", for_training=True).which == latest
+    longer = changed(experiment_of(trained_lm), "training.epochs=4")
+    assert train(longer, trained_lm, resume=True).update > latest
 
 
 @pytest.mark.parametrize("loss", [0.0, 100.0])
-def test_an_average_stays_the_best_until_training_finds_something_better(
-    loss: float, kept: ExperimentBase, trained: Path
-) -> None:
-    run = Run.open(trained)
+def test_an_average_stays_the_best_until_training_finds_something_better(loss: float, trained_lm: Path) -> None:
+    run = Run.open(trained_lm)
     around(run, 0.5)
-    average_run(trained, last=2)
+    average_run(trained_lm, last=2)
     found = run.load("average")
     run.fingerprints |= found.fingerprints
     state = {**found.state, "validation": {"loss": loss, "perplexity": 1.0}}
     run.save(found.update, found.model, {}, state, average=True)
     run.mark_best("average")
     if not loss:  # nothing is left to go on with
-        train(kept, trained, resume=True)
+        train(experiment_of(trained_lm), trained_lm, resume=True)
         assert run.best() == "average"
-    longer = kept.model_copy(update={"training": kept.training.model_copy(update={"epochs": 6})})
-    train(longer, trained, resume=True)
+    train(changed(experiment_of(trained_lm), "training.epochs=6"), trained_lm, resume=True)
     validations = {line["update"]: line["validation"]["loss"] for line in run.metrics.lines() if "validation" in line}
     least = min(validations, key=validations.__getitem__)
     assert least > found.update
     assert run.best() == (least if loss else "average")
 
 
-def test_a_run_in_training_is_not_averaged(kept: ExperimentBase, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    train(kept, path)
-    with Run.open(path).lock(), pytest.raises(RunError, match="is in use"):
-        average_run(path)
+def test_a_run_in_training_is_not_averaged(trained_lm: Path) -> None:
+    with Run.open(trained_lm).lock(), pytest.raises(RunError, match="is in use"):
+        average_run(trained_lm)
     with pytest.raises(ConfigError, match="at least 2"):
-        average_run(path, last=1)
+        average_run(trained_lm, last=1)
 
 
-def test_counts_have_nothing_to_average(kept: ExperimentBase, tmp_path: Path) -> None:
-    tables = kept.tables()
-    train(parse({name: tables[name] for name in ("task", "data", "text")} | {"model": "ngram"}, "test"), tmp_path / "a")
+def test_counts_have_nothing_to_average(trained_copy: Trained) -> None:
     with pytest.raises(ConfigError, match="fitted in one go"):
-        average_run(tmp_path / "a")
+        average_run(trained_copy("counts"))

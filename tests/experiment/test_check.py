@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import anaphora
 from anaphora.datacheck.findings import Finding
 from anaphora.experiment.check import Checked, check
+from anaphora.run import Run
 from anaphora.run.summary import about
 from anaphora.tasks.runs import weights_of_runs
+from tests.conftest import Trained
 
 
 def checked(file: Path, data: Path, *settings: str, trial: float = 0.0) -> Checked:
@@ -36,43 +36,26 @@ def test_a_trainable_corpus_has_tables_and_no_error(tiny_translator: Path, toy_p
 
 
 def test_what_training_would_refuse_is_an_error_with_the_same_sentence(tiny_translator: Path, toy_pairs: Path) -> None:
+    found = checked(tiny_translator, toy_pairs, "data.max_length=1", trial=0.1)
+    assert "more than 1 token on a side" in only_error(found).what
+    assert found.survey.sides, "what was learnt before the error is kept"
+    file = toy_pairs / "guide.links"
+    file.write_text("0-0\n" * 11 + "0-9\n")
+    settings = ["guided_alignment.kind=file", f"guided_alignment.file={file}"]
+    assert str(file) in only_error(checked(tiny_translator, toy_pairs, *settings, trial=0.1)).what
     (toy_pairs / "train.en").write_bytes(b"a\nb\xff\n")
     assert f"{toy_pairs / 'train.en'}:2 should be UTF-8" in str(only_error(checked(tiny_translator, toy_pairs)))
 
 
-@pytest.mark.parametrize("links", [None, "0-0\n", "0-0\n" * 11 + "0-9\n"], ids=["none", "too few", "no such word"])
-def test_a_guide_that_training_would_refuse_is_an_error(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, links: str | None
-) -> None:
-    file = tmp_path / "guide.links"
-    if links is not None:
-        file.write_text(links)
-    settings = ["guided_alignment.kind=file", f"guided_alignment.file={file}"]
-    assert str(file) in only_error(checked(tiny_translator, toy_pairs, *settings, trial=0.1)).what
-
-
-def test_an_experiment_that_does_not_suit_the_data_is_an_error(tiny_translator: Path, toy_pairs: Path) -> None:
-    found = checked(tiny_translator, toy_pairs, "data.max_length=1", trial=0.1)
-    assert "more than 1 token on a side" in only_error(found).what
-    assert found.survey.sides, "what was learnt before the error is kept"
-
-
-def test_a_trial_says_what_training_takes(tiny_translator: Path, toy_pairs: Path) -> None:
+def test_a_trial_says_what_training_takes(tiny_translator: Path, toy_pairs: Path, trained: Trained) -> None:
+    before = sorted(toy_pairs.iterdir())
     [estimate] = checked(tiny_translator, toy_pairs, trial=0.5).estimates
-    model = anaphora.train(
-        anaphora.read_experiment(tiny_translator.read_text(), "tiny.toml", data=[toy_pairs], target="fr"),
-        toy_pairs.parent / "run",
-    )
-    assert estimate.updates * estimate.epochs == model.update
+    run = trained("translator")
+    assert estimate.updates * estimate.epochs == Run.open(run).checkpoints()[-1]
     assert estimate.vocabulary == {"source": 11, "target": 11}
     assert estimate.tokens == 12 * 4
-    assert (
-        estimate.parameters == about(toy_pairs.parent / "run", weights_of_runs).total_parameters
-        and estimate.seconds > 0
-    )
-    assert sorted(path.name for path in toy_pairs.iterdir()) == sorted(
-        f"{part}.{side}" for part in ("train", "val", "test") for side in ("en", "fr")
-    )
+    assert estimate.parameters == about(run, weights_of_runs).total_parameters and estimate.seconds > 0
+    assert sorted(toy_pairs.iterdir()) == before
 
 
 def test_units_outside_the_vocabulary_are_named(tiny_translator: Path, toy_pairs: Path) -> None:

@@ -10,26 +10,24 @@ from anaphora.cli.app import main
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import silent
 from anaphora.experiment.distillation import Distilled, distill
-from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
 from anaphora.models.translator import Translator
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.translation import TranslationExperiment, load_together
 from anaphora.text.tokenizer import symbols_of
 from anaphora.training.loop import Stop, never
+from tests.conftest import Trained
+
+from .runs import changed
 
 SETTINGS = ["training.epochs=6", "training.validate_every=0"]
 
 
 @pytest.fixture
-def teachers(toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path) -> list[Path]:
+def teachers(trained: Trained) -> list[Path]:
     """Two translators of one vocabulary that get some words right."""
-    text, runs = tiny_translator_of_words.read_text(), [tmp_path / "first", tmp_path / "second"]
-    for seed, run in enumerate(runs, 1):
-        settings = [f"training.seed={seed}"]
-        train(read_experiment(text, "words.toml", settings, data=[toy_sentences], source="en", target="fr"), run)
-    return runs
+    return [trained("translator-of-words", f"training.seed={seed}") for seed in (1, 2)]
 
 
 def distilled(teachers: list[Path], run: Path, stop: Stop = never) -> Distilled:
@@ -51,9 +49,10 @@ def weights(run: Path) -> bytes:
 
 
 def test_a_student_is_smaller_and_trained_on_what_its_teachers_write(
-    teachers: list[Path], toy_sentences: Path, tmp_path: Path
+    teachers: list[Path], toy_data: Path, tmp_path: Path
 ) -> None:
     found, pairs = distilled(teachers, tmp_path / "student"), tmp_path / "student-pairs"
+    toy_sentences = toy_data / "sentences"
     sources = (toy_sentences / "train.en").read_text().splitlines()
     written = load_together(teachers).translate(sources, beam=2)
     assert (pairs / "train.en").read_text().splitlines() == sources
@@ -98,11 +97,10 @@ def test_answers_of_others_are_not_mixed(teachers: list[Path], tmp_path: Path) -
 
 
 def test_what_cannot_teach_or_does_not_fit_is_refused_before_any_work(
-    teachers: list[Path], toy_book: Path, tiny_language_model: Path, tmp_path: Path
+    teachers: list[Path], trained: Trained, tmp_path: Path
 ) -> None:
-    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book]), tmp_path / "book")
     with pytest.raises(ConfigError, match="is a language model"):
-        distilled([tmp_path / "book"], tmp_path / "student")
+        distilled([trained("language-model")], tmp_path / "student")
     with pytest.raises(ConfigError, match=r"decoder.sizes"):
         distill(teachers[:1], tmp_path / "student", settings=["decoder.sizes=3"])
     assert not (tmp_path / "student").exists() and not (tmp_path / "student-pairs").exists()
@@ -119,9 +117,7 @@ def test_the_command_prints_student_beside_teacher(
     assert teacher.startswith("teacher, beam 2") and student.startswith("student, greedy")
     assert main([*command, "--json"]) == 0  # nothing is left to do but to measure
     systems = json.loads(capsys.readouterr().out)["systems"]
-    assert [f"{one['BLEU']:,.2f}" in line for one, line in zip(systems, (teacher, greedy, student), strict=True)] == [
-        True
-    ] * 3
+    assert all(f"{one['BLEU']:,.2f}" in line for one, line in zip(systems, (teacher, greedy, student), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -134,10 +130,9 @@ def test_the_command_prints_student_beside_teacher(
     ],
 )
 def test_a_student_fits_together_whatever_its_teacher_is(
-    settings: list[str], encoder: int, decoder: int, tiny_translator: Path, toy_pairs: Path
+    settings: list[str], encoder: int, decoder: int, translator: ExperimentBase
 ) -> None:
-    sizes = ["encoder.size=40", "decoder.size=40", *settings]
-    teacher = read_experiment(tiny_translator.read_text(), "tiny.toml", sizes, data=[toy_pairs], target="fr")
+    teacher = changed(translator, "encoder.size=40", "decoder.size=40", *settings)
     teaching = task_of(teacher).distillation
     assert teaching is not None
     student = parse(teaching.student(teacher), "student")

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,20 @@ import torch
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import Score
-from anaphora.events import Event, Note, Validated
+from anaphora.events import Event, Note
 from anaphora.experiment.parent_run import incremental_table
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
-from anaphora.models.translator import LearntGuide
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.incremental_training import HeldOutScores, IncrementalJob
+from tests.conftest import Trained
 from tests.resuming import weights
+
+from .runs import assert_resumes
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
 creationtool="x" creationtoolversion="1"/><body>{}</body></tmx>"""
@@ -32,19 +35,19 @@ def unit(source: str, target: str, language: str = "fr") -> str:
     return f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="{language}"><seg>{target}</seg></tuv></tu>'
 
 
-@pytest.fixture
-def week(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory of new pairs."""
     words = [a + b + c for a in "fgh" for b in "abc" for c in "de"]
-    (tmp_path / "week.tmx").write_text(TMX.format("".join(unit(word, word[::-1]) for word in words)))
-    return tmp_path / "week.tmx"
+    path = tmp_path_factory.mktemp("week") / "week.tmx"
+    path.write_text(TMX.format("".join(unit(word, word[::-1]) for word in words)))
+    return path
 
 
-@pytest.fixture
-def old(translator: ExperimentBase, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def old(trained: Trained) -> Path:
     """A run of the toy corpus."""
-    train(translator, tmp_path / "old")
-    return tmp_path / "old"
+    return trained("translator")
 
 
 def grow(old: Path, data: Path, run: Path, *options: str) -> int:
@@ -68,29 +71,22 @@ def test_updates_are_few_and_small_and_old_and_new_held_out_pairs_are_told(
     said = capsys.readouterr().err
     assert "Held out, before: old pairs BLEU" in said and "Held out, after: old pairs BLEU" in said
     assert "No validation split was given, so 1 of 18 pairs" in said
-    assert "old_loss" in said and "new_loss" in said
+    found = [line["validation"] for line in Run.open(tmp_path / "new").metrics.lines() if "validation" in line]
+    for metrics in found:
+        assert metrics["loss"] == pytest.approx((metrics["old_loss"] + metrics["new_loss"]) / 2)
     old_weights, new_weights = weights(old), weights(tmp_path / "new")
-    assert any(not torch.equal(old_weights[name], new_weights[name]) for name in old_weights)
+    assert found and any(not torch.equal(old_weights[name], new_weights[name]) for name in old_weights)
 
 
 def test_a_run_with_alignment_supervision_grows_without_it(
-    translator: ExperimentBase, week: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, week: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    train(translator.model_copy(update={"guided_alignment": LearntGuide()}), tmp_path / "old")
-    assert grow(tmp_path / "old", week, tmp_path / "new") == 0
-    before, after = (experiment_of(tmp_path / name).tables() for name in ("old", "new"))
+    old = trained("translator", "guided_alignment.kind=learn")
+    assert grow(old, week, tmp_path / "new") == 0
+    before, after = (experiment_of(run).tables() for run in (old, tmp_path / "new"))
     assert (before["guided_alignment"]["kind"], after["guided_alignment"]["kind"]) == ("learn", "none")
     assert after["start"]["replay"] == 0.5
     assert "which old and new pairs are without" in capsys.readouterr().err
-
-
-def test_both_kinds_decide_alike_which_checkpoint_is_the_best(old: Path, week: Path, tmp_path: Path) -> None:
-    events: list[Event] = []
-    train(grown(old, week, "training.epochs=2"), tmp_path / "new", events.append)
-    found = [event.metrics for event in events if isinstance(event, Validated)]
-    assert found
-    for metrics in found:
-        assert metrics["loss"] == pytest.approx((metrics["old_loss"] + metrics["new_loss"]) / 2)
 
 
 def test_a_run_that_grew_grows_on_with_all_old_pairs_and_updates_of_the_same_size(
@@ -98,25 +94,16 @@ def test_a_run_that_grew_grows_on_with_all_old_pairs_and_updates_of_the_same_siz
 ) -> None:
     first, second, more = tmp_path / "first", tmp_path / "second", tmp_path / "more.tsv"
     more.write_text("".join(f"h{a}{b}\t{b}{a}h\n" for a in "abcdef" for b in "gh"))
-    assert grow(old, week, first) == 0
-    assert grow(first, more, second) == 0
-    one, other = experiment_of(first), experiment_of(second)
-    assert one.training == other.training
-    encoded = {path.name for path in (second / "encoded").iterdir()}
-    assert {"old-1", "old-2", "old-valid"} <= encoded
-    assert (second / "encoded" / "old-2" / "source.ids").read_bytes() == (
-        old / "encoded" / "train" / "source.ids"
-    ).read_bytes()
+    assert grow(old, week, first) == grow(first, more, second) == 0
+    assert experiment_of(first).training == experiment_of(second).training
+    encoded = second / "encoded"
+    assert {"old-1", "old-2", "old-valid"} <= {path.name for path in encoded.iterdir()}
+    own, theirs = (folder / "source.ids" for folder in (encoded / "old-2", old / "encoded" / "train"))
+    assert own.read_bytes() == theirs.read_bytes()
 
 
 def test_it_goes_on_bit_for_bit_where_it_was_stopped(old: Path, week: Path, tmp_path: Path) -> None:
-    experiment = grown(old, week, "training.epochs=2", "training.validate_every=0")
-    train(experiment, tmp_path / "whole")
-    asked = iter([False, True])
-    train(experiment, tmp_path / "parts", stop=lambda: next(asked))
-    train(experiment, tmp_path / "parts", resume=True)
-    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    assert_resumes(grown(old, week, "training.epochs=2", "training.validate_every=0"), tmp_path, 1)
 
 
 def test_without_replay_the_run_before_says_how_training_goes(old: Path, week: Path, tmp_path: Path) -> None:
@@ -128,7 +115,7 @@ def bleu(value: float) -> Score:
     return Score("BLEU", value, "", "raw")
 
 
-def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: Path, tmp_path: Path) -> None:
+def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do() -> None:
     said: list[Event] = []
     before, after, worse = (HeldOutScores(bleu(old), bleu(new)) for old, new in ((30, 5), (29.71, 9), (29.6, 9)))
     after.report_to(said.append, "after", before)
@@ -137,35 +124,33 @@ def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: 
     assert isinstance(said[-1], Note) and said[-1].warning and "lost 0.40 points" in said[-1].text
 
 
-@pytest.fixture
-def vocabulary() -> str:
-    """What becomes of the vocabulary of the old run."""
-    return "keep"
+@pytest.fixture(scope="module")
+def whole(old: Path, week: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """``whole("keep")`` is a run of the new pairs before whose end old pairs lose nothing, trained once."""
+
+    @cache
+    def grow_once(vocabulary: str) -> Path:
+        run = tmp_path_factory.mktemp("whole") / "run"
+        assert grow(old, week, run, "--vocabulary", vocabulary) == 0
+        assert Run.open(run).best() != AVERAGE
+        return run
+
+    return grow_once
+
+
+Forget = Callable[[float, str], None]
 
 
 @pytest.fixture
-def whole(old: Path, week: Path, vocabulary: str, tmp_path: Path) -> Path:
-    """A run of the new pairs before whose end old pairs lose nothing."""
-    assert grow(old, week, tmp_path / "whole", "--vocabulary", vocabulary) == 0
-    assert Run.open(tmp_path / "whole").best() != AVERAGE
-    return tmp_path / "whole"
-
-
-@pytest.fixture
-def start(whole: Path) -> dict[str, torch.Tensor]:
-    """The weights that it began with."""
-    return Run.open(whole).load(0).model
-
-
-@pytest.fixture
-def forgetful(start: dict[str, torch.Tensor], whole: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def forgetful(whole: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Forget:
     """Let old pairs lose as many points as are given, in proportion to how far the weights of ``whole`` are."""
-    last = weights(whole)
 
-    def moved(now: dict[str, torch.Tensor]) -> float:
-        return sum(float((tensor - start[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
+    def forget(points: float, vocabulary: str) -> None:
+        start, last = Run.open(whole(vocabulary)).load(0).model, weights(whole(vocabulary))
 
-    def forget(points: float) -> None:
+        def moved(now: dict[str, torch.Tensor]) -> float:
+            return sum(float((tensor - start[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
+
         def score(_: object, translator: Any, *__: object) -> Score:
             return bleu(30 - points * moved(tensors_of(translator.stepper.__self__)) / moved(last))
 
@@ -176,46 +161,31 @@ def forgetful(start: dict[str, torch.Tensor], whole: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     ("vocabulary", "points", "share"),
-    [
-        ("keep", 0.2, 1.0),
-        ("keep", 0.5, 0.5),
-        ("keep", 1.0, 0.25),
-        ("keep", 2.3, 0.125),
-        ("keep", 9.0, 0.0),
-        ("extend", 0.5, 0.5),
-        ("extend", 9.0, 0.0),
-    ],
+    [("keep", 0.2, 1.0), ("keep", 0.5, 0.5), ("keep", 2.3, 0.125), ("keep", 9.0, 0.0), ("extend", 0.5, 0.5)],
 )
 def test_as_much_of_the_change_is_kept_as_old_pairs_bear(
     old: Path,
-    whole: Path,
-    start: dict[str, torch.Tensor],
     week: Path,
+    whole: Callable[[str], Path],
     tmp_path: Path,
-    forgetful: Callable[[float], None],
+    forgetful: Forget,
     vocabulary: str,
     points: float,
     share: float,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    forgetful(points)
+    forgetful(points, vocabulary)
     assert grow(old, week, tmp_path / "new", "--vocabulary", vocabulary) == 0
     assert (Run.open(tmp_path / "new").best() == AVERAGE) == (share < 1)
-    last, kept = weights(whole), weights(tmp_path / "new")
+    before, start, last = weights(old), Run.open(whole(vocabulary)).load(0).model, weights(whole(vocabulary))
+    assert all(torch.equal(start[name][: len(tensor)], tensor) for name, tensor in before.items())
+    assert any(len(start[name]) > len(tensor) for name, tensor in before.items()) == (vocabulary == "extend")
+    kept = weights(tmp_path / "new")
     assert all(torch.equal(kept[name], torch.lerp(start[name], last[name], share)) for name in kept)
     said = capsys.readouterr().err
     assert (f"{share:.1%} of the change of the weights is kept" in said) == (share < 1)
     assert f"Held out, after: old pairs BLEU {30 - points * share:.2f}" in said
     assert "Old pairs have lost" not in said
-
-
-@pytest.mark.parametrize("vocabulary", ["keep", "extend"])
-def test_growth_begins_with_the_weights_of_the_run_before(
-    old: Path, start: dict[str, torch.Tensor], vocabulary: str
-) -> None:
-    before = weights(old)
-    assert all(torch.equal(start[name][: len(tensor)], tensor) for name, tensor in before.items())
-    assert any(len(start[name]) > len(tensor) for name, tensor in before.items()) == (vocabulary == "extend")
 
 
 def test_the_weights_of_the_start_stay_and_those_between_go(old: Path, week: Path, tmp_path: Path) -> None:
@@ -229,9 +199,9 @@ def test_the_weights_of_the_start_stay_and_those_between_go(old: Path, week: Pat
 
 
 def test_a_run_that_kept_a_part_resumes_grows_on_and_translates(
-    old: Path, week: Path, tmp_path: Path, forgetful: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+    old: Path, week: Path, tmp_path: Path, forgetful: Forget, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forgetful(1.0)
+    forgetful(1.0, "keep")
     new = tmp_path / "new"
     assert grow(old, week, new) == 0
     before = weights(new)
@@ -246,34 +216,31 @@ def test_a_run_that_kept_a_part_resumes_grows_on_and_translates(
 def test_what_cannot_be_replayed_is_refused_with_what_to_do(
     old: Path,
     week: Path,
-    tmp_path: Path,
+    trained: Trained,
+    translator: ExperimentBase,
     toy_pairs: Path,
-    tiny_language_model: Path,
     toy_book: Path,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def said(*arguments: str) -> str:
-        assert main(["train", *arguments, "--run", str(tmp_path / "new")]) == 2
+    def said(run: Path, data: Path, *options: str) -> str:
+        assert grow(run, data, tmp_path / "new", *options) == 2
         assert not (tmp_path / "new").exists()
         return capsys.readouterr().err
 
-    start = ["--from", str(old), "--data"]
-    assert "translates from 'en' to 'fr', but the new pairs are from 'en' to 'de'" in said(
-        *start, str(week), "--target", "de"
-    )
+    told = said(old, week, "--target", "de")
+    assert "translates from 'en' to 'fr', but the new pairs are from 'en' to 'de'" in told
     (tmp_path / "other.tmx").write_text(TMX.format(unit("abc", "cba", "de")))
-    assert "other.tmx" in said(*start, str(tmp_path / "other.tmx"))
-    (tmp_path / "empty.tmx").write_text("")
-    assert "empty.tmx" in said(*start, str(tmp_path / "empty.tmx"))
-    assert "--replay belongs to --from" in said("--data", str(week), "--replay", "0.5")
-    assert "replay should be less than 1" in said(*start, str(week), "--replay", "1.5")
-    book = tmp_path / "book"
-    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(book)]) == 0
-    told = said("--from", str(book), "--data", str(toy_book), "--replay", "0.5")
+    assert "other.tmx" in said(old, tmp_path / "other.tmx")
+    assert "replay should be less than 1" in said(old, week, "--replay", "1.5")
+    told = said(trained("language-model"), toy_book, "--replay", "0.5")
     assert "start.replay (--replay) is for translators" in told
+    train(translator, tmp_path / "moved")
     shutil.rmtree(toy_pairs)
-    gone = said(*start, str(week))
-    assert "cannot be drawn from while it learns new ones" in gone and "--replay 0" in gone
+    told = said(tmp_path / "moved", week)
+    assert "cannot be drawn from while it learns new ones" in told and "--replay 0" in told
+    assert main(["train", "--data", str(week), "--replay", "0.5", "--run", str(tmp_path / "new")]) == 2
+    assert "--replay belongs to --from" in capsys.readouterr().err
 
 
 def test_a_start_that_replays_needs_the_weights_of_a_run() -> None:

@@ -28,18 +28,12 @@ def system(root: Path, available: int, groups: str = "", limits: dict[str, tuple
     return root
 
 
-def test_without_a_container_the_system_decides(tmp_path: Path) -> None:
-    assert free_bytes(root=system(tmp_path, 8 * GIB)) == 8 * GIB
-    assert free_bytes() > 0
-
-
-def test_a_gpu_has_memory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_container_the_system_or_the_gpu_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (3 * GIB, 4 * GIB))
-    assert free_bytes("cuda", system(tmp_path, 8 * GIB)) == 3 * GIB
-
-
-def test_a_system_that_does_not_say_what_is_free_still_gives_a_number(tmp_path: Path) -> None:
-    assert 0 < free_bytes(root=tmp_path) < 1 << 60
+    assert 0 < free_bytes(root=tmp_path) < 1 << 60  # which does not say what is free
+    assert free_bytes(root=system(tmp_path, 8 * GIB)) == 8 * GIB
+    assert free_bytes("cuda", tmp_path) == 3 * GIB
+    assert free_bytes() > 0
 
 
 @pytest.mark.parametrize(

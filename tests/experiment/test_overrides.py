@@ -9,9 +9,7 @@ from anaphora.experiment.overrides import override, read_table
 @pytest.mark.parametrize(
     ("setting", "table"),
     [
-        ("training.epochs=5", {"training": {"epochs": 5}}),
         ("training.clip_norm = 0.5", {"training": {"clip_norm": 0.5}}),
-        ("output.tied=true", {"output": {"tied": True}}),
         ("decoder.cell=gru", {"decoder": {"cell": "gru"}}),
         ('decoder.cell="gru"', {"decoder": {"cell": "gru"}}),
         ('data.files=["a", "b"]', {"data": {"files": ["a", "b"]}}),

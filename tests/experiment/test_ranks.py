@@ -1,6 +1,7 @@
 """``anaphora train`` on several ranks: one folder, one message, and the bits of one process, whatever the task."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -60,28 +61,22 @@ def test_two_ranks_leave_what_one_leaves(ask_ranks: AskRanks, name: str, tmp_pat
     assert found[0] == found[1]
 
 
-def test_each_rank_takes_a_batch_of_an_update_unless_told_otherwise(ask_ranks: AskRanks, place: Path) -> None:
+def test_a_folder_that_is_there_is_refused_by_the_first_start_and_resumed_by_a_later(
+    ask_ranks: AskRanks, place: Path
+) -> None:
     plain = [*map(str, named("language-model").training())]
     said(ask_ranks, place, plain, plain)
-    assert "micro_batches = 2\n" in (place / "run" / "experiment.toml").read_text()
-
-
-def test_ranks_that_torchrun_starts_again_resume(ask_ranks: AskRanks, place: Path) -> None:
-    said(ask_ranks, place, BOOK, BOOK)
-    (place / "run").rename(place / "whole")
-    said(ask_ranks, place, [*BOOK, "--set", "training.epochs=1"], [*BOOK, "--set", "training.epochs=1"])
-    first, second = said(ask_ranks, place, BOOK, BOOK, restarts=1)
-    assert first["code"] == second["code"] == 0, first
-    assert everything(place / "run") == everything(place / "whole")
-
-
-def test_a_folder_that_is_there_is_refused_by_the_first_start(ask_ranks: AskRanks, place: Path) -> None:
-    said(ask_ranks, place, BOOK, BOOK)
-    before = everything(place / "run")
+    assert "micro_batches = 2\n" in (place / "run" / "experiment.toml").read_text()  # one for each rank
+    whole = everything(place / "run")
     first, second = said(ask_ranks, place, BOOK, BOOK)
     assert first["code"] == second["code"] == 2
     assert "exists and is not empty" in first["err"] and second["err"] == ""
-    assert everything(place / "run") == before
+    assert everything(place / "run") == whole
+    shutil.rmtree(place / "run")
+    said(ask_ranks, place, *[[*BOOK, "--set", "training.epochs=1"]] * 2)
+    first, second = said(ask_ranks, place, BOOK, BOOK, restarts=1)
+    assert first["code"] == second["code"] == 0, first
+    assert everything(place / "run") == whole
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The ways in which a language model reads its text, from training to what is made of the run."""
 
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -9,49 +8,27 @@ import anaphora
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Skipped, Update
 from anaphora.experiment.run_training import train
-from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 
-WAYS = {
-    "windows of random lengths": {"data": {"windows": "random", "steps": 10}},
-    "sentences": {"reads": "sentences", "data": {}},
-}
-
-
-@pytest.fixture(params=WAYS)
-def reading(request: pytest.FixtureRequest, language_model: ExperimentBase, toy_book: Path) -> ExperimentBase:
-    tables = language_model.tables()
-    changes = WAYS[request.param]
-    data = {"files": [str(toy_book)], **changes["data"]}
-    training = tables["training"] | {"batch_tokens": 150}
-    return parse(tables | changes | {"data": data, "training": training}, "changed.toml")
-
-
-def last_weights(path: Path) -> bytes:
-    run = Run.open(path)
-    return (run.load("latest").path / "model.safetensors").read_bytes()
-
-
-def test_a_training_stopped_amid_an_epoch_goes_on_to_the_same_bits(reading: ExperimentBase, tmp_path: Path) -> None:
-    train(reading, tmp_path / "whole")
-    asked = count(1)
-    assert train(reading, tmp_path / "parts", stop=lambda: next(asked) > 2).reason == "stopped"
-    assert train(reading, tmp_path / "parts", resume=True).reason == "epochs"
-    assert last_weights(tmp_path / "whole") == last_weights(tmp_path / "parts")
+from .runs import assert_resumes, changed
 
 
 @pytest.fixture
 def of_sentences(language_model: ExperimentBase, toy_book: Path) -> ExperimentBase:
-    data = {"files": [str(toy_book)]}
-    return parse(language_model.tables() | {"reads": "sentences", "data": data}, "changed.toml")
+    return changed(language_model, "reads=sentences", "training.batch_tokens=150", data={"files": [str(toy_book)]})
 
 
-def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
+def test_windows_of_random_lengths_go_on_amid_an_epoch_to_the_same_bits(
+    language_model: ExperimentBase, tmp_path: Path
+) -> None:
+    assert_resumes(changed(language_model, "data.windows=random", "training.batch_tokens=150"), tmp_path, 2)
+
+
+def test_a_model_of_sentences_goes_on_to_the_same_bits_and_measures_a_text_by_the_scores_of_its_lines(
     of_sentences: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
-    train(of_sentences, tmp_path / "run")
-    model = anaphora.load(tmp_path / "run")
+    model = anaphora.load(assert_resumes(of_sentences, tmp_path, 2))
     assert isinstance(model, anaphora.LanguageModelPredictor)
     lines = toy_book.read_text().splitlines()
     measured = model.evaluate(lines)
@@ -66,16 +43,15 @@ def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
         model.generate("line 1\nline")
 
 
-def test_long_sentences_are_left_out_of_training_and_that_is_said(
-    of_sentences: ExperimentBase, toy_book: Path, tmp_path: Path
+def test_long_sentences_are_left_out_of_training_and_that_is_reported(
+    of_sentences: ExperimentBase, tmp_path: Path
 ) -> None:
-    data = {"files": [str(toy_book)], "max_length": 25}
-    said: list[Event] = []
-    train(parse(of_sentences.tables() | {"data": data}, "x"), tmp_path / "run", said.append, stop=lambda: True)
-    assert [event.reason for event in said if isinstance(event, Skipped)] == [
+    events: list[Event] = []
+    train(changed(of_sentences, "data.max_length=25"), tmp_path / "run", events.append, stop=lambda: True)
+    assert [event.reason for event in events if isinstance(event, Skipped)] == [
         "lines with more than 25 tokens were left out of train"
     ]
-    assert not [event for event in said if isinstance(event, Update)]
+    assert not [event for event in events if isinstance(event, Update)]
 
 
 @pytest.mark.parametrize("options", [{"steps": 7}, {"windows": "random"}])
@@ -83,11 +59,10 @@ def test_what_cuts_running_text_is_refused_for_sentences(
     options: dict[str, object], of_sentences: ExperimentBase
 ) -> None:
     with pytest.raises(ConfigError, match='reads = "sentences": it says where running text is cut'):
-        parse(of_sentences.tables() | {"data": options}, "x")
+        changed(of_sentences, data=options)
 
 
 @pytest.mark.parametrize("changes", [{"reads": "stream"}, {"model": "feed-forward"}])
-def test_running_text_has_no_longest_line(changes: dict[str, object], language_model: ExperimentBase) -> None:
-    tables = {key: value for key, value in language_model.tables().items() if key in ("task", "text")}
+def test_running_text_has_no_longest_line(changes: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"data\.max_length leaves out sentences"):
-        parse(tables | changes | {"data": {"max_length": 9}}, "x")
+        parse({"task": "language-model", "data": {"max_length": 9}} | changes, "x")

@@ -8,8 +8,8 @@ import pytest
 from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
-from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.runs import experiment_of
+from tests.conftest import Trained
 
 
 def test_a_count_model_lists_no_options_of_updates_and_resumes(
@@ -24,10 +24,9 @@ def test_a_count_model_lists_no_options_of_updates_and_resumes(
     assert train(experiment, tmp_path / "run", resume=True).reason == "fitted"
 
 
-def test_a_card_names_files_without_their_folders(language_model: ExperimentBase, tmp_path: Path) -> None:
-    train(language_model, tmp_path / "run")
-    card = (tmp_path / "run" / "card.md").read_text()
-    assert "book.txt" in card and str(tmp_path) not in card
+def test_a_card_names_files_without_their_folders(trained: Trained, toy_data: Path) -> None:
+    card = (trained("language-model") / "card.md").read_text()
+    assert "book.txt" in card and str(toy_data) not in card
 
 
 @pytest.mark.parametrize("unknown", [True, False])

@@ -91,13 +91,3 @@ def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name:
     if name == "experiment.toml" and identity(tables(changed)) == identity(tables(content)):
         return  # white space, or a bound, which people may change
     assert changed == content or any(file.name in str(event) for event in events)
-
-
-def test_a_vocabulary_of_another_run_is_refused(stored: Run, tmp_path: Path) -> None:
-    path = shutil.copytree(stored.path, tmp_path / "run")
-    other = tmp_path / "other"
-    Run.create(other, stored.experiment, stored.tokenizers())
-    index = path / "vocabulary" / "vocabulary.json"
-    index.write_text((other / "vocabulary" / "vocabulary.json").read_text() + "\n")
-    with pytest.raises(AnaphoraError, match=r"was trained with another vocabulary/vocabulary.json"):
-        load_trained(path)

@@ -64,6 +64,7 @@ def test_what_fails_around_a_whole_checkpoint_is_a_warning(
     assert saved(run, 60) == []
     assert run.checkpoints() == [10, 50, 60]
     assert (run.path / "latest").read_text() == "step-60\n"
+    assert not list((run.path / "checkpoints").glob(".unfinished*"))
 
 
 def test_a_card_that_cannot_be_written_is_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,13 +66,9 @@ def test_any_other_value_is_refused_in_a_sentence_or_means_a_manifest(
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"[]",
-        b"{",
         b"\xff\xfe",
         b"[" * 100_000,
-        b"null",
-        b'{"format": 1}',
         b'{"format": 1, "x": NaN}',
         b'{"format": 1, "x": "\\ud800"}',
         b'{"format": ' + b"9" * 5000 + b"}",

@@ -1,12 +1,11 @@
 """Run folders with damaged content under checksums that fit: one sentence, exit code 2, little memory."""
 
-import json
 import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -19,30 +18,25 @@ from tests.sealing import entry, reseal, safetensors_bytes
 
 RUNS = Path(__file__).parents[1] / "runs"
 NESTED = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
-ALL = {"translator": "format-2", "language model": "kinds-2/language-model", "n-grams": "kinds-2/counts"}
+ALL = {
+    "translator": "format-2",
+    "language model": "kinds-2/language-model",
+    "n-grams": "kinds-2/counts",
+    "mixture": "kinds-2/mixture",
+}
+SAYING = {
+    "bytes behind": "is not a safetensors file",
+    **dict.fromkeys(("missing", "longer", "another type", "one more"), "model.safetensors"),
+    "overflowing": "overflow",
+}
+"""How the weights of a run are changed, and what is said of it."""
 
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[str], Path]:
-    """A copy of a stored run by its kind."""
-
-    def copy(kind: str) -> Path:
-        return Path(shutil.copytree(RUNS / ALL.get(kind, kind), tmp_path / "run"))
-
-    return copy
-
-
-def models(run: Path) -> list[Path]:
-    return sorted(run.glob("checkpoints/*/model.safetensors"))
-
-
-def rewrite(run: Path, change: Callable[[dict[str, Any], bytes], tuple[Any, bytes]]) -> None:
-    """Change the header and the numbers of every model of a run, and seal it again."""
-    for file in models(run):
-        content = file.read_bytes()
-        begin = 8 + int.from_bytes(content[:8], "little")
-        file.write_bytes(safetensors_bytes(*change(json.loads(content[8:begin]), content[begin:])))
-    reseal(run)
+    """A copy of a stored run by its kind, beside a text."""
+    (tmp_path / "text").write_text("a man walks .\n")
+    return lambda kind: Path(shutil.copytree(RUNS / ALL[kind], tmp_path / "run"))
 
 
 def refused(capsys: pytest.CaptureFixture[str], arguments: list[str | Path], saying: str, code: int = 2) -> None:
@@ -55,14 +49,37 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str | Path], say
     assert "Traceback" not in printed.err
 
 
+def changed(file: Path, how: str) -> bytes:
+    """The bytes of a file of weights that was changed in one of the ways of ``SAYING``."""
+    content = file.read_bytes()
+    tensors = {name: one.clone() for name, one in weights.parse(bytearray(content), file).items()}
+    name = next(name for name in sorted(tensors) if tensors[name].is_floating_point())
+    tensor = tensors[name]
+    if how == "bytes behind":
+        return content + bytes(4)
+    if how == "missing":
+        del tensors[name]
+    else:
+        tensors |= {
+            "longer": {name: torch.cat([tensor.flatten(), tensor.flatten()]).unsqueeze(1)},
+            "another type": {name: tensor.to(torch.int32)},
+            "one more": {"zzz": tensor},
+            "overflowing": {name: torch.full_like(tensor, -1e20)},
+        }[how]
+    return weights.serialise(tensors)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("how", SAYING)
 @pytest.mark.parametrize("kind", ALL)
-def test_tensors_that_do_not_fill_their_file_are_refused(
-    copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str], kind: str, tmp_path: Path
+def test_weights_of_another_network_or_of_no_use_are_refused(
+    copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str], kind: str, how: str
 ) -> None:
-    run, text = copied(kind), tmp_path / "text"
-    text.write_text("a man\n")
-    rewrite(run, lambda header, numbers: (header, numbers + bytes(4)))
-    refused(capsys, ["translate" if kind == "translator" else "score", run, text], "is not a safetensors file")
+    run = copied(kind)
+    for file in run.glob("checkpoints/*/model.safetensors"):
+        file.write_bytes(changed(file, how))
+    reseal(run)
+    refused(capsys, ["translate" if kind == "translator" else "score", run, run.parent / "text"], SAYING[how])
 
 
 def test_eight_megabytes_never_become_more_memory() -> None:
@@ -70,49 +87,6 @@ def test_eight_megabytes_never_become_more_memory() -> None:
     header = {f"t{number}": entry([2_000_000], 0, len(numbers)) for number in range(4_000)}
     with pytest.raises(RunError, match="does not fit its numbers"):
         weights.parse(bytearray(safetensors_bytes(header, numbers)), Path("here"))
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("how", ["missing", "longer", "another type", "one more"])
-@pytest.mark.parametrize("kind", [*ALL, "kinds-2/mixture"])
-def test_tensors_of_another_network_are_named(
-    copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str], kind: str, how: str, tmp_path: Path
-) -> None:
-    run, text = copied(kind), tmp_path / "text"
-    text.write_text("a man\n")
-    for file in models(run):
-        tensors = {name: one.clone() for name, one in weights.parse(bytearray(file.read_bytes()), file).items()}
-        name = next(name for name in sorted(tensors) if tensors[name].is_floating_point())
-        tensor = tensors.pop(name)
-        changed = {
-            "missing": {},
-            "longer": {name: torch.cat([tensor.flatten(), tensor.flatten()]).unsqueeze(1)},
-            "another type": {name: tensor.to(torch.int32)},
-            "one more": {name: tensor, "zzz": tensor},
-        }
-        file.write_bytes(weights.serialise(tensors | changed[how]))
-    reseal(run)
-    refused(capsys, ["translate" if kind == "translator" else "score", run, text], "model.safetensors")
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("value", [1e38, -1e30, 1e20])
-@pytest.mark.parametrize("kind", ["translator", "kinds-2/mixture"])
-def test_weights_that_overflow_are_an_error_and_no_empty_lines(
-    copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str], kind: str, value: float, tmp_path: Path
-) -> None:
-    run, text = copied(kind), tmp_path / "text"
-    text.write_text("a man\n")
-    for file in models(run):
-        tensors = weights.parse(bytearray(file.read_bytes()), file)
-        drawn = torch.Generator().manual_seed(1)
-        changed = {
-            name: (torch.randn(one.shape, generator=drawn) * value).to(one.dtype) if one.is_floating_point() else one
-            for name, one in tensors.items()
-        }
-        file.write_bytes(weights.serialise(changed))
-    reseal(run)
-    refused(capsys, ["translate" if kind == "translator" else "score", run, text], "overflow")
 
 
 @pytest.mark.matrix
@@ -127,20 +101,14 @@ def test_weights_that_overflow_are_an_error_and_no_empty_lines(
         ("experiment.toml", b".".join([b"a"] * 50_000) + b" = 1"),
     ],
 )
-@pytest.mark.parametrize("verb", ["score", "info", "generate", "evaluate"])
+@pytest.mark.parametrize("verb", ["score", "info"])
 def test_what_is_nested_or_no_text_is_one_error(
-    copied: Callable[[str], Path],
-    capsys: pytest.CaptureFixture[str],
-    verb: str,
-    file: str,
-    content: bytes,
-    tmp_path: Path,
+    copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str], verb: str, file: str, content: bytes
 ) -> None:
-    run, text = copied("language model"), tmp_path / "text"
-    text.write_text("a man\n")
+    run = copied("language model")
     (run / file).write_bytes(content)
     reseal(run)
-    beside: list[str | Path] = {"score": [text], "evaluate": ["--text", text]}.get(verb, [])
+    beside = [run.parent / "text"] if verb == "score" else []
     refused(capsys, [verb, run, *beside], Path(file).name, 1 if verb == "info" and "vocabulary" in file else 2)
 
 
@@ -153,13 +121,19 @@ def remembering(copied: Callable[[str], Path]) -> Path:
     return run
 
 
-def commands(run: Path, text: Path) -> list[list[str | Path]]:
-    """Verbs that read a memory."""
-    return [
-        ["memory", run, "list"],
-        ["translate", run, text, "--memory"],
-        ["memory", run, "list", "--text", "a man walks ."],
-    ]
+def execute(run: Path, *statements: str) -> None:
+    """Change the memory of a run."""
+    with closing(sqlite3.connect(run / "memory.sqlite", isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def refused_by_every_verb(capsys: pytest.CaptureFixture[str], run: Path, saying: str) -> None:
+    """Demand that whatever reads a memory ends with one line that says something."""
+    text = run.parent / "text"
+    listing: list[str | Path] = ["memory", run, "list"]
+    for command in (listing, [*listing, "--text", "a man walks ."], ["translate", run, text, "--memory"]):
+        refused(capsys, command, saying)
 
 
 @pytest.mark.matrix
@@ -170,61 +144,42 @@ def commands(run: Path, text: Path) -> list[list[str | Path]]:
         "UPDATE segments SET source = CAST(x'ff' AS TEXT)",
         "UPDATE segments SET origin = x'00'",
         "UPDATE segments SET added = 'yesterday'",
-        "UPDATE segments SET added = 1e300",
         "UPDATE segments SET added = -1e300",
         "UPDATE segments SET times = 'often'",
-        "UPDATE segments SET target = x'41'",
         "DROP TABLE segments",
-        "CREATE VIEW more AS SELECT 1",
-        "CREATE TRIGGER more AFTER INSERT ON segments BEGIN DELETE FROM segments; END",
         "ALTER TABLE segments ADD COLUMN more TEXT",
-        "ALTER TABLE segments RENAME COLUMN times TO often",
     ],
 )
 def test_a_memory_with_other_values_or_tables_is_refused(
-    remembering: Path, capsys: pytest.CaptureFixture[str], change: str, tmp_path: Path
+    remembering: Path, capsys: pytest.CaptureFixture[str], change: str
 ) -> None:
-    (tmp_path / "text").write_text("a man walks .\n")
-    database = sqlite3.connect(remembering / "memory.sqlite")
-    database.execute(change)
-    database.commit()
-    database.close()
-    for command in commands(remembering, tmp_path / "text"):
-        refused(capsys, command, "memory.sqlite")
+    execute(remembering, change)
+    refused_by_every_verb(capsys, remembering, "memory.sqlite")
 
 
 def test_a_trigger_that_is_named_like_those_of_sqlite_is_found(
     remembering: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    database = sqlite3.connect(remembering / "memory.sqlite")
-    database.execute("CREATE TRIGGER more AFTER INSERT ON segments BEGIN DELETE FROM segments; END")
-    database.execute("PRAGMA writable_schema = ON")
-    database.execute("UPDATE sqlite_schema SET name = 'sqlite_more' WHERE name = 'more'")
-    database.commit()
-    database.close()
+    execute(
+        remembering,
+        "CREATE TRIGGER more AFTER INSERT ON segments BEGIN DELETE FROM segments; END",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET name = 'sqlite_more' WHERE name = 'more'",
+    )
     refused(capsys, ["memory", remembering, "list"], "memory.sqlite")
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
-@pytest.mark.parametrize("what", ["a pipe", "a link", "a loop", "a device", "a folder"])
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda file: file.symlink_to("/dev/zero")])
 def test_what_is_no_file_beside_a_memory_is_refused_by_every_verb(
-    remembering: Path, capsys: pytest.CaptureFixture[str], what: str, ending: str, tmp_path: Path
+    remembering: Path, capsys: pytest.CaptureFixture[str], put: Callable[[Path], object], ending: str
 ) -> None:
-    (tmp_path / "text").write_text("a man walks .\n")
-    (tmp_path / "elsewhere").write_bytes(b"")
     file = remembering / f"memory.sqlite{ending}"
     file.unlink(missing_ok=True)
-    put: dict[str, Callable[[], object]] = {
-        "a pipe": lambda: os.mkfifo(file),
-        "a link": lambda: file.symlink_to(tmp_path / "elsewhere"),
-        "a loop": lambda: file.symlink_to(file.name),
-        "a device": lambda: file.symlink_to("/dev/zero"),
-        "a folder": file.mkdir,
-    }
-    put[what]()
-    for command in (*commands(remembering, tmp_path / "text"), ["memory", remembering, "add", tmp_path / "text"]):
-        refused(capsys, command, f"{file} should be a regular file")
+    put(file)
+    refused_by_every_verb(capsys, remembering, f"{file} should be a regular file")
+    refused(capsys, ["memory", remembering, "add", remembering.parent / "text"], f"{file} should be a regular file")
     refused(capsys, ["info", remembering], f"{file} should be a regular file", 0)
 
 
@@ -245,7 +200,7 @@ def test_a_journal_that_names_another_file_does_not_remove_it(
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize("control", ["\x1bc", "\x07", "\x7f", "\x9b2J", "\u202e", "\x08"])
+@pytest.mark.parametrize("control", ["\x1bc", "\x7f", "\x9b2J", "\u202e"])
 @pytest.mark.parametrize("verb", ["list", "info", "score", "error"])
 def test_control_characters_of_a_run_are_not_printed(
     remembering: Path, capsys: pytest.CaptureFixture[str], control: str, verb: str, tmp_path: Path

@@ -1,11 +1,11 @@
-"""Inputs and targets that no task combines: fields, a store, batches and a tiny network learn a rule."""
+"""Inputs and targets that no task combines: every batch has the values of its examples, each beside its own target."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, Grid, Ids, Labels, Values
 from anaphora.data.example_batches import ExampleBatches
@@ -20,99 +20,51 @@ from anaphora.data.fields.vectors import Vectors
 from anaphora.text.words import WordTokenizer
 from tests.data.stores import Listed
 
-SEED = 5
 NAMES = ("first", "second")
+DRAW = np.random.default_rng(5)
 
 
-def first(example: Any) -> Any:
-    return example[0]
+def vectors(count: int) -> list[np.ndarray[Any, Any]]:
+    """Return sequences of two numbers a step."""
+    return [DRAW.normal(size=(int(DRAW.integers(1, 7)), 2)).astype(np.float32) for _ in range(count)]
 
 
-def second(example: Any) -> Any:
-    return example[1]
-
-
-def second_in_place(example: Any) -> Any:
-    return example[1], lambda step: f"step {step}"
-
-
-def learn(
-    examples: Sequence[Any],
-    fields: tuple[Field[Any], Field[Any]],
-    network: torch.nn.Module,
-    loss: Callable[[Batch], torch.Tensor],
-    folder: Path,
-) -> float:
-    """Return the loss of the last epoch after 60 of them."""
-    store = example_store(Listed(examples), fields, folder, noun="example")
-    batches = ExampleBatches(store, *fields, batch_tokens=100, seed=SEED, sized_by=fields[:1])
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
-    for epoch in range(1, 61):
-        losses = []
-        for batch in batches.epoch(epoch):
-            optimizer.zero_grad()
-            found = loss(batch)
-            found.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            losses.append(found.item())
-    return float(np.mean(losses))
-
-
-def sequences(count: int) -> list[np.ndarray[Any, Any]]:
-    """Return sequences of two numbers a step, none of them near 0."""
-    source = np.random.default_rng(SEED)
-    signs = [source.choice([-1.0, 1.0], (int(source.integers(1, 7)), 2)) for _ in range(count)]
-    return [(one * source.uniform(0.5, 1.5, one.shape)).astype(np.float32) for one in signs]
-
-
-def labels_of(step: Sequence[float]) -> list[str]:
-    return [name for name, value in zip(NAMES, step, strict=True) if value > 0]
+def rows(
+    examples: Sequence[Any], fields: tuple[Field[Any], Field[Any]], folder: Path
+) -> Iterator[tuple[Batch, int, Any, Any]]:
+    """Yield each row of an epoch: its batch, its place there, and the input and target of its example."""
+    store = example_store(Listed(examples), fields, folder / "store", noun="example")
+    batches = ExampleBatches(store, *fields, batch_tokens=100, seed=5, sized_by=fields[:1])
+    seen = [(batch, place, number) for batch in batches.epoch(1) for place, number in enumerate(batch.example_ids_B)]
+    assert sorted(int(number) for *_, number in seen) == list(range(len(examples)))
+    for batch, place, number in seen:
+        yield batch, place, *examples[int(number)]
 
 
 def test_vectors_to_several_labels_a_step(tmp_path: Path) -> None:
-    examples = [(one, ["|".join(labels_of(step)) or "_" for step in one]) for one in sequences(100)]
-    torch.manual_seed(SEED)
-    network = torch.nn.Linear(2, 2)
-
-    def loss(batch: Batch) -> torch.Tensor:
+    tags = Tags("tags", NAMES, lambda example: (example[1], str), several=True)
+    written = np.array(["_", "first", "second", "first|second"])
+    examples = [(one, written[DRAW.integers(0, 4, len(one))].tolist()) for one in vectors(50)]
+    for batch, place, given, expected in rows(examples, (Vectors("vectors", 2, itemgetter(0)), tags), tmp_path):
         assert isinstance(batch.inputs, Values) and isinstance(batch.targets, Values)
-        inside = batch.inputs.mask_BT
-        found = network(batch.inputs.values_BTD)[inside]
-        return torch.nn.functional.binary_cross_entropy_with_logits(found, batch.targets.values_BTD[inside])
-
-    fields = Vectors("vectors", 2, first), Tags("tags", NAMES, second_in_place, several=True)
-    assert learn(examples, fields, network, loss, tmp_path / "store") < 0.1
+        assert np.array_equal(batch.inputs.values_BTD[place, : len(given)], given)
+        assert tags.decode(batch.targets, batch.targets.lengths_B.tolist())[place] == expected
 
 
 def test_a_grid_to_a_label(tmp_path: Path) -> None:
-    source = np.random.default_rng(SEED)
-    grids = [source.normal(size=(4, 3)).astype(np.float32) for _ in range(100)]
-    examples = [(one, [NAMES[int(one[:, 0].sum() > 0)]]) for one in grids]
-    torch.manual_seed(SEED)
-    network = torch.nn.Linear(3, 2)
-
-    def loss(batch: Batch) -> torch.Tensor:
+    examples = [(DRAW.normal(size=(4, 3)).astype(np.float32), [NAMES[n % 3 % 2]]) for n in range(50)]
+    fields = GridField("grid", GridShape(2, 2, 3), itemgetter(0)), Label("label", NAMES, itemgetter(1))
+    for batch, place, given, [label] in rows(examples, fields, tmp_path):
         assert isinstance(batch.inputs, Grid) and isinstance(batch.targets, Labels)
-        return torch.nn.functional.cross_entropy(network(batch.inputs.values_BSD.sum(1)), batch.targets.classes)
-
-    fields = GridField("grid", GridShape(2, 2, 3), first), Label("label", NAMES, second)
-    assert learn(examples, fields, network, loss, tmp_path / "store") < 0.2
+        assert np.array_equal(batch.inputs.values_BSD[place], given)
+        assert NAMES[batch.targets.classes[place]] == label
 
 
 def test_text_to_vectors(tmp_path: Path) -> None:
-    source = np.random.default_rng(SEED)
-    of_word = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [-1.0, 2.0]}
-    texts = [source.choice(list(of_word), int(source.integers(1, 7))).tolist() for _ in range(100)]
-    examples = [(" ".join(text), np.array([of_word[word] for word in text], np.float32)) for text in texts]
-    torch.manual_seed(SEED)
-    tokenizer = WordTokenizer(list(of_word), lowercase=False, segmentation="whitespace", language="en")
-    network = torch.nn.Embedding(tokenizer.symbols.size, 2)
-
-    def loss(batch: Batch) -> torch.Tensor:
+    tokenizer = WordTokenizer(["a", "b", "c"], lowercase=False, segmentation="whitespace", language="en")
+    examples = [(" ".join(DRAW.choice(["a", "b", "c"], len(one))), one) for one in vectors(50)]
+    fields = Tokens("text", tokenizer, itemgetter(0)), Vectors("vectors", 2, itemgetter(1))
+    for batch, place, text, expected in rows(examples, fields, tmp_path):
         assert isinstance(batch.inputs, Ids) and isinstance(batch.targets, Values)
-        found_BTD = network(batch.inputs.ids_BT)[:, : batch.targets.values_BTD.shape[1]]  # without </s>
-        inside = batch.targets.mask_BT
-        return torch.nn.functional.mse_loss(found_BTD[inside], batch.targets.values_BTD[inside])
-
-    fields = Tokens("text", tokenizer, first), Vectors("vectors", 2, second)
-    assert learn(examples, fields, network, loss, tmp_path / "store") < 0.01
+        assert batch.inputs.ids_BT[place, : len(expected)].tolist() == tokenizer.encode(text)
+        assert np.array_equal(batch.targets.values_BTD[place, : len(expected)], expected)
