@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.data.buckets import buckets, shuffled
+from anaphora.data.buckets import WindowedBuckets, buckets, shuffled
 from anaphora.data.columns import Integers
-from anaphora.data.shuffle_window import WindowedBuckets
 
 LENGTHS = st.lists(st.integers(1, 60), max_size=400).map(lambda lengths: np.array(lengths, dtype=np.int64))
 Make = Callable[[Integers, int, int, int], Sequence[Integers]]

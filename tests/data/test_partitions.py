@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch, Ids
-from anaphora.data.lazy import LazySequence
+from anaphora.data.buckets import LazySequence
 from anaphora.data.partitions import Partitions
 
 

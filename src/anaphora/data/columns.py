@@ -15,22 +15,10 @@ from typing import Any, BinaryIO, overload
 
 import numpy as np
 
+from anaphora import files
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Note, Progress, Report
-from anaphora.files import (
-    DamagedError,
-    is_sealed,
-    json_bytes,
-    opened,
-    part_of,
-    read_json,
-    remove,
-    sealed,
-    sha256,
-    sweep,
-    sync,
-    write_durably,
-)
+from anaphora.files import DamagedError, sha256
 from anaphora.kernels.runtime import current
 
 Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any] | np.unsignedinteger[Any]]]
@@ -73,7 +61,7 @@ class Column:
         path, size = folder / self._name, count * dtype.itemsize
         if entry["name"] != self._name or entry["dtype"] != dtype.str or len(digests) != -(-size // BLOCK):
             raise DamagedError(f"{folder / _HEADER} does not describe {self._name}.")
-        with opened(path) as file:
+        with files.opened(path) as file:
             there = os.fstat(file.fileno()).st_size
             if there != size:
                 raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
@@ -116,25 +104,23 @@ class Column:
 
     def _fault(self, block: int) -> str:
         values = self._values[block * self._per_block : (block + 1) * self._per_block]
+        where = f"Block {block} of {self._name}"
         if sha256(values.tobytes()) != self._digests[block]:
-            return f"Block {block} of {self._name} was changed after it was written: its SHA-256 differs."
+            return f"{where} was changed after it was written: its SHA-256 differs."
         if not isinstance(self._below, int):
-            return (
-                "" if np.isfinite(values).all() else f"Block {block} of {self._name} has numbers that are not finite."
-            )
-        if int(values.max()) >= self._below:
-            return f"Block {block} of {self._name} has {int(values.max()):,}, but all should be below {self._below:,}."
-        return ""
+            return "" if np.isfinite(values).all() else f"{where} has numbers that are not finite."
+        most = int(values.max())
+        return f"{where} has {most:,}, but all should be below {self._below:,}." if most >= self._below else ""
 
 
 class Writer:
     """The growing columns of a table."""
 
     def __init__(
-        self, files: Mapping[str, BinaryIO], columns: Mapping[str, Bound], tell: Callable[[int], None]
+        self, streams: Mapping[str, BinaryIO], columns: Mapping[str, Bound], tell: Callable[[int], None]
     ) -> None:
         """``tell`` is called with the number of lines that are done; see ``Table`` for ``columns``."""
-        self._columns = {name: _Growing(file, _type_of(columns[name])) for name, file in files.items()}
+        self._columns = {name: _Growing(file, _type_of(columns[name])) for name, file in streams.items()}
         self.tell = tell
         for name in columns:
             if name.endswith(".ends"):
@@ -235,10 +221,10 @@ class Table:
         path = self._folder / _HEADER
         if not path.exists():
             return False
-        header = read_json(path, _LARGEST_HEADER)
+        header = files.read_json(path, _LARGEST_HEADER)
         if header.get("format") != _FORMAT:
             return False
-        if not is_sealed(header):
+        if not files.is_sealed(header):
             raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
         if header["identity"] != self._identity:
             return False
@@ -253,27 +239,27 @@ class Table:
                 f"{self._folder} was changed while rank {rank} read it, and rank 0 alone can make it again: "
                 f"remove it, then resume."
             )
-        part = part_of(self._folder)
+        part = files.part_of(self._folder)
         try:
-            sweep(self._folder.parent, self._folder)
-            remove(part)
+            files.sweep(self._folder.parent, self._folder)
+            files.remove(part)
             part.mkdir(parents=True)
             with ExitStack() as open_files:
-                files = {name: open_files.enter_context((part / name).open("wb")) for name in self._bounds}
-                into = Writer(files, self._bounds, self._tell)
+                streams = {name: open_files.enter_context((part / name).open("wb")) for name in self._bounds}
+                into = Writer(streams, self._bounds, self._tell)
                 facts = self._fill(into)
                 entries = into.finish()
             header = {"format": _FORMAT, "identity": self._identity, "facts": facts, "columns": entries}
-            write_durably(part / _HEADER, json_bytes(sealed(header)))
-            sync(part)
-            remove(self._folder)
+            files.write_durably(part / _HEADER, files.json_bytes(files.sealed(header)))
+            files.sync(part)
+            files.remove(self._folder)
             part.rename(self._folder)
-            sync(self._folder.parent)
+            files.sync(self._folder.parent)
         except OSError as error:
             raise DataError(f"{self._folder} cannot be written: {error.strerror or error}.") from error
         finally:
             if part.exists():
-                remove(part)
+                files.remove(part)
         try:
             there = self._open()
         except DamagedError as error:
@@ -305,8 +291,8 @@ def stored_column(folder: Path, name: str, below: Bound) -> Integers | None:
     """Return the numbers of a column of a table made before, whatever it was made from; None if it is not whole."""
     column = Column(name, below, lambda fault: None)
     try:
-        header = read_json(folder / _HEADER, _LARGEST_HEADER)
-        if header["format"] == _FORMAT and is_sealed(header):
+        header = files.read_json(folder / _HEADER, _LARGEST_HEADER)
+        if header["format"] == _FORMAT and files.is_sealed(header):
             column.map(folder, {entry["name"]: entry for entry in header["columns"]}[name])
             return column[:]
     except (AnaphoraError, OSError, KeyError, TypeError, ValueError):

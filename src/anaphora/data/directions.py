@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from anaphora.data.entry_files import entry_files_in, languages_of_entries, stem_of
 from anaphora.data.finding import USUAL
@@ -19,11 +18,8 @@ _LOOKED_AT = 20
 _DIRECTION = re.compile(rf"(?<![A-Za-z])(?=({_CODE})(?:-|-to-|2)({_CODE})(?![A-Za-z]))")
 
 
-class Direction(NamedTuple):
-    """The languages of source and target."""
-
-    source: str
-    target: str
+Direction = tuple[str, str]
+"""The languages of source and target."""
 
 
 def direction_of(
@@ -44,7 +40,7 @@ def direction_of(
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
         elif sides:
-            found[_directed(path, sides, given, usual) if path.is_dir() else Direction(*sides[:2])] = None
+            found[_directed(path, sides, given, usual) if path.is_dir() else (sides[0], sides[1])] = None
     fitting = [two for two in found if all(code in ("", own) for code, own in zip(given, two, strict=True))]
     return fitting[0] if len(fitting) == len(found) == 1 else None
 
@@ -64,10 +60,10 @@ def _directed(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual:
     """The languages of a folder in order, by what is known of one of them."""
     for source, target in (given, usual, (usual[0], ""), ("", usual[1])):
         if source in sides and target in sides and source != target:
-            return Direction(source, target)
+            return source, target
         others = [side for side in sides if side not in (source, target)]
         if len(others) == 1 and (source in sides or target in sides) and not (source and target):
-            return Direction(source or others[0], target or others[0])
+            return source or others[0], target or others[0]
     raise DataError(
         f"{path} holds text in {', '.join(sides)}, and nothing says which is translated into which: "
         f"name two of them with --source and --target."
@@ -77,13 +73,13 @@ def _directed(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual:
 def _by_name(path: Path) -> Direction | None:
     """The languages of a name such as ``Tatoeba.en-fr.tsv``."""
     pairs = _DIRECTION.findall(path.absolute().name)
-    return next((Direction(*two) for two in pairs if all(map(_is_code, two)) and two[0] != two[1]), None)
+    return next((two for two in pairs if all(map(_is_code, two)) and two[0] != two[1]), None)
 
 
 def _by_heading(path: Path, layout: Layout) -> Direction | None:
     """The languages that the first line of a table names."""
     first, second = languages_of_heading(path, layout)
-    return Direction(first, second) if _is_code(first) and _is_code(second) else None
+    return (first, second) if _is_code(first) and _is_code(second) else None
 
 
 def _by_content(path: Path, given: tuple[str, str]) -> Direction | None:
@@ -91,8 +87,8 @@ def _by_content(path: Path, given: tuple[str, str]) -> Direction | None:
     codes = languages_of_entries([path] if path.is_file() else entry_files_in(path)[:_LOOKED_AT])
     others = [code for code in codes if code not in given]
     if any(given):
-        return Direction(given[0] or others[0], given[1] or others[0]) if len(others) == 1 else None
-    return Direction(others[0], others[1]) if len(others) == 2 else None
+        return (given[0] or others[0], given[1] or others[0]) if len(others) == 1 else None
+    return (others[0], others[1]) if len(others) == 2 else None
 
 
 def _code(path: Path) -> str:

@@ -10,13 +10,11 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Supervision
-from anaphora.data.buckets import buckets, cut
+from anaphora.data.buckets import LazySequence, WindowedBuckets, buckets, cut
 from anaphora.data.columns import Column, Integers
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.field import Field
-from anaphora.data.lazy import LazySequence
 from anaphora.data.ragged import Ragged
-from anaphora.data.shuffle_window import WindowedBuckets
 
 Length = TypeVar("Length", int, Integers)
 
@@ -60,7 +58,7 @@ class BucketedBatches(ABC):
 
         In a batch, rows times the longest of them are at most ``batch_tokens``.
 
-        With ``window`` > 0, so many rows are shuffled together (``shuffle_window.WindowedBuckets``), where there are
+        With ``window`` > 0, so many rows are shuffled together (``buckets.WindowedBuckets``), where there are
         more.
         """
         self._numbers, self._budget, self._seed, self._window = numbers, batch_tokens, seed, window

@@ -22,18 +22,9 @@ from anaphora.data.fields.label import refuse_unknown
 from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed, split_name
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
+from anaphora.formats import labelled as formats
 from anaphora.formats.evidence import Evidence
-from anaphora.formats.labelled import (
-    ENDINGS,
-    TABLES,
-    TEXTS,
-    Example,
-    class_folders,
-    columns_read,
-    is_array_file,
-    read_labelled,
-    read_labelled_vectors,
-)
+from anaphora.formats.labelled import Example, columns_read
 from anaphora.formats.lines import check_regular, read_lines, write_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.table_rows import is_table
@@ -44,7 +35,7 @@ ONE, SEVERAL, NONE = "with one label", "with several labels", "without a label"
 _NAMES_ARRAY = re.compile(r"\.npy[\"']?\s*(?:[\t,;]|$)", re.IGNORECASE)
 _LOOKED_AT = 20
 """Rows of a table that tell whether it names arrays."""
-_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
+_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *formats.ENDINGS)
 
 
 class LabelledFormat(NamedTuple):
@@ -57,7 +48,7 @@ class LabelledFormat(NamedTuple):
     """True if examples are sequences of vectors (``formats.labelled``)."""
     steps: bool = False
     """True if each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
-    columns: TableColumns = TEXTS
+    columns: TableColumns = formats.TEXTS
     """Those of text and label in tables."""
 
     def names_of(self, example: Example) -> Iterator[str]:
@@ -79,8 +70,8 @@ class LabelledCorpus(ExampleCorpus[Example]):
     def read(self, path: Path) -> Iterator[Example]:
         encoding, separator, vectors, steps, columns = self.format
         if vectors:
-            return read_labelled_vectors(path, separator=separator, steps=steps)
-        return read_labelled(path, encoding=encoding, separator=separator, columns=columns)
+            return formats.read_labelled_vectors(path, separator=separator, steps=steps)
+        return formats.read_labelled(path, encoding=encoding, separator=separator, columns=columns)
 
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """A table with a heading, or arrays."""
@@ -124,7 +115,7 @@ def labelled_splits(
         listing = {} if path.is_file() else _listing(path)
         stem = _train_stem(listing, names.train)
         found = listing.get(stem)
-        if path.is_file() or (not found and class_folders(path)):
+        if path.is_file() or (not found and formats.class_folders(path)):
             train.append(path)
             continue
         if not found:
@@ -146,7 +137,7 @@ def labelled_splits(
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
     for file in (*train, *valid, *chain.from_iterable(tests.values())):
         found_in = columns_read(file, encoding=format.encoding, columns=format.columns)
-        if is_table(file.name, *TABLES) and found_in.header[:1] not in ((), ("1",)):
+        if is_table(file.name, *formats.TABLES) and found_in.header[:1] not in ((), ("1",)):
             report(Note(f"The first line of {file} names its columns and is left out."))
     if not format.steps:
         more = f"; {found_of}" if len(found_of.counts) > 1 else ""
@@ -164,7 +155,7 @@ def labelled_splits(
 
 def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
     """One file, or a folder with a folder per class; DataError with its line for a fault or a label not ``known``."""
-    if not path.is_file() and not (path.is_dir() and class_folders(path)):
+    if not path.is_file() and not (path.is_dir() and formats.class_folders(path)):
         raise DataError(f"{path} should be a file of labelled texts, or a folder with a folder per class: check it.")
     return _read(path.name, [path], format, known)[0]
 
@@ -172,9 +163,11 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
 def hold_vectors(data: Sequence[Path]) -> bool:
     """True if data is of vectors: array files, or a table most of whose first rows name one."""
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
-    if any(map(is_array_file, files)):
+    if any(map(formats.is_array_file, files)):
         return True
-    tables = (islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if is_table(file.name, *TABLES))
+    tables = (
+        islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if is_table(file.name, *formats.TABLES)
+    )
     named = ([bool(_NAMES_ARRAY.search(line)) for line in lines] for lines in tables)
     return any(2 * sum(rows) >= len(rows) > 0 for rows in named)
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.data.lazy import LazySequence
+from anaphora.data.buckets import LazySequence
 from anaphora.protocols import Batches
 
 

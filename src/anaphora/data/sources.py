@@ -12,20 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from anaphora.data.corpora import (
-    EntryFile,
-    Pair,
-    PairCorpus,
-    PairFile,
-    PairFiles,
-    Splits,
-    StringFile,
-    TextCorpus,
-    both_sides,
-    file_digests,
-    fingerprint_of,
-    plain_pair,
-)
+from anaphora.data import corpora
+from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFiles, Splits, StringFile, TextCorpus
 from anaphora.data.entry_files import languages_named
 from anaphora.data.filters import Filter, Filters
 from anaphora.data.finding import USUAL, Found, Names, demand_data, find_files, find_pairs, find_texts
@@ -86,11 +74,9 @@ def string_splits(
         report(Note(f"{path} is read as {file.format}."))
         return file
 
-    files: Found[PairFiles] = Found(
-        list(map(recognized, found.train)),
-        list(map(recognized, found.valid)),
-        {name: list(map(recognized, paths)) for name, paths in found.tests.items()},
-    )
+    train, valid = (list(map(recognized, paths)) for paths in (found.train, found.valid))
+    tests = {name: list(map(recognized, paths)) for name, paths in found.tests.items()}
+    files: Found[PairFiles] = Found([*train], [*valid], {name: [*split] for name, split in tests.items()})
     return _parts(files, names, seed, _TENTH, report)
 
 
@@ -104,7 +90,7 @@ def _parts(
         read, held = set[str](), HeldOut(seed, share)
         usable = _scan(files, held if share else None, read, report, filters)
         pairs = held.choose() if share else []
-        facts = {"usable": usable, "digests": file_digests(_flat(files)), "read": sorted(read)}
+        facts = {"usable": usable, "digests": corpora.file_digests(_flat(files)), "read": sorted(read)}
         return facts | {"chosen": sorted(held.chosen), "pairs": pairs}
 
     choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
@@ -117,14 +103,16 @@ def _parts(
         return PairCorpus(name, files, _digest(files, facts["digests"], read, *choices), count, keep, filters, **few)
 
     def kept(source: str, target: str) -> bool:
-        return both_sides(source, target) and source not in held
+        return corpora.both_sides(source, target) and source not in held
 
     def held_out(source: str, target: str) -> bool:
-        return both_sides(source, target) and source in held
+        return corpora.both_sides(source, target) and source in held
 
     tests = {name: _every_pair(name, paths) for name, paths in found.tests.items()}
     if not share:
-        return Splits(part(names.train, usable, both_sides, "usable"), _every_pair(names.valid, found.valid), tests)
+        return Splits(
+            part(names.train, usable, corpora.both_sides, "usable"), _every_pair(names.valid, found.valid), tests
+        )
     if not pairs:
         raise DataError(
             f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
@@ -175,7 +163,7 @@ def _scan(
 
     for file in files:
         for source, target in _told(file, read, told):
-            if not both_sides(source, target):
+            if not corpora.both_sides(source, target):
                 empty += 1
             elif reason and (why := reason(source, target)):
                 dropped[why] += 1
@@ -213,7 +201,7 @@ def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
         left_out[reason] = count + 1, first
 
     for row in file.rows(rejected):
-        pair = plain_pair(row)
+        pair = corpora.plain_pair(row)
         marked += pair != (row.source, row.target)
         if row.trimmed:
             read.add("without empty columns")
@@ -236,7 +224,7 @@ def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     def read_all(report: Report) -> Facts:
         read = set[str]()
         count = sum(1 for file in files for _ in _told(file, read, silent))
-        return {"count": count, "read": sorted(read), "digests": file_digests(_flat(files))}
+        return {"count": count, "read": sorted(read), "digests": corpora.file_digests(_flat(files))}
 
     facts = known_or_read(_flat(files), ["all pairs", repr(files)], read_all, silent)
     if not facts["count"]:
@@ -259,7 +247,7 @@ def _read_text(
                 letters += len(line)
                 marked += line != written
         _tell_special_tokens(marked, files, report)
-        return {"count": count, "letters": letters, "marked": marked, "digests": file_digests(files)}
+        return {"count": count, "letters": letters, "marked": marked, "digests": corpora.file_digests(files)}
 
     facts = known_or_read(files, ["text", repr(files)], read_all, report)
     if not facts["letters"]:
@@ -267,14 +255,16 @@ def _read_text(
 
     def part(name: str, start: int, count: int) -> TextCorpus:
         read = ["without special tokens"] if facts["marked"] else []  # see ``_told``
-        return TextCorpus(name, tuple(files), fingerprint_of(facts["digests"], start, count, *read), count, start)
+        return TextCorpus(
+            name, tuple(files), corpora.fingerprint_of(facts["digests"], start, count, *read), count, start
+        )
 
     return part(name, 0, facts["count"]), part
 
 
 def _digest(files: Sequence[PairFiles], digests: Sequence[str], read: Sequence[str], *choices: object) -> str:
     layouts = {choice for file in files if isinstance(file, PairFile) for choice in file.choices}
-    return fingerprint_of(digests, *choices, *sorted(layouts), *read)
+    return corpora.fingerprint_of(digests, *choices, *sorted(layouts), *read)
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

@@ -63,13 +63,9 @@ def read_named_arrays(path: Path) -> Iterator[Trace]:
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
-    ".jsonl": read_stroke_json,
-    ".ndjson": read_stroke_json,
-    ".json": read_stroke_json,
-    ".inkml": read_ink_xml,
-    ".xml": read_ink_xml,
-    ".npz": read_arrays,
-    ".safetensors": read_arrays,
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), read_stroke_json),
+    **dict.fromkeys((".inkml", ".xml"), read_ink_xml),
+    **dict.fromkeys((".npz", ".safetensors"), read_arrays),
     ".tsv": read_named_arrays,
 }
 """By the ending of a name, ``.gz`` aside."""

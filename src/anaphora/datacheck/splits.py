@@ -1,4 +1,4 @@
-"""Surveys of a split, its sides and words, line by line, in constant memory; of large training splits, of a sample."""
+"""Surveys of a split, its sides, words and tokens, line by line, in constant memory; of a sample if it is large."""
 
 import unicodedata
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from anaphora.data.corpora import EntryFile, PairCorpus, PairFiles, TextCorpus
 from anaphora.data.examples import LocatedExamples
 from anaphora.data.filters import MIN_LETTERS, log_ratio
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
-from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
+from anaphora.datacheck.findings import RULES, SHOWN, Finding, Place, Rule, Tally, findings
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING
@@ -19,6 +19,7 @@ from anaphora.text.normalise import Lowercase, lowered
 from anaphora.text.punctuation import plain_words
 from anaphora.text.quality import line_faults, pair_faults
 from anaphora.text.scripts import script_of
+from anaphora.text.tokenizer import Tokenizer
 
 MAX_LINES = 100_000
 """Lines of a held-out split whose words are looked up; the rest of a larger split is assumed to be similar."""
@@ -119,6 +120,32 @@ def _pairs(file: PairFiles, rejected: Callable[[str, Place], None]) -> Iterator[
         rejected(kind, Place(file.paths[0], line, why))
 
     return ((row.line, row.source, row.target) for row in file.rows(reject))
+
+
+MAX_TOKENIZED_LINES = 10_000
+"""Lines of a split that are tokenized; the rest of a larger split is assumed to be similar."""
+
+
+def unknown_tokens(
+    split: str,
+    corpus: PairCorpus | TextCorpus,
+    tokenizers: Mapping[str, Tokenizer],
+    names: Mapping[str, str],
+    rule: Rule = RULES["unknown-tokens"],
+) -> Iterator[Finding]:
+    """Findings for the sides of a split by a ``rule``; ``names`` has the displayed name of each tokenizer's side."""
+    sides = ("source", "target") if isinstance(corpus, PairCorpus) else ("text",)
+    totals = dict.fromkeys(sides, 0)
+    tallies = {side: Tally() for side in sides}
+    for row in islice((row for row in rows(corpus) if row.kept), MAX_TOKENIZED_LINES):
+        for side, text, place in zip(sides, row.texts, row.places, strict=True):
+            ids = tokenizers[side].encode(text)
+            totals[side] += len(ids)
+            if unknown := ids.count(tokenizers[side].symbols.unk):
+                tallies[side].add(place, count=unknown)
+    for side, tally in tallies.items():
+        if finding := rule.finding(split, names[side], tally.count, totals[side], tally.places):
+            yield finding
 
 
 LARGE, SAMPLED = 1_000_000, 200_000

@@ -20,9 +20,9 @@ import torch
 from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.examples import LocatedExamples
 from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.splits import unknown_tokens
 from anaphora.datacheck.survey import Survey, survey_corpus
 from anaphora.datacheck.tables import Table, survey_tables
-from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.run_training import train

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.datacheck.findings import RULES
-from anaphora.datacheck.tokens import unknown_tokens
+from anaphora.datacheck.splits import unknown_tokens
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput

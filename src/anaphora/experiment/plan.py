@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import torch
 
@@ -23,17 +23,6 @@ from anaphora.wording import counted
 
 _ROW = 100
 """Tokens of the longest row where nothing bounds it, for an estimate."""
-
-
-class Resolved(NamedTuple):
-    """An experiment with what the runs named in it and the number of ranks decide."""
-
-    experiment: Experiment
-    task: Task
-    parent: Parent | None
-    """The run that it starts from."""
-    sources: Sequence[WeightSource]
-    """Sources of weights that the task has beside it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,8 @@ class Plan:
 
 def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     """Return the plan of a new run; errors as for ``run_training.train``."""
-    experiment, task, parent, of_task = resolve_runs(experiment, ranks)
+    experiment, parent, of_task = resolve_runs(experiment, ranks)
+    task = task_of(experiment)
     trained = parent if parent and experiment.start.gives_weights else None
     sources: list[WeightSource | None] = [trained]
     if experiment.vector_files:
@@ -92,17 +82,20 @@ def plan_of(run: Run, begun: Experiment, experiment: Experiment, job: TrainingJo
     return Plan(experiment, task, job, job.fingerprints, tokenizers, model)
 
 
-def resolve_runs(experiment: Experiment, ranks: Ranks) -> Resolved:
-    """Open the runs that a new experiment names; ConfigError where the ``ranks`` or these do not fit it."""
+def resolve_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None, Sequence[WeightSource]]:
+    """Return an experiment with what the runs that it names and the number of ranks decide.
+
+    Beside it the run that it starts from, and the sources of weights that its task has besides. ConfigError where the
+    ``ranks`` or these runs do not fit it.
+    """
     if ranks.size > 1 and not experiment.training.micro_batches:
         experiment = experiment.with_options({"training.micro_batches": ranks.size})
     check_ranks(experiment, ranks)
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
         experiment = parent.adopted(experiment)
-    task = task_of(experiment)
-    experiment, sources = task.with_runs(experiment, parent.begun if parent else None)
-    return Resolved(experiment, task, parent, sources)
+    experiment, sources = task_of(experiment).with_runs(experiment, parent.begun if parent else None)
+    return experiment, parent, sources
 
 
 def check_ranks(experiment: Experiment, ranks: Ranks) -> None:

@@ -52,7 +52,7 @@ def train(
             if resume:
                 return _resume(experiment, path, lasting, ranks, held)
             if ranks.restarted and (path / EXPERIMENT).exists():
-                return _resume(resolve_runs(experiment, ranks).experiment, path, lasting, ranks, held)
+                return _resume(resolve_runs(experiment, ranks)[0], path, lasting, ranks, held)
             return _begin(experiment, path, lasting, ranks, held)
 
         led = ranks.led(lead)

@@ -108,10 +108,8 @@ def parse(content: bytearray | mmap, path: Path) -> dict[str, Tensor]:
         tensors, end = dict[str, Tensor](), begin
         for name in sorted(header, key=lambda name: list[int](header[name]["data_offsets"])):
             tensors[name], end = _view(content, begin, end, name, header[name])
-        if end != len(content):
-            raise ValueError(
-                f"{counted(len(content) - end, 'byte')} at its end {agreeing(len(content) - end, 'are')} of no tensor"
-            )
+        if spare := len(content) - end:
+            raise ValueError(f"{counted(spare, 'byte')} at its end {agreeing(spare, 'are')} of no tensor")
         return tensors
     except DamagedError:
         raise DamagedError(f"{path} is not a safetensors file: its header is no JSON.") from None

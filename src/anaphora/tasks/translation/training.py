@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import torch
 
+from anaphora.data.buckets import LARGE, WINDOW
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.pairs import PairBatches, pair_fields, scored_batches
 from anaphora.data.ragged import Ragged
-from anaphora.data.shuffle_window import LARGE, WINDOW
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
