@@ -1,8 +1,6 @@
 """A download that breaks off is gone on with, and ends as the bytes of one that did not."""
 
-import re
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,76 +10,25 @@ import pytest
 from anaphora.data.download import Download
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Progress, silent
-from tests.data.file_server import QuietHandler, serving
+from tests.data.file_server import FileServer, serving
 
 BODY = Random(0).randbytes(300_000)
 OTHER = Random(1).randbytes(300_000)
 
 
-class Server(ThreadingHTTPServer):
-    """What it has and how it behaves, and what was asked of it."""
-
-    body = BODY
-    version: dict[str, str]
-    chunked = False
-    """Whether answers come in chunks, their size untold."""
-    cut = 0
-    """Bytes after which an answer breaks off; 0 for never."""
-    ranges = True
-    lies = ""
-    """A Content-Range that is not the one asked for."""
-    asked: list[str]
-
-
-class Answers(QuietHandler):
-    """One file, by ranges if the server knows them."""
-
-    def do_GET(self) -> None:
-        server: Any = self.server
-        server.asked.append(self.headers.get("Range", "whole"))
-        start, body = 0, server.body
-        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        same = self.headers.get("If-Range") in server.version.values()
-        if found and server.ranges and same:
-            start = int(found[1])
-            if start >= len(body):
-                self.send_error(416)
-                return
-            self.send_response(206)
-            self.send_header("Content-Range", server.lies or f"bytes {start}-{len(body) - 1}/{len(body)}")
-        else:
-            self.send_response(200)
-        for name, value in server.version.items():
-            self.send_header(name, value)
-        if server.chunked and not found:
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            self.wfile.write(b"%x\r\n" % len(body) + body[: server.cut])
-            self.close_connection = True
-            return
-        self.send_header("Content-Length", str(len(body) - start))
-        end = min(len(body), start + server.cut) if server.cut else len(body)
-        self.send_body(body[start:end])
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with serving(Server(("127.0.0.1", 0), Answers)) as running:
-        running.version, running.asked = {"ETag": '"one"'}, []
+    with serving(BODY) as running:
         yield running
 
 
 @pytest.fixture
-def part(server: Server, tmp_path: Path) -> Download:
-    return wanted(server, tmp_path, len(BODY))
+def part(server: FileServer, tmp_path: Path) -> Download:
+    return Download(server.address, tmp_path / "file.part", len(BODY), "fetching")
 
 
-def wanted(server: Server, folder: Path, most: int) -> Download:
-    return Download(f"http://127.0.0.1:{server.server_port}/file", folder / "file.part", most, "fetching")
-
-
-def break_off(server: Server, part: Download, after: int = 100_000) -> None:
+def break_off(server: FileServer, part: Download, after: int = 100_000) -> None:
     """Leave a beginning behind."""
     server.cut, ranges, server.ranges = after, server.ranges, False
     with pytest.raises(DataError, match=rf"broke off after {after:,} of 300,000 bytes: run the same again to go on"):
@@ -91,7 +38,7 @@ def break_off(server: Server, part: Download, after: int = 100_000) -> None:
 
 
 @pytest.mark.parametrize("version", [{"ETag": '"one"'}, {"Last-Modified": "Sat, 21 Nov 2026 06:00:00 GMT"}])
-def test_the_next_call_asks_for_the_rest_alone(server: Server, part: Download, version: dict[str, str]) -> None:
+def test_the_next_call_asks_for_the_rest_alone(server: FileServer, part: Download, version: dict[str, str]) -> None:
     server.version = version
     break_off(server, part)
     events: list[Event] = []
@@ -101,7 +48,7 @@ def test_the_next_call_asks_for_the_rest_alone(server: Server, part: Download, v
     assert told[0].done > 100_000 and told[-1] == Progress("fetching", 300_000, 300_000, "bytes")
 
 
-def test_a_connection_that_breaks_is_opened_again(server: Server, part: Download) -> None:
+def test_a_connection_that_breaks_is_opened_again(server: FileServer, part: Download) -> None:
     server.cut = 70_000
     events: list[Event] = []
     assert part.fetch(events.append)
@@ -110,7 +57,7 @@ def test_a_connection_that_breaks_is_opened_again(server: Server, part: Download
     assert sum(isinstance(event, Note) for event in events) == 4
 
 
-def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(server: Server, part: Download) -> None:
+def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(server: FileServer, part: Download) -> None:
     server.chunked, server.cut = True, 100_000
     events: list[Event] = []
     assert part.fetch(events.append)
@@ -121,7 +68,7 @@ def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(server: Server, par
 
 @pytest.mark.parametrize("change", [{"ranges": False}, {"body": OTHER, "version": {"ETag": '"two"'}}])
 def test_a_server_that_sends_the_whole_is_taken_at_its_word(
-    server: Server, part: Download, change: dict[str, Any]
+    server: FileServer, part: Download, change: dict[str, Any]
 ) -> None:
     break_off(server, part)
     vars(server).update(change)
@@ -131,7 +78,7 @@ def test_a_server_that_sends_the_whole_is_taken_at_its_word(
 
 @pytest.mark.parametrize("version", [{}, {"ETag": 'W/"weak"'}])
 def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
-    server: Server, part: Download, version: dict[str, str]
+    server: FileServer, part: Download, version: dict[str, str]
 ) -> None:
     server.version, server.cut = version, 100_000
     with pytest.raises(DataError, match="broke off"):
@@ -141,7 +88,7 @@ def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
 
 @pytest.mark.parametrize("label", [b"[]", b'{"address": "http://elsewhere/file", "version": "\\"one\\""}', None])
 def test_a_part_of_another_or_unknown_origin_is_not_gone_on_with(
-    server: Server, part: Download, label: bytes | None
+    server: FileServer, part: Download, label: bytes | None
 ) -> None:
     part.path.write_bytes(OTHER[:5000])
     if label is not None:
@@ -150,14 +97,14 @@ def test_a_part_of_another_or_unknown_origin_is_not_gone_on_with(
     assert (part.path.read_bytes(), server.asked) == (BODY, ["whole"])
 
 
-def test_a_part_that_is_whole_already_is_fetched_again(server: Server, part: Download) -> None:
+def test_a_part_that_is_whole_already_is_fetched_again(server: FileServer, part: Download) -> None:
     part.path.write_bytes(OTHER)
     part.begin('"one"')
     part.fetch(silent)
     assert (part.path.read_bytes(), server.asked) == (BODY, ["bytes=300000-", "whole"])
 
 
-def test_another_piece_than_the_one_asked_for_is_refused(server: Server, part: Download) -> None:
+def test_another_piece_than_the_one_asked_for_is_refused(server: FileServer, part: Download) -> None:
     break_off(server, part)
     server.lies = "bytes 5-9/300000"
     with pytest.raises(DataError, match="sent another part than the one from byte 100,000"):
@@ -165,7 +112,7 @@ def test_another_piece_than_the_one_asked_for_is_refused(server: Server, part: D
     assert part.path.read_bytes() == BODY[:100_000]
 
 
-def test_more_than_there_should_be_is_refused_and_removed(server: Server, tmp_path: Path) -> None:
+def test_more_than_there_should_be_is_refused_and_removed(server: FileServer, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gives more than the 200,000 bytes it should"):
-        wanted(server, tmp_path, 200_000).fetch(silent)
+        Download(server.address, tmp_path / "file.part", 200_000, "fetching").fetch(silent)
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,6 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,12 +16,13 @@ from anaphora.data.fetch import corpus_folder, data_home, fetch
 from anaphora.data.tatoeba import split, written
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress
-from tests.data.file_server import QuietHandler, serving
+from tests.data.file_server import FileServer, serving
+
+NOWHERE = "http://127.0.0.1:1/x"
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30_000))
 
 PACKED = gzip.compress(TEXT)  # once: an archive holds the second in which it was made
-BOMB = gzip.compress(bytes(50_000_000), compresslevel=1)
 
 
 @pytest.fixture
@@ -32,31 +32,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-class Answers(QuietHandler):
-    """Good files, and every way a server can fail."""
-
-    archive = b""
-
-    def do_GET(self) -> None:
-        body = {
-            "/good.gz": PACKED,
-            "/plain": b"x" * len(TEXT),
-            "/damaged": PACKED[:-9],
-            "/bomb": BOMB,
-            "/pairs.zip": self.archive,
-        }.get(self.path)
-        if body is None:
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_body(body)
-
-
 @pytest.fixture
-def server() -> Iterator[str]:
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Answers)) as running:
-        yield f"http://127.0.0.1:{running.server_port}"
+def server() -> Iterator[FileServer]:
+    with serving(PACKED) as running:
+        yield running
 
 
 def table(address: str, **more: object) -> Mapping[str, KnownCorpus]:
@@ -64,42 +43,43 @@ def table(address: str, **more: object) -> Mapping[str, KnownCorpus]:
     return {"toy": KnownCorpus("A toy.", "public domain", (dataclasses.replace(file, **more),))}  # type: ignore[arg-type]
 
 
-def test_a_packed_file_is_downloaded_unpacked_and_checked(home: Path, server: str) -> None:
+def test_a_packed_file_is_downloaded_unpacked_and_checked(home: Path, server: FileServer) -> None:
     events: list[Event] = []
-    folder = fetch("toy", report=events.append, corpora=table(f"{server}/good.gz"))
+    folder = fetch("toy", report=events.append, corpora=table(server.address))
     assert folder == home / "toy" == corpus_folder("toy", corpora=table(""))
     assert (folder / "train.en").read_bytes() == TEXT
     assert [path.name for path in folder.iterdir()] == ["train.en"]
     told = [event for event in events if isinstance(event, Progress)]
     assert told[-1].done == told[-1].total == len(PACKED)
+    fetch("toy", corpora=table(NOWHERE))  # what is whole is left alone
+    (home / "toy" / "train.en").write_bytes(TEXT[:-1] + b"?")
+    server.body = TEXT
+    fetch("toy", corpora=table(server.address))
+    assert (home / "toy" / "train.en").read_bytes() == TEXT
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("body", "message"),
     [
-        ("/missing", r"/missing answers 404 Not Found: try again"),
-        ("/damaged", "damaged"),
-        ("/plain", "holds another text"),
-        ("/bomb", "holds another text"),
+        (PACKED[:-9], "damaged"),
+        (b"x" * len(TEXT), "holds another text"),
+        (gzip.compress(bytes(50_000_000), compresslevel=1), "holds another text"),
     ],
+    ids=["damaged", "other", "bomb"],
 )
-def test_what_is_not_the_text_leaves_nothing_behind(home: Path, server: str, address: str, message: str) -> None:
+def test_what_is_not_the_text_leaves_nothing_behind(home: Path, server: FileServer, body: bytes, message: str) -> None:
+    server.body = body
     with pytest.raises(DataError, match=message):
-        fetch("toy", corpora=table(server + address))
+        fetch("toy", corpora=table(server.address))
     assert list((home / "toy").iterdir()) == []
 
 
-def test_a_server_that_is_not_there_is_named(home: Path) -> None:
+def test_a_server_or_a_file_that_is_not_there_is_named(home: Path, server: FileServer) -> None:
     with pytest.raises(DataError, match=r"http://127\.0\.0\.1:1/x cannot be fetched .*--from FOLDER"):
-        fetch("toy", corpora=table("http://127.0.0.1:1/x"))
-
-
-def test_what_is_whole_is_left_alone_and_what_is_not_is_fetched_again(home: Path, server: str) -> None:
-    fetch("toy", corpora=table(f"{server}/good.gz"))
-    fetch("toy", corpora=table("http://127.0.0.1:1/x"))
-    (home / "toy" / "train.en").write_bytes(TEXT[:-1] + b"?")
-    fetch("toy", corpora=table(f"{server}/good.gz"))
-    assert (home / "toy" / "train.en").read_bytes() == TEXT
+        fetch("toy", corpora=table(NOWHERE))
+    with pytest.raises(DataError, match="/files answers 404 Not Found: try again"):
+        fetch("toy", corpora=table(f"{server.address}s"))
+    assert list((home / "toy").iterdir()) == []
 
 
 @pytest.mark.parametrize("place", ["toy/train.en.gz", "toy/train.en", "train.en.gz", "train.en"])
@@ -107,7 +87,7 @@ def test_a_folder_serves_instead_of_the_network(home: Path, tmp_path: Path, plac
     origin = tmp_path / "from" / place
     origin.parent.mkdir(parents=True)
     origin.write_bytes(PACKED if place.endswith(".gz") else TEXT)
-    folder = fetch("toy", tmp_path / "from", corpora=table("http://127.0.0.1:1/x"))
+    folder = fetch("toy", tmp_path / "from", corpora=table(NOWHERE))
     assert (folder / "train.en").read_bytes() == TEXT
     assert origin.exists()
 
@@ -121,30 +101,23 @@ def test_a_folder_without_the_files_or_with_others_is_named(home: Path, tmp_path
     assert list((home / "toy").iterdir()) == []
 
 
-def test_an_unknown_corpus_brings_the_known_ones(home: Path) -> None:
+def test_a_corpus_that_is_unknown_or_not_here_says_how_to_get_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = "multi30k, ptb, tatoeba-en-fr, wikitext-2"
     with pytest.raises(DataError, match=rf"'multi3k' is unknown\. Did you mean 'multi30k'\? Known: {known}\."):
         fetch("multi3k")
-
-
-def test_a_corpus_that_is_not_here_says_how_to_get_it(home: Path) -> None:
+    assert data_home() == home
     with pytest.raises(DataError, match="run  anaphora fetch ptb  first"):
         corpus_folder("ptb")
-
-
-def test_the_data_folder_is_the_persons_choice_or_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ANAPHORA_DATA", str(tmp_path))
-    assert data_home() == tmp_path
     monkeypatch.delenv("ANAPHORA_DATA")
     assert data_home().name == "anaphora"
 
 
-def test_a_download_with_another_sum_is_refused_even_if_its_text_is_right(home: Path, server: str) -> None:
+def test_a_download_with_another_sum_is_refused_even_if_its_text_is_right(home: Path, server: FileServer) -> None:
     packed = {"packed_bytes": len(PACKED), "packed_sha256": "0" * 64}
     with pytest.raises(DataError, match="should have sha256 000000000000"):
-        fetch("toy", corpora=table(f"{server}/good.gz", **packed))
+        fetch("toy", corpora=table(server.address, **packed))
     packed["packed_sha256"] = hashlib.sha256(PACKED).hexdigest()
-    assert fetch("toy", corpora=table(f"{server}/good.gz", **packed)) == home / "toy"
+    assert fetch("toy", corpora=table(server.address, **packed)) == home / "toy"
 
 
 PAIRS = [("Go.", "Va !"), ("Run!", "Cours !"), ("Who?", "Qui ?"), ("I'm in.", "J'en suis."), ("I'm OK.", "Ça va.")]
@@ -158,18 +131,18 @@ def archive(text: str, member: str = "fra.txt") -> bytes:
 
 
 @pytest.mark.parametrize("content", ["whole", "another text", "another member", "no archive", "too much"])
-def test_an_archive_is_parted_and_every_part_checked(home: Path, server: str, content: str) -> None:
+def test_an_archive_is_parted_and_every_part_checked(home: Path, server: FileServer, content: str) -> None:
     text = "".join(f"{english}\t{french}\n" for english, french in PAIRS)
     wanted = {f"{name}.tsv": b"".join(written(pairs)) for name, pairs in split(PAIRS).items()}
     files = tuple(RemoteFile(name, len(data), hashlib.sha256(data).hexdigest()) for name, data in wanted.items())
-    Answers.archive = {
+    server.body = {
         "whole": archive(text),
         "another text": archive(text.replace("Go.", "Gone.")),
         "another member": archive(text, "eng.txt"),
         "no archive": b"PK and so on",
         "too much": archive(text + " " * 10_000),
     }[content]
-    origin = PairArchive(f"{server}/pairs.zip", "fra.txt", 1000)
+    origin = PairArchive(server.address, "fra.txt", 1000)
     corpora = {"toy": KnownCorpus("A toy.", "public domain", files, origin)}
     if content == "whole":
         folder = fetch("toy", corpora=corpora)

@@ -77,21 +77,15 @@ def test_a_best_that_names_no_checkpoint_gives_way_to_the_newest(run: Run, point
     assert loaded(run, "best") == (40, f"{run.path / 'best'} names no checkpoint that is there. {using(run, 40)}")
 
 
-def test_latest_is_only_a_hint(run: Run) -> None:
+def test_a_run_whose_checkpoints_are_all_damaged_names_every_fault(run: Run, tmp_path: Path) -> None:
     (run.path / "latest").write_bytes(b"step-10")
-    assert run.load("latest").update == 40
-
-
-def test_a_run_whose_checkpoints_are_all_damaged_names_every_fault(run: Run) -> None:
+    assert run.load("latest").update == 40  # which is a hint for people
     for step in (10, 30, 40):
         (run.path / "checkpoints" / f"step-{step}" / "state.json").write_bytes(b"")
     with pytest.raises(RunError, match=r"no checkpoint that is whole: .*step-40.*step-30.*step-10"):
         run.load("latest")
-
-
-def test_a_run_without_checkpoints_says_so(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no checkpoint yet"):
-        Run.create(tmp_path / "run", {}, {}).load()
+        Run.create(tmp_path / "new", {}, {}).load()
 
 
 def test_the_optimizer_may_be_left_out_of_a_copy_that_is_not_trained_on(run: Run) -> None:
@@ -122,16 +116,24 @@ def test_a_folder_of_a_run_that_is_a_link_is_refused_and_what_it_names_is_left_a
     assert (elsewhere / "train" / "thesis.txt").read_text() == "years of work"
 
 
+def to_elsewhere(step: Path) -> None:
+    step.symlink_to(step.parents[1] / "elsewhere", target_is_directory=True)
+
+
 @pytest.mark.timeout(60)
-def test_a_checkpoint_that_is_a_pipe_is_passed_over_and_pruned(run: Run, save: Callable[[Run, int], Path]) -> None:
+@pytest.mark.parametrize(("put", "fault"), [(os.mkfifo, "step-40 is missing"), (to_elsewhere, "symbolic link")])
+def test_a_checkpoint_that_is_a_pipe_or_a_link_is_passed_over_and_pruned(
+    run: Run, save: Callable[[Run, int], Path], put: Callable[[Path], object], fault: str
+) -> None:
     step = run.path / "checkpoints" / "step-40"
-    step.rename(run.path / "checkpoints" / ".unfinished-40")
-    os.mkfifo(step)
+    step.rename(run.path / "elsewhere")
+    put(step)
     update, said = loaded(run)
-    assert update == 30 and "step-40 is missing" in said
+    assert update == 30 and fault in said
     for update in (50, 60):
         save(run, update)
     assert run.checkpoints() == [10, 50, 60] and not step.exists()
+    assert (run.path / "elsewhere" / "state.json").exists()
 
 
 def test_leftovers_that_are_files_or_links_are_removed(run: Run, tmp_path: Path) -> None:
@@ -141,14 +143,6 @@ def test_leftovers_that_are_files_or_links_are_removed(run: Run, tmp_path: Path)
     run.rewind(40)
     assert not [entry for entry in (run.path / "checkpoints").iterdir() if entry.name.startswith(".")]
     assert (tmp_path / "elsewhere").is_dir()
-
-
-def test_a_checkpoint_folder_that_is_a_link_is_refused(run: Run, tmp_path: Path) -> None:
-    step = run.path / "checkpoints" / "step-40"
-    step.rename(tmp_path / "elsewhere")
-    step.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
-    update, said = loaded(run)
-    assert update == 30 and "symbolic link" in said
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,17 @@ def test_a_folder_with_anything_in_it_is_never_taken(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["letter.txt"]
 
 
-def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be made"):
         Run.create(tmp_path / "file" / "run", {}, {})
     with pytest.raises(TypeError):
         Run.create(tmp_path / "run", {"none": None}, {})
+    with pytest.raises(RunError, match="should be UTF-8"):
+        check_free(tmp_path / "\udcff")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(RunError, match="no permission to write in"):
+        check_free(tmp_path / "new" / "run")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
@@ -120,18 +125,11 @@ def test_best_and_latest_are_one_line_texts(run: Run) -> None:
     assert (run.load("best").update, run.load("latest").update, run.load(30).update) == (10, 40, 30)
     with pytest.raises(RunError, match="no checkpoint of update 20; it has 10, 30, 40"):
         run.load(20)
-
-
-def test_without_a_best_the_newest_is_used_silently(run: Run) -> None:
+    with pytest.raises(RunError, match="no checkpoint of update 20 to mark"):
+        run.mark_best(20)
     (run.path / "best").unlink()
     events: list[Event] = []
-    assert run.load("best", events.append).update == 40
-    assert events == []
-
-
-def test_only_a_checkpoint_that_is_there_can_be_the_best(run: Run) -> None:
-    with pytest.raises(RunError, match="no checkpoint of update 20"):
-        run.mark_best(20)
+    assert run.load("best", events.append).update == 40 and events == []
 
 
 def test_saving_an_update_again_replaces_it(run: Run) -> None:
@@ -166,18 +164,15 @@ def test_a_vocabulary_that_the_weights_were_not_trained_with_is_named(run: Run) 
         Run.open(run.path).load("latest")
 
 
-def test_a_changed_experiment_is_pointed_out(run: Run) -> None:
+def test_what_changed_since_a_checkpoint_is_listed_and_an_experiment_is_pointed_out(run: Run) -> None:
+    checkpoint = run.load("latest")
+    assert run.changed(checkpoint) == []
+    assert Run.open(run.path, {"train": "cd34", "valid": "ef"}).changed(checkpoint) == ["data/train", "data/valid"]
     file = run.path / "experiment.toml"
     file.write_text(file.read_text().replace("0.99", "0.98"))
     events: list[Event] = []
     assert Run.open(run.path).load("latest", events.append).update == 40
     assert "experiment.toml was changed after step-40" in str(events[0])
-
-
-def test_what_changed_since_a_checkpoint_is_listed(run: Run) -> None:
-    checkpoint = run.load("latest")
-    assert run.changed(checkpoint) == []
-    assert Run.open(run.path, {"train": "cd34", "valid": "ef"}).changed(checkpoint) == ["data/train", "data/valid"]
 
 
 def test_rewinding_drops_what_came_later(run: Run) -> None:
@@ -233,11 +228,3 @@ def test_a_checkpoint_that_cannot_be_replaced_stays_as_it_was(run: Run, monkeypa
         run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
     assert run.load(40, for_training=True).state == before.state
     assert not [entry for entry in (run.path / "checkpoints").iterdir() if entry.name.startswith(".")]
-
-
-def test_a_place_that_takes_no_folder_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="should be UTF-8"):
-        check_free(tmp_path / "\udcff")
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(RunError, match="no permission to write in"):
-        check_free(tmp_path / "new" / "run")

@@ -9,22 +9,15 @@ from anaphora.run.logs import MetricsLog
 
 def test_lines_come_back_as_they_were_appended(tmp_path: Path) -> None:
     log = MetricsLog(tmp_path / "metrics.jsonl")
-    lines = [{"update": 1, "loss": 0.1 + 0.2}, {"update": 2, "reason": "größer\n als"}]
-    for line in lines:
-        log.append(line)
-    assert log.lines() == lines
-
-
-def test_a_missing_log_is_an_empty_one(tmp_path: Path) -> None:
-    log = MetricsLog(tmp_path / "metrics.jsonl")
     log.sync()
     log.truncate(3)
     assert log.lines() == []
-
-
-def test_numbers_that_json_cannot_hold_are_refused(tmp_path: Path) -> None:
+    lines = [{"update": 1, "loss": 0.1 + 0.2}, {"update": 2, "reason": "größer\n als"}]
+    for line in lines:
+        log.append(line)
     with pytest.raises(ValueError, match="not JSON compliant"):
-        MetricsLog(tmp_path / "metrics.jsonl").append({"update": 1, "loss": float("nan")})
+        log.append({"update": 1, "loss": float("nan")})
+    assert log.lines() == lines
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
