@@ -27,6 +27,10 @@ class Option(NamedTuple):
     metavar: str | None = None
     words: str = ""
     """A format of the value, for a description of the settings; empty for an option that changes no result."""
+    name: str = ""
+    """Name on the command line, where it is not that of the field with hyphens."""
+    heading: str = ""
+    """Heading of the command line's help under which it is listed."""
 
 
 class Excludes(NamedTuple):

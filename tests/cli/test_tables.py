@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 
 from anaphora.cli.app import GroupedCommand
 from anaphora.cli.tables import given_in, with_tables
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 
 
 @dataclass(frozen=True)
 class Size:
-    height: Annotated[int, typer.Option("--height", min=1, help="Height.", rich_help_panel="Size")]
-    width: Annotated[int | None, typer.Option("--width", help="Width.", rich_help_panel="Size")] = None
+    height: Annotated[int, Option("Height.", min=1, heading="Size")]
+    width: Annotated[int | None, Option("Width.", heading="Size")] = None
 
 
 def made(found: list[object]) -> typer.Typer:
@@ -53,13 +53,13 @@ def test_options_in_conflict_are_refused_by_the_rows_beside_them() -> None:
 
     @dataclass(frozen=True)
     class Paint:
-        colour: Annotated[str, typer.Option(help="Colour.")] = "red"
-        plain: Annotated[bool, typer.Option("--bare", help="No paint.")] = False
-        coats: Annotated[int, typer.Option(help="Number of coats.")] = 1
+        colour: Annotated[str, Option("Colour.")] = "red"
+        plain: Annotated[bool, Option("No paint.", name="--bare")] = False
+        coats: Annotated[int, Option("Number of coats.")] = 1
 
         conflicts: ClassVar = (Excludes("--bare", "--colour", "There is no paint"),)
 
-    def paint(paint: Paint, quick: Annotated[bool, typer.Option("--quick", help="In a hurry.")] = False) -> None:
+    def paint(paint: Paint, quick: Annotated[bool, Option("In a hurry.")] = False) -> None:
         found.append((paint, quick, given_in(paint)))
 
     app = typer.Typer(rich_markup_mode=None, add_completion=False)

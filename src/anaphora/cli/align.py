@@ -15,7 +15,7 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import Links, each_links, to_pharaoh, words_between_spaces
 from anaphora.formats.tsv import split_pairs
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -40,17 +40,15 @@ CONFLICTS = (
 def run(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of an aligner or a translator.")],
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="File of pairs: source, tab, translation.")] = "-",
-    source: Annotated[Path | None, typer.Option(help="Source file, instead of a file of pairs.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Target file, line-aligned with --source.")] = None,
+    source: Annotated[Path | None, Option("Source file, instead of a file of pairs.")] = None,
+    target: Annotated[Path | None, Option("Target file, line-aligned with --source.")] = None,
     symmetrise: Annotated[
-        str, typer.Option(metavar="NAME", help="Symmetrisation of an aligner, e.g. union. [default: the run's own]")
+        str, Option("Symmetrisation of an aligner, e.g. union.", default="the run's own", metavar="NAME")
     ] = "",
-    gold: Annotated[Path | None, typer.Option(help="Reference alignments to score against.")] = None,
-    possible: Annotated[Path | None, typer.Option(help="Alignments that are allowed beside those of --gold.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write alignments to this file instead of printing them.")] = None,
-    soft: Annotated[
-        bool, typer.Option("--soft", help="Print a translator's attention between words, as lines of JSON.")
-    ] = False,
+    gold: Annotated[Path | None, Option("Reference alignments to score against.")] = None,
+    possible: Annotated[Path | None, Option("Alignments that are allowed beside those of --gold.")] = None,
+    output: Annotated[Path | None, Option("Write alignments to this file instead of printing them.")] = None,
+    soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
     threads: Threads = 0,
 ) -> None:
     """Print word alignments of sentence pairs, one line each (Pharaoh format)."""

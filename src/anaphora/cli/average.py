@@ -7,13 +7,14 @@ import typer
 from anaphora.cli.options import RunFolder, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
+from anaphora.options import Option
 
 EXAMPLES = ("anaphora average runs/en-de --last 5",)
 
 
 def run(
     run_folder: RunFolder,
-    last: Annotated[int, typer.Option(min=2, help="Number of newest checkpoints to average; see training.keep.")] = 5,
+    last: Annotated[int, Option("Number of newest checkpoints to average; see training.keep.", min=2)] = 5,
     threads: Threads = 0,
 ) -> None:
     """Average the last checkpoints; keep the average if it validates better."""

@@ -1,7 +1,6 @@
 """Options of a translation by several processes, for texts of many lines."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
@@ -14,12 +13,11 @@ from anaphora.cli.talk import complain, say
 from anaphora.cli.translations import Outputs
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.bulk.translation import EngineName, LoadTranslator
 
-_bulk_option = partial(typer.Option, rich_help_panel="Many lines")
 ENGINES = ("local", "ray")
 _SHOWN = 10
 """Refused lines that are reported one by one."""
@@ -29,22 +27,24 @@ _SHOWN = 10
 class Workers:
     """Number of processes that translate; 0 for this one alone."""
 
+    heading: ClassVar = "Many lines"
+
     count: Annotated[
         int,
-        _bulk_option(
-            "--workers",
+        Option(
+            "Translate with N processes, which can be killed and restarted.",
             min=0,
             max=1024,
             metavar="N",
-            help="Translate with N processes, which can be killed and restarted.",
+            name="--workers",
         ),
     ] = 0
-    shard_lines: Annotated[
-        int | None, _bulk_option(min=1, help="With --workers: lines of a shard at most. [default: 10000]")
-    ] = None
-    engine: Annotated[
-        str, _bulk_option(metavar="local|ray", help="With --workers: where they run, here or in a Ray cluster.")
-    ] = "local"
+    shard_lines: Annotated[int | None, Option("With --workers: lines of a shard at most.", min=1, default="10000")] = (
+        None
+    )
+    engine: Annotated[str, Option("With --workers: where they run, here or in a Ray cluster.", metavar="local|ray")] = (
+        "local"
+    )
 
     conflicts: ClassVar = (
         Needs("--shard-lines --engine", "--workers"),

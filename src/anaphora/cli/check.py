@@ -12,6 +12,7 @@ from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import console, print_json, say
 from anaphora.errors import AnaphoraError, DataError
+from anaphora.options import Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -31,16 +32,13 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 def run(
     asked: Asked,
     trial: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Duration of the trial training for the estimate; 0 skips it."),
+        float, Option("Duration of the trial training for the estimate; 0 skips it.", min=0, metavar="SECONDS")
     ] = 5.0,
     output: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write a report page, plots and JSON into this folder.")
+        Path | None, Option("Write a report page, plots and JSON into this folder.", metavar="FOLDER")
     ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Survey every line, however many; a million or more are sampled otherwise.")
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
+    exact: Annotated[bool, Option("Survey every line, however many; a million or more are sampled otherwise.")] = False,
+    strict: Annotated[bool, Option("Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
     """Check data before training: faults, duplicates, unknown words, time, memory.

@@ -9,6 +9,7 @@ from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import GivenTexts, Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import declared_option
+from anaphora.options import Option
 from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def run(
     texts: GivenTexts,
     beam: Annotated[int | None, declared_option(SearchOptions, "beam", heading="Search")] = None,
     length_penalty: Annotated[float | None, declared_option(SearchOptions, "length_penalty", heading="Search")] = None,
-    samples: Annotated[int, typer.Option(min=10, max=1_000_000, help="Draws of each test.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 12345,
-    output: Annotated[Path | None, typer.Option(help="Write the table to this file.")] = None,
+    samples: Annotated[int, Option("Draws of each test.", min=10, max=1_000_000)] = 1000,
+    seed: Annotated[int, Option("Random seed of the draws.", min=0)] = 12345,
+    output: Annotated[Path | None, Option("Write the table to this file.")] = None,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:

@@ -10,6 +10,7 @@ from anaphora.cli.options import Json, SettingsOption, TrainingThreads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import print_json, say
+from anaphora.options import Option
 
 EXAMPLES = (
     "anaphora distill runs/en-de --run runs/small",
@@ -22,8 +23,8 @@ def run(
     teachers: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Translator, or several that translate together.")
     ],
-    run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Run folder of the student.")],
-    beam: Annotated[int, typer.Option("--beam", min=1, help="Beam size of the teachers.")] = 5,
+    run_folder: Annotated[Path, Option("Run folder of the student.", metavar="DIR", name="--run")],
+    beam: Annotated[int, Option("Beam size of the teachers.", min=1)] = 5,
     settings: SettingsOption = None,
     threads: TrainingThreads = None,
     as_json: Json = False,

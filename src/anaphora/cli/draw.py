@@ -5,14 +5,12 @@ from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from anaphora.cli.files import check_writable, given_texts, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
-from anaphora.options import Excludes
+from anaphora.options import Excludes, Option
 
 EXAMPLES = (
     'anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg',
@@ -26,17 +24,17 @@ CONFLICTS = (Excludes("--text", "--texts", "--text is one text and --texts a fil
 
 def run(
     run_folder: RunFolder,
-    text: Annotated[str | None, typer.Option(help="The text to write, for a model of texts.")] = None,
-    texts: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write every line of this file.")] = None,
-    count: Annotated[int, typer.Option(min=1, max=10_000, help="Draw this many; of a text as well.")] = 1,
-    bias: Annotated[float, typer.Option(min=0, help="0 draws freely, larger values draw tidier (Graves 2013).")] = 0.0,
+    text: Annotated[str | None, Option("The text to write, for a model of texts.")] = None,
+    texts: Annotated[str | None, Option("Write every line of this file.", metavar="FILE|-")] = None,
+    count: Annotated[int, Option("Draw this many; of a text as well.", min=1, max=10_000)] = 1,
+    bias: Annotated[float, Option("0 draws freely, larger values draw tidier (Graves 2013).", min=0)] = 0.0,
     prime: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Continue the first sequence of this file, in its style.")
+        Path | None, Option("Continue the first sequence of this file, in its style.", metavar="FILE")
     ] = None,
-    length: Annotated[int | None, typer.Option(min=1, help="Points to draw at most. [default: 700]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another drawing.")] = 0,
-    output: Annotated[Path | None, typer.Option(help="Write here (.svg, or .jsonl) instead of printing.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each drawing, not SVG.")] = False,
+    length: Annotated[int | None, Option("Points to draw at most.", min=1, default="700")] = None,
+    seed: Annotated[int, Option("Another seed, another drawing.", min=0)] = 0,
+    output: Annotated[Path | None, Option("Write here (.svg, or .jsonl) instead of printing.")] = None,
+    as_json: Annotated[bool, Option("Print a JSON object for each drawing, not SVG.", name="--json")] = False,
     *,
     machine: Machine,
 ) -> None:

@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, writing
-from anaphora.cli.options import (
-    WORDS,
-    AdaptationOptions,
-    ColumnsOption,
-    Combination,
-    GivenTexts,
-    Json,
-    Processor,
-    columns_in,
-)
+from anaphora.cli.options import AdaptationOptions, ColumnsOption, Combination, GivenTexts, Json, Processor, columns_in
 from anaphora.cli.progress import listening
-from anaphora.cli.searching import SearchTable
+from anaphora.cli.searching import WORDS, SearchTable
 from anaphora.cli.tables import declared_option
 from anaphora.cli.talk import heading, print_json
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -64,19 +55,15 @@ def run(
     models: Combination,
     texts: GivenTexts,
     columns: ColumnsOption = "",
-    ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
+    ensemble: Annotated[bool, Option("Evaluate several translators as an ensemble.")] = False,
     *,
     adaptation: AdaptationOptions,
-    known: Annotated[bool, declared_option(SearchOptions, "known", "--known-words", heading=WORDS)] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="Also score by source length, and by words unseen in training.")
-    ] = False,
+    known: Annotated[bool, declared_option(SearchOptions, "known", name="--known-words", heading=WORDS)] = False,
+    details: Annotated[bool, Option("Also score by source length, and by words unseen in training.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="Write each sentence with its scores to this file, as lines of JSON.")
+        Path | None, Option("Write each sentence with its scores to this file, as lines of JSON.")
     ] = None,
-    keep: Annotated[
-        bool, typer.Option(help="Store the scores of single runs in their folders and model cards.")
-    ] = True,
+    keep: Annotated[bool, Option("Store the scores of single runs in their folders and model cards.")] = True,
     as_json: Json = False,
     processor: Processor,
 ) -> None:

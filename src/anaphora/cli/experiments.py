@@ -15,6 +15,7 @@ from anaphora.cli.options import ColumnsOption, SettingsOption, TrainingThreads,
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
+from anaphora.options import Option
 from anaphora.tasks.registry import TASKS, named_in, tasks_named
 
 if TYPE_CHECKING:
@@ -35,15 +36,14 @@ class Asked:
     ] = ""
     """``auto`` or nothing for an experiment that the data chooses."""
     data: Annotated[
-        list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
+        list[Path] | None, Option("Your own data instead of the recipe's; may be repeated.", metavar="FOLDER|FILE")
     ] = None
     task: Annotated[
-        str, typer.Option(metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]")
+        str, Option("Without a recipe: the task, such as classify.", default="by the data", metavar="NAME")
     ] = ""
     columns: ColumnsOption = ""
-    source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = ""
-    target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = ""
+    source: Annotated[str, Option("Source language code (also the file suffix), e.g. en.")] = ""
+    target: Annotated[str, Option("Target language code (also the file suffix), e.g. cs.")] = ""
     settings: SettingsOption = None
     threads: TrainingThreads = None
 

@@ -14,6 +14,7 @@ from anaphora.cli.progress import listening
 from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
+from anaphora.options import Option
 from anaphora.tasks.registry import every_task, task_of
 
 if TYPE_CHECKING:
@@ -38,15 +39,16 @@ _MEASURED = 200
 
 def run(
     run_folder: RunFolder,
-    output: Annotated[Path, typer.Option(help="Output file, or new folder for onnx; .gz compresses an ARPA file.")],
+    output: Annotated[Path, Option("Output file, or new folder for onnx; .gz compresses an ARPA file.")],
     to: Annotated[
         str,
-        typer.Option(
+        Option(
+            "File format; html is a page that computes the model.",
+            default="arpa or dictionary",
             metavar="arpa|dictionary|html|onnx",
-            help="File format; html is a page that computes the model. [default: arpa or dictionary]",
         ),
     ] = "",
-    int8: Annotated[bool, typer.Option("--int8", help="With onnx: round weights to 8 bits.")] = False,
+    int8: Annotated[bool, Option("With onnx: round weights to 8 bits.")] = False,
 ) -> None:
     """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
     from anaphora.tasks.runs import experiment_of

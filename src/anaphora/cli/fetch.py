@@ -8,7 +8,7 @@ import typer
 
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.data.catalogue import KnownCorpus
@@ -27,10 +27,10 @@ def run(
     corpus: Annotated[str, typer.Argument(metavar="[CORPUS]", help="Corpus to download; without it, list all.")] = "",
     origin: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR", help="Take the files from this folder instead of downloading them."),
+        Option("Take the files from this folder instead of downloading them.", metavar="DIR", name="--from"),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="List the files with sizes, checksums and URLs; download nothing.")
+        bool, Option("List the files with sizes, checksums and URLs; download nothing.", name="--list")
     ] = False,
 ) -> None:
     """Download a known corpus and verify its SHA-256, or list all."""

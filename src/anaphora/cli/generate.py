@@ -10,7 +10,7 @@ from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_declared
 from anaphora.cli.talk import put, say
-from anaphora.options import Excludes
+from anaphora.options import Excludes, Option
 from anaphora.search.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -41,19 +41,16 @@ class SamplingTable:
 
 def run(
     run_folder: RunFolder,
-    prompt: Annotated[str | None, typer.Option(help="Text to continue. [default: none; typed, at a terminal]")] = None,
+    prompt: Annotated[str | None, Option("Text to continue.", default="none; typed, at a terminal")] = None,
     prompts: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Continue each line of this file; print one text per line.")
+        str | None, Option("Continue each line of this file; print one text per line.", metavar="FILE|-")
     ] = None,
     length: Annotated[
-        int | None,
-        typer.Option(min=1, max=1_000_000, help="Number of tokens, across line ends; with --prompts the maximum."),
+        int | None, Option("Number of tokens, across line ends; with --prompts the maximum.", min=1, max=1_000_000)
     ] = None,
-    lines: Annotated[
-        int | None, typer.Option(min=1, max=100_000, help="Number of lines. [default: 1 without --length]")
-    ] = None,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Take the most probable token at every step.")] = False,
-    beam: Annotated[int, typer.Option(min=0, help="Beam search for the most probable line, with this beam size.")] = 0,
+    lines: Annotated[int | None, Option("Number of lines.", min=1, max=100_000, default="1 without --length")] = None,
+    greedy: Annotated[bool, Option("Take the most probable token at every step.")] = False,
+    beam: Annotated[int, Option("Beam search for the most probable line, with this beam size.", min=0)] = 0,
     initial_state: InitialState = None,
     *,
     sampling: SamplingTable,

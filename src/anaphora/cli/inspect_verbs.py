@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
+from anaphora.options import Option
 
 if TYPE_CHECKING:
     from anaphora.inspection.subject import Subject
@@ -23,25 +22,19 @@ FOLLOWED = 20_000
 class Choices:
     """Texts, and options of single verbs."""
 
-    text: Annotated[list[str] | None, typer.Option("--text", help="A text in place of a file; may be repeated.")] = None
-    target_text: Annotated[
-        list[str] | None, typer.Option("--target-text", help="Request translation of a --text; may be repeated.")
-    ] = None
-    source: Annotated[Path | None, typer.Option(help="File of source sentences (for a translator).")] = None
-    target: Annotated[Path | None, typer.Option(help="File of their translations, which are not searched.")] = None
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy search. [default: 1; beam: 5]")] = None
-    fresh: Annotated[bool, typer.Option("--fresh", help="gradients: with the weights before training.")] = False
-    blank: Annotated[bool, typer.Option("--blank", help="explain: leave the answers out.")] = False
-    cut_every: Annotated[
-        int, typer.Option("--cut-every", min=0, help="diagram: show where chunks of so many steps cut the gradient.")
-    ] = 0
-    token: Annotated[int | None, typer.Option(min=1, help="attribute: one output token, by number.")] = None
-    instead: Annotated[str, typer.Option(metavar="TOKEN", help="attribute: why --token, and not this one?")] = ""
-    remedies: Annotated[
-        bool, typer.Option("--remedies", help="gradients: train small networks with one remedy each, without a run.")
-    ] = False
-    quick: Annotated[bool, typer.Option("--quick", help="span: small networks, in minutes.")] = False
-    output: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write pictures and numbers here.")] = None
+    text: Annotated[list[str] | None, Option("A text in place of a file; may be repeated.")] = None
+    target_text: Annotated[list[str] | None, Option("Request translation of a --text; may be repeated.")] = None
+    source: Annotated[Path | None, Option("File of source sentences (for a translator).")] = None
+    target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
+    beam: Annotated[int | None, Option("Beam size; 1 is greedy search.", min=1, default="1; beam: 5")] = None
+    fresh: Annotated[bool, Option("gradients: with the weights before training.")] = False
+    blank: Annotated[bool, Option("explain: leave the answers out.")] = False
+    cut_every: Annotated[int, Option("diagram: show where chunks of so many steps cut the gradient.", min=0)] = 0
+    token: Annotated[int | None, Option("attribute: one output token, by number.", min=1)] = None
+    instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""
+    remedies: Annotated[bool, Option("gradients: train small networks with one remedy each, without a run.")] = False
+    quick: Annotated[bool, Option("span: small networks, in minutes.")] = False
+    output: Annotated[Path | None, Option("Write pictures and numbers here.", metavar="FOLDER")] = None
 
 
 @dataclass(frozen=True)

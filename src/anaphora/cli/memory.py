@@ -12,6 +12,7 @@ from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.talk import print_json, say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
+from anaphora.options import Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ def run(
     given: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE...|NUMBER...]", help="Files, or numbers to remove.")
     ] = None,
-    origin: Annotated[str, typer.Option(help="With list and remove: the segments of this file.")] = "",
-    text: Annotated[str, typer.Option(help="With list: the segments for this text, best first.")] = "",
-    fuzzy: Annotated[int, typer.Option(min=1, max=100, help="With --text: minimum similarity in percent.")] = 75,
+    origin: Annotated[str, Option("With list and remove: the segments of this file.")] = "",
+    text: Annotated[str, Option("With list: the segments for this text, best first.")] = "",
+    fuzzy: Annotated[int, Option("With --text: minimum similarity in percent.", min=1, max=100)] = 75,
     as_json: Json = False,
 ) -> None:
     """Add, list, remove or export the segments of a run's translation memory.

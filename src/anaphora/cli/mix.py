@@ -10,6 +10,7 @@ from anaphora.cli.options import SettingsOption, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
+from anaphora.options import Option
 
 EXAMPLES = (
     "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
@@ -20,11 +21,10 @@ EXAMPLES = (
 
 def run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders of language models.")],
-    run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Run folder to create.")],
-    cache: Annotated[bool, typer.Option("--cache", help="Add n-gram models of the text just read.")] = False,
+    run_folder: Annotated[Path, Option("Run folder to create.", metavar="DIR", name="--run")],
+    cache: Annotated[bool, Option("Add n-gram models of the text just read.")] = False,
     data: Annotated[
-        list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Data instead of that of the first run; may be repeated."),
+        list[Path] | None, Option("Data instead of that of the first run; may be repeated.", metavar="FOLDER|FILE")
     ] = None,
     settings: SettingsOption = None,
     threads: Threads = 0,

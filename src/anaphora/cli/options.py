@@ -3,7 +3,6 @@
 import os
 import re
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast, get_args
 
@@ -12,7 +11,7 @@ import typer
 from anaphora.cli.files import given_lines, given_texts, named
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
@@ -22,25 +21,17 @@ if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Text
     from anaphora.tasks.task import Task
 
-search_option = partial(typer.Option, rich_help_panel="Search")
-models_option = partial(typer.Option, rich_help_panel="Several models")
-WORDS = "Unknown words and candidates"
-words_option = partial(typer.Option, rich_help_panel=WORDS)
-"""Options under a heading of their help."""
-
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
 InitialState = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h."),
+    Path | None, Option("Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h.", metavar="FILE")
 ]
 SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the experiment; may be repeated."),
+    list[str] | None, Option("Change one option of the experiment; may be repeated.", metavar="KEY=VALUE", name="--set")
 ]
 ColumnsOption = Annotated[
-    str, typer.Option(metavar="2,1", help="Columns of input and output (tagger: of tags): numbers from 1, or names.")
+    str, Option("Columns of input and output (tagger: of tags): numbers from 1, or names.", metavar="2,1")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Json = Annotated[bool, Option("Print one JSON object instead of text.", name="--json")]
 
 _COMPILED_PRODUCTS = "32"
 """Compiled matrix products that torch and its oneDNN each keep. One takes half a megabyte, is for one number of rows
@@ -62,9 +53,7 @@ Threads = Annotated[
     int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.", callback=_use_threads)
 ]
 
-TrainingThreads = Annotated[
-    int | None, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
-]
+TrainingThreads = Annotated[int | None, Option("Number of CPU threads; 0 lets torch choose.", min=0, max=1024)]
 """An option of an experiment."""
 
 
@@ -72,8 +61,8 @@ TrainingThreads = Annotated[
 class GivenPairs:
     """A text and its translation, in place of a split of a run."""
 
-    source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None
-    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None
+    source: Annotated[Path | None, Option("Source text, for a translator.")] = None
+    reference: Annotated[Path | None, Option("Reference translation.")] = None
 
     conflicts: ClassVar[tuple[Excludes | Needs, ...]] = (
         Needs("--source", "--reference"),
@@ -90,12 +79,8 @@ class GivenPairs:
 class GivenTexts(GivenPairs):
     """Texts of any task, in place of a split of a run."""
 
-    text: Annotated[str, typer.Option(metavar="FILE|-", help="Text for a language model, or - for standard input.")] = (
-        ""
-    )
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE|FOLDER", help="Labelled data to score a classifier on.")
-    ] = None
+    text: Annotated[str, Option("Text for a language model, or - for standard input.", metavar="FILE|-")] = ""
+    data: Annotated[Path | None, Option("Labelled data to score a classifier on.", metavar="FILE|FOLDER")] = None
 
     conflicts: ClassVar = (
         *GivenPairs.conflicts,
@@ -121,16 +106,15 @@ class GivenTexts(GivenPairs):
 class Combination:
     """Several models that translate together."""
 
+    heading: ClassVar = "Several models"
+
     mean: Annotated[
-        str,
-        models_option(
-            metavar="arithmetic|geometric", help="Mean of an ensemble's probabilities. [default: arithmetic]"
-        ),
+        str, Option("Mean of an ensemble's probabilities.", default="arithmetic", metavar="arithmetic|geometric")
     ] = ""
     language_model: Annotated[
-        Path | None, models_option(help="Language model for shallow fusion, with the translator's vocabulary.")
+        Path | None, Option("Language model for shallow fusion, with the translator's vocabulary.")
     ] = None
-    fusion_weight: Annotated[float, models_option(help="With --language-model: weight of its log-probabilities.")] = 0.2
+    fusion_weight: Annotated[float, Option("With --language-model: weight of its log-probabilities.")] = 0.2
 
     conflicts: ClassVar = (Needs("--fusion-weight", "--language-model"),)
 
@@ -157,16 +141,16 @@ class AdaptationOptions:
 
     neural_cache: Annotated[
         str,
-        typer.Option(
+        Option(
+            "Neural cache of this many tokens, for networks (Grave et al. 2017).",
             metavar="TOKENS|tokens=..,theta=..,weight=..",
-            help="Neural cache of this many tokens, for networks (Grave et al. 2017).",
         ),
     ] = ""
     dynamic: Annotated[
         str,
-        typer.Option(
+        Option(
+            "Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
             metavar="RATE|learning_rate=..,steps=..,decay=..,rule=..,epsilon=..",
-            help="Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
         ),
     ] = ""
 
@@ -188,9 +172,7 @@ class Processor:
     """Threads, which are set when the command line is parsed, and precision of a trained network."""
 
     threads: Threads = 0
-    precision: Annotated[str, typer.Option(metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")] = (
-        "fp32"
-    )
+    precision: Annotated[str, Option("Precision of matrix products.", metavar="fp32|bf16|int8|auto")] = "fp32"
 
     def known_precision(self) -> "PrecisionName":
         """Return the precision; ConfigError for an unknown one."""
@@ -204,7 +186,7 @@ class Processor:
 class Machine(Processor):
     """The same, and the device."""
 
-    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Device of the network.")] = "cpu"
+    device: Annotated[str, Option("Device of the network.", metavar="cpu|cuda")] = "cpu"
 
     def used(self) -> "tuple[DeviceName, PrecisionName]":
         """Return the device and the precision; ConfigError for a name that is none."""

@@ -12,6 +12,7 @@ from anaphora.cli.files import check_writable, given_lines, given_texts, named, 
 from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
+from anaphora.options import Option
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -34,23 +35,22 @@ def run(
     file: Annotated[
         str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, file to tag, arrays, or strokes.")
     ] = "-",
-    output: Annotated[
-        Path | None, typer.Option(help="Write predictions to this file instead of printing them.")
-    ] = None,
+    output: Annotated[Path | None, Option("Write predictions to this file instead of printing them.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each text or sentence, with all details.")
+        bool, Option("Print a JSON object for each text or sentence, with all details.", name="--json")
     ] = False,
     format_: Annotated[
         str,
-        typer.Option(
-            "--format",
+        Option(
+            "For a tagger: conllu, columns, jsonl or text.",
+            default="by the file and its first line",
             metavar="NAME",
-            help="For a tagger: conllu, columns, jsonl or text. [default: by the file and its first line]",
+            name="--format",
         ),
     ] = "",
     columns: ColumnsOption = "",
     pictures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
+        Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
     ] = None,
     initial_state: InitialState = None,
     *,

@@ -13,6 +13,7 @@ from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, ConfigError, MissingExtraError, RunError
+from anaphora.options import Option
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation import TranslationPredictor
@@ -27,11 +28,9 @@ DRAWABLE = 200
 
 
 def run(
-    folder: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for all output. [default: runs/quickstart]")
-    ] = None,
+    folder: Annotated[Path | None, Option("Folder for all output.", default="runs/quickstart", metavar="DIR")] = None,
     settings: SettingsOption = None,
-    sentences: Annotated[int, typer.Option(min=1000, help="Number of training pairs.")] = 30_000,
+    sentences: Annotated[int, Option("Number of training pairs.", min=1000)] = 30_000,
     threads: Threads = 0,
 ) -> None:
     """Train and evaluate a small translator on a generated corpus."""

@@ -10,7 +10,7 @@ from anaphora.cli.experiments import AUTO
 from anaphora.cli.options import Json
 from anaphora.cli.talk import print_json
 from anaphora.errors import ConfigError
-from anaphora.options import Needs
+from anaphora.options import Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.protocols import PartDescription
@@ -27,9 +27,7 @@ CONFLICTS = (Needs("--json", "--program"),)
 
 def run(
     name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Recipe to print as TOML.")] = "",
-    program: Annotated[
-        bool, typer.Option("--program", help="Print the program of one step instead: its parts, signals and weights.")
-    ] = False,
+    program: Annotated[bool, Option("Print the program of one step instead: its parts, signals and weights.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the recipes, or print one to start your own from."""

@@ -11,6 +11,7 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
+from anaphora.options import Option
 from anaphora.wording import counted
 
 _NAME = "LM0"
@@ -27,14 +28,10 @@ def run(
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="N-best list.")] = "-",
     kind: Annotated[
         str,
-        typer.Option(
-            "--format", metavar="moses|kaldi|srilm", help="List format: moses and kaldi use base e, srilm base 10."
-        ),
+        Option("List format: moses and kaldi use base e, srilm base 10.", metavar="moses|kaldi|srilm", name="--format"),
     ] = "moses",
-    name: Annotated[
-        str | None, typer.Option(help=f"Name of the new feature of a moses list. [default: {_NAME}]")
-    ] = None,
-    output: Annotated[Path | None, typer.Option(help="Write the list to this file instead of printing it.")] = None,
+    name: Annotated[str | None, Option(f"Name of the new feature of a moses list. [default: {_NAME}]")] = None,
+    output: Annotated[Path | None, Option("Write the list to this file instead of printing it.")] = None,
     *,
     machine: Machine,
 ) -> None:

@@ -10,6 +10,7 @@ from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFo
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
+from anaphora.options import Option
 from anaphora.wording import counted
 
 EXAMPLES = (
@@ -25,8 +26,8 @@ def run(
     file: Annotated[
         str, typer.Argument(metavar="[FILE|-]", help="File of lines; for a translator: source, tab, translation.")
     ] = "-",
-    output: Annotated[Path | None, typer.Option(help="Write scores to this file instead of printing them.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line instead of a number.")] = False,
+    output: Annotated[Path | None, Option("Write scores to this file instead of printing them.")] = None,
+    as_json: Annotated[bool, Option("Print a JSON object per line instead of a number.", name="--json")] = False,
     initial_state: InitialState = None,
     *,
     adapted: AdaptationOptions,

@@ -4,11 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
-
-from anaphora.cli.options import search_option, words_option
 from anaphora.cli.tables import declared_in, with_declared
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 
@@ -17,6 +14,9 @@ if TYPE_CHECKING:
     from anaphora.prediction.glossary import Glossary
     from anaphora.text.placeholders import Kind
 
+WORDS = "Unknown words and candidates"
+"""Heading of options about single words."""
+
 
 @dataclass(frozen=True)
 @with_declared(SearchOptions, "Search", without=("alternatives", "known", "max_tokens"))
@@ -24,35 +24,33 @@ if TYPE_CHECKING:
 class SearchTable:
     """The declared options of a search, and those that only a command line has."""
 
+    heading: ClassVar = WORDS
+
     protect: Annotated[
         str,
-        search_option(metavar="KINDS", help="Kept as they are: placeholders,tags,urls,emails,numbers, all or none."),
+        Option(
+            "Kept as they are: placeholders,tags,urls,emails,numbers, all or none.", metavar="KINDS", heading="Search"
+        ),
     ] = ""
     terms: Annotated[
-        Path | None, search_option(metavar="FILE", help="Glossary: source form, tab, form | form | !forbidden.")
+        Path | None, Option("Glossary: source form, tab, form | form | !forbidden.", metavar="FILE", heading="Search")
     ] = None
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Draw translations instead of searching them.", rich_help_panel="Sampling")
-    ] = False
-    replace_unknown: Annotated[
-        bool,
-        words_option("--replace-unknown", help="Replace each <unk> by the source word with the highest attention."),
-    ] = False
-    dictionary: Annotated[
-        Path | None, words_option(help="With --replace-unknown: dictionary of word, tab, translation.")
-    ] = None
+    sample: Annotated[bool, Option("Draw translations instead of searching them.", heading="Sampling")] = False
+    replace_unknown: Annotated[bool, Option("Replace each <unk> by the source word with the highest attention.")] = (
+        False
+    )
+    dictionary: Annotated[Path | None, Option("With --replace-unknown: dictionary of word, tab, translation.")] = None
     candidates: Annotated[
-        Path | None, words_option(help="Restrict output to frequent words and translations in this dictionary.")
+        Path | None, Option("Restrict output to frequent words and translations in this dictionary.")
     ] = None
-    shortlist: Annotated[
-        bool,
-        words_option("--shortlist", help="Restrict output to the run's shortlist, for speed; see anaphora shortlist."),
-    ] = False
+    shortlist: Annotated[bool, Option("Restrict output to the run's shortlist, for speed; see anaphora shortlist.")] = (
+        False
+    )
     frequent_words: Annotated[
-        int | None, words_option(min=0, help="Number of frequent words. [default: 2000; with --shortlist 500 tokens]")
+        int | None, Option("Number of frequent words.", min=0, default="2000; with --shortlist 500 tokens")
     ] = None
     translations_per_word: Annotated[
-        int | None, words_option(min=0, help="Translations per source word. [default: 10; with --shortlist 20]")
+        int | None, Option("Translations per source word.", min=0, default="10; with --shortlist 20")
     ] = None
 
     conflicts: ClassVar = (

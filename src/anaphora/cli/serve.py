@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -14,7 +13,7 @@ from anaphora.cli.options import Processor
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, MissingExtraError
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.kernels.backends import InferencePrecision
@@ -30,7 +29,6 @@ EXAMPLES = (
     "anaphora serve runs/en-de --neighbours",
     "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
 )
-_memory_option = partial(typer.Option, rich_help_panel="Memory")
 _PAIRS = 3
 """Training pairs that are shown for a word."""
 
@@ -39,21 +37,16 @@ _PAIRS = 3
 class RunFiles:
     """Use of run folders beside their models: memories, which may grow, shortlists, training data."""
 
-    memory: Annotated[bool, _memory_option("--memory", help="Use the memories of the runs.")] = False
-    adapt: Annotated[
-        bool, _memory_option("--adapt", help="Mix what the memory has of similar texts into predictions.")
-    ] = False
+    memory: Annotated[bool, Option("Use the memories of the runs.", heading="Memory")] = False
+    adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.", heading="Memory")] = (
+        False
+    )
     learn: Annotated[
-        bool,
-        _memory_option("--learn", help="Let all clients add to the memories; with --new-key, clients with that key."),
+        bool, Option("Let all clients add to the memories; with --new-key, clients with that key.", heading="Memory")
     ] = False
 
-    shortlist: Annotated[
-        bool, typer.Option("--shortlist", help="Write the tokens of the runs' shortlists alone, for speed.")
-    ] = False
-    neighbours: Annotated[
-        bool, typer.Option("--neighbours", help="Show clients the training pairs nearest to each word.")
-    ] = False
+    shortlist: Annotated[bool, Option("Write the tokens of the runs' shortlists alone, for speed.")] = False
+    neighbours: Annotated[bool, Option("Show clients the training pairs nearest to each word.")] = False
 
     conflicts: ClassVar = (
         Excludes("--adapt", "--shortlist", "--adapt may write any word of known translations"),
@@ -82,14 +75,12 @@ class RunFiles:
 class Network:
     """Names of the server, and pages and proxies between it and its clients."""
 
-    name: Annotated[list[str] | None, typer.Option(metavar="HOST", help="Host name clients use; may be repeated.")] = (
+    name: Annotated[list[str] | None, Option("Host name clients use; may be repeated.", metavar="HOST")] = None
+    allow_origin: Annotated[list[str] | None, Option("Site whose pages may call; may be repeated.", metavar="URL")] = (
         None
     )
-    allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="Site whose pages may call; may be repeated.")
-    ] = None
     proxy: Annotated[
-        list[str] | None, typer.Option(metavar="ADDRESS", help="Proxy whose X-Forwarded-For counts; may be repeated.")
+        list[str] | None, Option("Proxy whose X-Forwarded-For counts; may be repeated.", metavar="ADDRESS")
     ] = None
 
     def check(self) -> None:
@@ -109,11 +100,11 @@ def run(
     files: RunFiles,
     network: Network,
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
-    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any.")] = 5000,
-    keys: Annotated[Path | None, typer.Option(help="File of API keys; without it none are needed.")] = None,
-    new_key: Annotated[str, typer.Option(metavar="NAME", help="Add a key to --keys, print it and exit.")] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no line for each request.")] = False,
+    host: Annotated[str, Option("Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
+    port: Annotated[int, Option("Port to listen at; 0 for any.", min=0, max=65535)] = 5000,
+    keys: Annotated[Path | None, Option("File of API keys; without it none are needed.")] = None,
+    new_key: Annotated[str, Option("Add a key to --keys, print it and exit.", metavar="NAME")] = "",
+    quiet: Annotated[bool, Option("Print no line for each request.")] = False,
     *,
     processor: Processor,
 ) -> None:

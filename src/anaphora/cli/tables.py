@@ -6,33 +6,23 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, wraps
 from inspect import Parameter
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo
 
-from anaphora.options import Excludes, Needs, check_conflicts, declared
+from anaphora.options import Excludes, Needs, Option, check_conflicts, declared
 
 T = TypeVar("T")
 
 
-def declared_option(table: type, name: str, *names: str, heading: str | None = None) -> Any:
-    """Return the option of a declared field, under a heading of the help; ``names`` where it has others."""
-    kind, option = declared(table)[name]
-    flag = (f"--{name.replace('_', '-')}",) if kind is bool else ()
-    default = f" [default: {option.default}]" if option.default else ""
-    return typer.Option(
-        *(names or flag),
-        help=option.help + default,
-        min=option.min,
-        max=option.max,
-        metavar=option.metavar,
-        rich_help_panel=heading,
-    )
+def declared_option(table: type, field: str, **changes: Any) -> Option:
+    """Return the declaration of a field of a table, with ``changes`` for the command line."""
+    return declared(table)[field][1]._replace(**changes)
 
 
 def with_declared(
-    table: Any, heading: str | None = None, *, without: Collection[str] = (), last: bool = False
+    table: Any, heading: str = "", *, without: Collection[str] = (), last: bool = False
 ) -> Callable[[type[T]], type[T]]:
     """Add the declared fields of a table to a class that is to be a dataclass: before its own, or ``last``."""
     names = [name for name in declared(table) if name not in without]
@@ -55,8 +45,9 @@ def declared_in(owner: Any, table: type) -> dict[str, Any]:
 def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Needs] = ()) -> Callable[..., None]:
     """A command whose parameters that are dataclasses are given field by field, so that the parser sees options alone.
 
-    A field is an option as a parameter would be: ``beam: int = 5``. Options in conflict, by ``conflicts`` or those of
-    a dataclass, are refused before the command is called. One that was given the value that turns it off is none.
+    A field is an option as a parameter would be: ``beam: Annotated[int, Option("Beam size.")] = 5``. Options in
+    conflict, by ``conflicts`` or those of a dataclass, are refused before the command is called. One that was given the
+    value that turns it off is none.
     """
     hints, parameters, tables, rows = get_type_hints(command, include_extras=True), list[Parameter](), {}, [*conflicts]
     for name, parameter in inspect.signature(command).parameters.items():
@@ -77,8 +68,8 @@ def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Nee
             given[name] = table(**{field.name: given.pop(field.name) for field in fields(table)})
         command(**given, **({"context": context} if "context" in hints else {}))
 
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    vars(run)["__signature__"] = signature = inspect.Signature(list(map(_parsed, parameters)))
+    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     del vars(run)["__wrapped__"]  # the parser would read the signature of the command behind it
     return run
 
@@ -95,19 +86,40 @@ def given_in(*tables: Any) -> list[str]:
     return [_option(one) for table, one in fields_of if getattr(table, one.name) != one.default]
 
 
+def _parsed(parameter: Parameter) -> Parameter:
+    """Return a parameter as the parser takes it, which has a class for options itself."""
+    kind, option = (*get_args(parameter.annotation), None, None)[:2]
+    if not isinstance(option, Option):
+        return parameter
+    # the parser adds a twin that turns a flag off, unless the flag is named
+    names = [_option(parameter)] if option.name or (kind is bool and not parameter.default) else []
+    found = typer.Option(
+        *names,
+        help=f"{option.help} [default: {option.default}]" if option.default else option.help,
+        min=option.min,
+        max=option.max,
+        metavar=option.metavar,
+        rich_help_panel=option.heading or None,
+    )
+    return parameter.replace(annotation=Annotated[kind, found])
+
+
 def _option(parameter: Parameter) -> str:
     """Return the name of an option on the command line, or the word that stands for an argument in the help."""
     [info] = getattr(parameter.annotation, "__metadata__", (None,))
     if isinstance(info, ArgumentInfo):
         return re.sub(r"\[?([A-Z]+).*", r"\1", str(info.metavar))
-    first = getattr(info, "default", None)  # typer takes the first of the names for a default where it is annotated
-    return first if isinstance(first, str) else f"--{parameter.name.replace('_', '-')}"
+    return getattr(info, "name", "") or f"--{parameter.name.replace('_', '-')}"
 
 
 @cache
 def _parameters(table: Any) -> list[Parameter]:
-    """Return the fields of a dataclass as parameters."""
+    """Return the fields of a dataclass as parameters, whose options are listed under its heading if they have none."""
     hints = get_type_hints(table, include_extras=True)
+    for name, hint in hints.items():
+        kind, option = (*get_args(hint), None, None)[:2]
+        if isinstance(option, Option) and not option.heading:
+            hints[name] = Annotated[kind, option._replace(heading=getattr(table, "heading", ""))]
     return [
         Parameter(
             field.name,

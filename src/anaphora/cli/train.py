@@ -16,7 +16,7 @@ from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 from anaphora.events import silent
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ EXAMPLES = (
 
 
 ReplayOption = Annotated[
-    float | None, typer.Option(metavar="FRACTION", help="With --from a translator: old data in a batch. [default: 0.5]")
+    float | None, Option("With --from a translator: old data in a batch.", default="0.5", metavar="FRACTION")
 ]
-BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
+BoardOption = Annotated[Path | None, Option("Write scalars for TensorBoard here.", metavar="FOLDER")]
 
 CONFLICTS = (
     Excludes("--resume", "--from", "--resume continues a run, but --from starts a new one"),
@@ -61,17 +61,16 @@ CONFLICTS = (
 def run(
     asked: Asked,
     run_folder: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="Run folder to create. [default: runs/RECIPE]")
+        Path | None, Option("Run folder to create.", default="runs/RECIPE", metavar="DIR", name="--run")
     ] = None,
-    time: Annotated[str, typer.Option(metavar="30m", help="Maximum training time, resumed parts included.")] = "",
+    time: Annotated[str, Option("Maximum training time, resumed parts included.", metavar="30m")] = "",
     board: BoardOption = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run from its latest checkpoint.")] = False,
+    resume: Annotated[bool, Option("Continue the run from its latest checkpoint.")] = False,
     parent: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
+        Path | None, Option("Start a new run from the weights of an older one.", metavar="RUN", name="--from")
     ] = None,
     vocabulary: Annotated[
-        str,
-        typer.Option(metavar="keep|extend|only", help="With --from: keep or extend its vocabulary, or take only that."),
+        str, Option("With --from: keep or extend its vocabulary, or take only that.", metavar="keep|extend|only")
     ] = "keep",
     replay: ReplayOption = None,
 ) -> None:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import chain, repeat, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,14 +13,14 @@ import typer
 from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_lines, given_texts, is_typed, typed_texts
-from anaphora.cli.options import Combination, Machine, search_option
+from anaphora.cli.options import Combination, Machine
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import declared_option, given_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
-from anaphora.options import Excludes, Needs
+from anaphora.options import Excludes, Needs, Option
 from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.wording import agreeing, counted
 
@@ -51,7 +51,7 @@ EXAMPLES = (
 )
 
 NoSplit = Annotated[
-    bool, typer.Option("--no-split", help="Translate each line as one sentence, stripped of outer white space.")
+    bool, Option("Translate each line as one sentence, stripped of outer white space.", name="--no-split")
 ]
 
 
@@ -59,11 +59,13 @@ NoSplit = Annotated[
 class Framing:
     """Prefixes and suffixes of the translations of a text."""
 
+    heading: ClassVar = "Search"
+
     prefixes: Annotated[
-        Path | None, search_option(metavar="FILE", help="Beginnings of the translations, one a line, empty for none.")
+        Path | None, Option("Beginnings of the translations, one a line, empty for none.", metavar="FILE")
     ] = None
     suffixes: Annotated[
-        Path | None, search_option(metavar="FILE", help="Ends of the translations, one a line, empty for none.")
+        Path | None, Option("Ends of the translations, one a line, empty for none.", metavar="FILE")
     ] = None
 
     conflicts: ClassVar = (Excludes("--prefixes --suffixes", "--memory", "What comes from a memory is not framed"),)
@@ -92,21 +94,17 @@ class Framing:
                 faults.append(f"{file} has more lines than the text, which has {number:,}: give one for every line.")
 
 
-_memory_option = partial(typer.Option, rich_help_panel="Memory")
-
-
 @dataclass(frozen=True)
 class Remembering:
     """Use of the memory, and the minimum similarity of shown segments."""
 
-    memory: Annotated[bool, _memory_option("--memory", help="Use the translations of the run's memory.")] = False
+    heading: ClassVar = "Memory"
+
+    memory: Annotated[bool, Option("Use the translations of the run's memory.")] = False
     fuzzy: Annotated[
-        int | None,
-        _memory_option(min=1, max=100, help="With --json: minimum similarity of a segment in percent. [default: 75]"),
+        int | None, Option("With --json: minimum similarity of a segment in percent.", min=1, max=100, default="75")
     ] = None
-    adapt: Annotated[
-        bool, _memory_option("--adapt", help="Mix what the memory has of similar texts into predictions.")
-    ] = False
+    adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.")] = False
 
     conflicts: ClassVar = (
         Needs("--fuzzy", "--memory"),

@@ -4,12 +4,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-import typer
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.tables import given_in
@@ -17,7 +14,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import to_pharaoh
-from anaphora.options import Needs
+from anaphora.options import Needs, Option
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
@@ -30,51 +27,42 @@ Aligned = Callable[[str, "Translation"], "Translation"]
 _SHOWN = 10
 """Lines whose losses are reported one by one."""
 
-_output_option = partial(typer.Option, rich_help_panel="Output")
-_alignment_option = partial(typer.Option, rich_help_panel="Word alignments")
-
 
 @dataclass(frozen=True)
 class Outputs:
     """The files that translations go to; they are printed where neither a text nor pairs are asked for."""
 
-    output: Annotated[Path | None, _output_option(help="Write translations to this file instead of printing them.")] = (
-        None
-    )
+    heading: ClassVar = "Output"
+
+    output: Annotated[Path | None, Option("Write translations to this file instead of printing them.")] = None
     nbest: Annotated[
-        int,
-        _output_option(min=0, metavar="N", help="Write the N best translations of each line: a Moses list, or --json."),
+        int, Option("Write the N best translations of each line: a Moses list, or --json.", min=0, metavar="N")
     ] = 0
     alignments: Annotated[
         Path | None,
-        _alignment_option(help="Write word alignments to this file, one line per sentence (Pharaoh format)."),
+        Option(
+            "Write word alignments to this file, one line per sentence (Pharaoh format).", heading="Word alignments"
+        ),
     ] = None
     soft_alignments: Annotated[
-        Path | None, _alignment_option(help="Write the attention between words to this file, as lines of JSON.")
+        Path | None,
+        Option("Write the attention between words to this file, as lines of JSON.", heading="Word alignments"),
     ] = None
     align_with: Annotated[
-        Path | None, _alignment_option(metavar="RUN", help="Align by forced decoding with this translator instead.")
+        Path | None,
+        Option("Align by forced decoding with this translator instead.", metavar="RUN", heading="Word alignments"),
     ] = None
-    pairs: Annotated[
-        Path | None, _output_option(help="Write source, tab, translation to this .tsv file, to train on.")
-    ] = None
-    translation_first: Annotated[
-        bool, _output_option("--translation-first", help="With --pairs: translation first, then source.")
-    ] = False
+    pairs: Annotated[Path | None, Option("Write source, tab, translation to this .tsv file, to train on.")] = None
+    translation_first: Annotated[bool, Option("With --pairs: translation first, then source.")] = False
     as_json: Annotated[
-        bool, _output_option("--json", help="Print a JSON object per line, with its score and what it lost or added.")
+        bool, Option("Print a JSON object per line, with its score and what it lost or added.", name="--json")
     ] = False
     confidence: Annotated[
-        bool,
-        _output_option(
-            "--confidence", help="Write the confidence before each translation; with --json of each word too."
-        ),
+        bool, Option("Write the confidence before each translation; with --json of each word too.")
     ] = False
     min_confidence: Annotated[
         float | None,
-        _output_option(
-            min=0, max=1, metavar="P", help="Leave what has a lower confidence empty; see anaphora calibrate."
-        ),
+        Option("Leave what has a lower confidence empty; see anaphora calibrate.", min=0, max=1, metavar="P"),
     ] = None
 
     @property
