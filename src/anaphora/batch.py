@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -19,18 +19,31 @@ Row = Sequence[int] | np.ndarray[Any, np.dtype[Any]]
 """The ids of one row, before padding."""
 
 
+_ON_THE_CPU = frozenset({"lengths_B", "example_ids_B"})
+"""Tensors that decide what is computed, or where a row is from: reading them must not wait for a device."""
+
+
 @dataclass(frozen=True)
-class Ids:
+class Movable:
+    """A value of tensors, and of other such values."""
+
+    def to(self, device: torch.device) -> Self:
+        """Return the same value with everything that a network computes with on ``device``.
+
+        Lengths of rows and example ids stay on the CPU.
+        """
+        values = {name: value for name, value in vars(self).items() if isinstance(value, Tensor | Movable)}
+        return replace(self, **{name: value.to(device) for name, value in values.items() if name not in _ON_THE_CPU})
+
+
+@dataclass(frozen=True)
+class Ids(Movable):
     """Right-padded rows of token ids."""
 
     ids_BT: Tensor
     """int64; the padding may hold any id."""
     lengths_B: Tensor
     """int64, at least 1; always on the CPU, where it decides what is computed."""
-
-    def to(self, device: torch.device) -> Ids:
-        """Return the same rows with the ids on ``device``."""
-        return replace(self, ids_BT=self.ids_BT.to(device))
 
     @property
     def mask_BT(self) -> Tensor:
@@ -49,28 +62,15 @@ class SpeltIds(Ids):
     lengths_N: Tensor
     """int64, at least 1, on the device of the characters."""
 
-    def to(self, device: torch.device) -> SpeltIds:
-        """Return the same rows with everything but their lengths on ``device``."""
-        return replace(
-            self,
-            ids_BT=self.ids_BT.to(device),
-            words_BT=self.words_BT.to(device),
-            characters_NL=self.characters_NL.to(device),
-            lengths_N=self.lengths_N.to(device),
-        )
-
 
 @dataclass(frozen=True)
-class Values:
+class Values(Movable):
     """Right-padded rows of vectors, such as the frames of a signal."""
 
     values_BTD: Tensor
     """Floating point; the padding may hold any value."""
     lengths_B: Tensor
     """int64, at least 1; always on the CPU."""
-
-    def to(self, device: torch.device) -> Values:
-        return replace(self, values_BTD=self.values_BTD.to(device))
 
     @property
     def mask_BT(self) -> Tensor:
@@ -79,26 +79,20 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Movable):
     """The same number of vectors in every row, such as the regions of an image."""
 
     values_BSD: Tensor
     """Floating point."""
 
-    def to(self, device: torch.device) -> Grid:
-        return Grid(self.values_BSD.to(device))
-
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Movable):
     """Classes of whole rows: one class a row, or any number of them."""
 
     classes: Tensor
     """B, int64: the class of each row. Or B x C, floating point: the probability of each class, independent of the
     others (1 or 0 where the labels are known)."""
-
-    def to(self, device: torch.device) -> Labels:
-        return Labels(self.classes.to(device))
 
 
 Items = Ids | Values | Grid | Labels
@@ -106,7 +100,7 @@ Items = Ids | Values | Grid | Labels
 
 
 @dataclass(frozen=True)
-class Supervision:
+class Supervision(Movable):
     """Training signals beside the targets; the default adds nothing."""
 
     weights_B: Tensor | None = None
@@ -120,18 +114,9 @@ class Supervision:
     """int64, ascending: the distinct target ids of the part of the corpus that the batch is from, its own targets
     among them; for outputs that are trained by partitions. None where the corpus is not partitioned."""
 
-    def to(self, device: torch.device) -> Supervision:
-        """Return the same with every tensor on ``device``."""
-        return replace(
-            self,
-            weights_B=_to(self.weights_B, device),
-            alignments_BTS=_to(self.alignments_BTS, device),
-            partition_C=_to(self.partition_C, device),
-        )
-
 
 @dataclass(frozen=True)
-class Constraints:
+class Constraints(Movable):
     """Restrictions of a search; the default restricts nothing."""
 
     candidates: Ids | None = None
@@ -142,16 +127,12 @@ class Constraints:
     narrow: bool = False
     """True where the steps of a ``CompiledStepper`` are over the candidates alone (``Step.candidates_BC``)."""
 
-    def to(self, device: torch.device) -> Constraints:
-        """Return the same with all ids on ``device``."""
-        return replace(self, candidates=_to(self.candidates, device), prefixes=_to(self.prefixes, device))
-
 
 NO_SUPERVISION, UNCONSTRAINED = Supervision(), Constraints()
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Movable):
     """One batch of examples; a row is one sentence, or one window of running text.
 
     Translation: ``inputs`` are source ids with ``</s>``; ``targets`` are y_1 .. y_m ``</s>`` (the model shifts them
@@ -202,20 +183,6 @@ class Batch:
             raise ShapeError("A loss or a score needs targets, but this batch has inputs alone: give it targets.")
         return _ids(self.targets, "targets")
 
-    def to(self, device: torch.device) -> Batch:
-        """Return the same batch with everything that a network computes with on ``device``.
-
-        Lengths and example ids stay on the CPU: reading them must not wait for the device.
-        """
-        return replace(
-            self,
-            inputs=self.inputs.to(device),
-            targets=None if self.targets is None else self.targets.to(device),
-            carry_mask_B=self.carry_mask_B.to(device),
-            supervision=self.supervision.to(device),
-            constraints=self.constraints.to(device),
-        )
-
 
 def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple: int = 1) -> Ids:
     """Rows of ids as one rectangle.
@@ -239,16 +206,9 @@ def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple
     return Ids(torch.from_numpy(block), torch.tensor(lengths, dtype=torch.int64))
 
 
-Movable = TypeVar("Movable", Tensor, Ids)
-
-
 def _mask(rows: Tensor, lengths_B: Tensor) -> Tensor:
     steps_T = torch.arange(rows.shape[1], device=rows.device)
     return steps_T < lengths_B.to(rows.device).unsqueeze(1)
-
-
-def _to(value: Movable | None, device: torch.device) -> Movable | None:
-    return None if value is None else value.to(device)
 
 
 def _ids(items: Items, what: str) -> Ids:
