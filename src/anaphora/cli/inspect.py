@@ -1,23 +1,26 @@
 """``anaphora inspect``: see inside of runs; numbers as text or JSON, pictures into a folder."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anaphora.cli.files import given_texts, named
-from anaphora.cli.inspect_verbs import Choices, Request, Results, Verb, verbs
 from anaphora.cli.options import Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import print_json, say
 from anaphora.errors import ConfigError, DataError
+from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import writing_text
-from anaphora.options import Needs
+from anaphora.options import Needs, Option
 from anaphora.wording import counted
+
+if TYPE_CHECKING:
+    from anaphora.cli.inspect_verbs import Results, Verb
 
 EXAMPLES = (
     "anaphora inspect runs/en-de",
@@ -52,6 +55,49 @@ MICROSCOPE = "The microscope, a page that computes the model, is written by anap
 CONFLICTS = (Needs("--instead", "--token"), Needs("--target", "--source"), Needs("--target-text", "--text"))
 
 
+@dataclass(frozen=True)
+class Choices:
+    """Texts, and options of single verbs."""
+
+    text: Annotated[list[str] | None, Option("A text in place of a file; may be repeated.")] = None
+    target_text: Annotated[list[str] | None, Option("Request translation of a --text; may be repeated.")] = None
+    source: Annotated[Path | None, Option("File of source sentences (for a translator).")] = None
+    target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
+    beam: Annotated[int | None, Option("Beam size; 1 is greedy search.", min=1, default="1; beam: 5")] = None
+    fresh: Annotated[bool, Option("gradients: with the weights before training.")] = False
+    blank: Annotated[bool, Option("explain: leave the answers out.")] = False
+    cut_every: Annotated[int, Option("diagram: show where chunks of so many steps cut the gradient.", min=0)] = 0
+    token: Annotated[int | None, Option("attribute: one output token, by number.", min=1)] = None
+    instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""
+    remedies: Annotated[bool, Option("gradients: train small networks with one remedy each, without a run.")] = False
+    quick: Annotated[bool, Option("span: small networks, in minutes.")] = False
+    output: Annotated[Path | None, Option("Write pictures and numbers here.", metavar="FOLDER")] = None
+
+
+@dataclass(frozen=True)
+class Request(Choices):
+    """Options, texts and arguments of a verb."""
+
+    words: Sequence[str] = ()
+    """Arguments after the verb."""
+    texts: Sequence[str] = ()
+    targets: Sequence[str] | None = None
+    from_file: bool = False
+    report: Report = silent
+
+    def one(self, verb: str) -> tuple[str, str | None]:
+        """Return the one text, and its target; ConfigError where there are none or several."""
+        if len(self.texts) != 1:
+            raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
+        return self.texts[0], self.targets[0] if self.targets else None
+
+    def some(self, verb: str) -> Sequence[str]:
+        """Return the texts; ConfigError where there are none."""
+        if not self.texts:
+            raise ConfigError(f"inspect {verb} takes a text: name a FILE, or add --text, or --source and --target.")
+        return self.texts
+
+
 def run(
     context: typer.Context,
     arguments: Annotated[
@@ -64,23 +110,24 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Show attention, gates, gradients and beams of runs, or explain the parts."""
+    from anaphora.cli.inspect_verbs import VERBS
+
     words = list(arguments or [])
-    known = verbs()
-    place = next((n for n, word in enumerate(words) if word in known), len(words))
+    place = next((n for n, word in enumerate(words) if word in VERBS), len(words))
     runs, verb, rest = words[:place], words[place : place + 1], words[place + 1 :]
     if not verb:
-        _list(runs, known)
+        _list(runs, VERBS)
         return
-    _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
+    _demand_effect(context, VERBS[verb[0]], verb[0], alone=not runs)
     with listening() as report:
         request = _with_texts(Request(**vars(choices), words=rest, report=report))
-        shown = _shown(known[verb[0]], verb[0], runs, request)
+        shown = _shown(VERBS[verb[0]], verb[0], runs, request)
     _print(shown, request, as_json)
     if request.output is not None:
         _write(shown, request, request.output)
 
 
-def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -> None:
+def _demand_effect(context: typer.Context, verb: "Verb", name: str, alone: bool) -> None:
     """Raise ConfigError for an option of the command line that has no effect on what is shown."""
     takes = _ANY | (verb.takes_alone if alone and verb.alone else verb.takes)
     for option in context.command.params:
@@ -114,7 +161,7 @@ def _lines(file: str) -> list[str]:
     return lines
 
 
-def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Results:
+def _shown(verb: "Verb", name: str, runs: Sequence[str], request: Request) -> "Results":
     """Return the results of a verb, of runs or alone; ConfigError for a number of runs that it does not take."""
     if not runs and verb.alone:
         return verb.alone(request)
@@ -137,7 +184,7 @@ def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Resu
     return verb.of_runs(subjects, request)
 
 
-def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
+def _list(runs: Sequence[str], known: "dict[str, Verb]") -> None:
     """Print the verbs, with the reason that one does not work for a run."""
     from anaphora.inspection.subject import Subject
 
@@ -153,7 +200,7 @@ def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     typer.echo(MICROSCOPE)
 
 
-def _print(shown: Results, request: Request, as_json: bool) -> None:
+def _print(shown: "Results", request: Request, as_json: bool) -> None:
     for stem, result in shown.items():
         if as_json:
             print_json({stem: _as_json(result)})
@@ -167,7 +214,7 @@ def _as_json(result: Any) -> Any:
     return [one.json() for one in result] if isinstance(result, list | tuple) else result.json()
 
 
-def _write(shown: Results, request: Request, output: Path) -> None:
+def _write(shown: "Results", request: Request, output: Path) -> None:
     """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
     from anaphora.inspection import drawing
 
