@@ -143,9 +143,8 @@ class RmsProp(Rule):
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep E, and v with momentum."""
         if self.centered:
-            return CentredRmsProp(
-                parameters, **self._common, decay=self.decay, epsilon=self.epsilon, momentum=self.momentum
-            )
+            options = {"decay": self.decay, "epsilon": self.epsilon, "momentum": self.momentum}
+            return CentredRmsProp(parameters, self._common | options)
         return torch.optim.RMSprop(
             parameters, **self._common, alpha=self.decay, eps=self.epsilon, momentum=self.momentum
         )
@@ -201,7 +200,7 @@ AnyRule = Annotated[
 
 
 class CentredRmsProp(torch.optim.Optimizer):
-    """The rule over some parameters; what it keeps of each is called as torch's own calls it.
+    """RMSProp with centred squares; what it keeps of each weight is called as torch's own calls it.
 
         E = d E + (1 - d) g^2        M = d M + (1 - d) g
         u = g / sqrt(max(E - M^2, 0) + e)
@@ -209,20 +208,9 @@ class CentredRmsProp(torch.optim.Optimizer):
 
     torch's own adds e outside the root, where it cannot help: of a gradient that hardly changes, rounding makes E - M^2
     negative, and its root no number.
-    """
 
-    def __init__(
-        self,
-        parameters: list[torch.nn.Parameter],
-        lr: float,
-        decay: float,
-        epsilon: float,
-        momentum: float,
-        weight_decay: float,
-    ) -> None:
-        """``lr``, ``decay``, ``epsilon`` and ``momentum`` are r, d, e and m; ``weight_decay`` adds so many w to g."""
-        self._decay, self._epsilon, self._momentum, self._weight_decay = decay, epsilon, momentum, weight_decay
-        super().__init__(parameters, {"lr": lr})
+    Its options ``lr``, ``decay``, ``epsilon`` and ``momentum`` are r, d, e and m; ``weight_decay`` adds so many w to g.
+    """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
@@ -230,17 +218,17 @@ class CentredRmsProp(torch.optim.Optimizer):
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None:
-                    weight.sub_(group["lr"] * self._direction(weight, weight.grad))
+                    weight.sub_(group["lr"] * self._direction(group, weight, weight.grad))
 
-    def _direction(self, weight: Tensor, g: Tensor) -> Tensor:
-        """v."""
-        if self._weight_decay:
-            g = g.add(weight, alpha=self._weight_decay)
+    def _direction(self, group: dict[str, Any], weight: Tensor, g: Tensor) -> Tensor:
+        """Return v."""
+        if group["weight_decay"]:
+            g = g.add(weight, alpha=group["weight_decay"])
         kept: dict[str, Tensor] = self.state[weight]
         for name in "square_avg", "grad_avg", "momentum_buffer":
             kept.setdefault(name, torch.zeros_like(weight))
         squares, mean, v = kept["square_avg"], kept["grad_avg"], kept["momentum_buffer"]
-        squares.mul_(self._decay).addcmul_(g, g, value=1 - self._decay)
-        mean.lerp_(g, 1 - self._decay)
-        spread = squares.addcmul(mean, mean, value=-1).clamp_(min=0).add_(self._epsilon).sqrt_()
-        return v.mul_(self._momentum).addcdiv_(g, spread)
+        squares.mul_(group["decay"]).addcmul_(g, g, value=1 - group["decay"])
+        mean.lerp_(g, 1 - group["decay"])
+        spread = squares.addcmul(mean, mean, value=-1).clamp_(min=0).add_(group["epsilon"]).sqrt_()
+        return v.mul_(group["momentum"]).addcdiv_(g, spread)
