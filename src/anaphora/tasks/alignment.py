@@ -156,15 +156,12 @@ class Alignment(Task):
 
     name = "align"
     noun, plural = "an aligner", "aligners"
-    experiment, network = AlignerExperiment, NETWORKS["aligner"]
+    experiment, network, job_class = AlignerExperiment, NETWORKS["aligner"], AlignerJob
     on_gpu = False
     see = "see anaphora align"
     next_command = r"printf 'Your text.\tIts translation.\n' | anaphora align {run}"
     example = 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])'
     exports: ClassVar = {"dictionary": _export_dictionary}
-
-    def job(self, experiment: AlignerExperiment, report: Report) -> AlignerJob:
-        return AlignerJob(experiment, report)
 
     def predictor(self, trained: Trained) -> AlignmentPredictor:
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]

@@ -120,13 +120,12 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
 def own_splits(
     path: Path, experiment: ExperimentBase, find: Callable[[Any, Report], Splits[Corpus]], options: str, report: Report
 ) -> Mapping[str, Corpus]:
-    """``splits_to_score`` of those that ``find`` gives for the experiment of a run; errors as for ``check_found``."""
+    """Return the test splits of a run's data by name; without one its validation split, with a Note.
+
+    ``find`` gives the splits of its experiment. Errors as for ``check_found``.
+    """
     check_found(path, experiment, options)
-    return splits_to_score(find(experiment, report), options, report)
-
-
-def splits_to_score(splits: Splits[Corpus], options: str, report: Report) -> Mapping[str, Corpus]:
-    """The test splits of a run's data by name; without one its validation split, with a Note."""
+    splits = find(experiment, report)
     if splits.tests:
         return splits.tests
     report(

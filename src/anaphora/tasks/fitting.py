@@ -68,7 +68,7 @@ class FittingJob(TrainingJob):
         """Fit the model; returns its metrics on the validation split."""
 
     def prepare(self, context: TrainingContext, report: Report) -> None:
-        """Nothing: fitting looks at the whole of it."""
+        """Do nothing: fitting looks at the whole of the training split."""
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Fit the model, unless the run has it already: on the first rank; the others wait."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from anaphora.data.corpora import Splits
 from anaphora.errors import RunError
@@ -40,26 +40,18 @@ class Digested(Generic[_Item]):
         return self._digest.hexdigest()
 
 
-class Fingerprinted(Protocol):
-    """A corpus, or a text that was read."""
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of it."""
-
-
 def scored(
     path: Path,
-    texts: Callable[[Any], Mapping[str, Fingerprinted]],
+    texts: Callable[[Any], Mapping[str, Any]],
     score: Callable[[Any, Any], Any],
     metrics: Callable[[Any], tuple[Metric, ...]],
     request: Request,
     report: Report,
 ) -> Scored:
-    """The scores of the best checkpoint of a run, which keeps them where ``request`` says so.
+    """Return the scores of the best checkpoint of a run, which keeps them where ``request`` says so.
 
-    ``texts`` gives, for the predictor of the run, what is scored by split, ``score`` the scores of one of them, and
-    ``metrics`` what a run folder keeps of these. A full disk is no reason to lose them.
+    ``texts`` gives, for the predictor of the run, what is scored by split, with its ``fingerprint``; ``score`` the
+    scores of one of them, and ``metrics`` what a run folder keeps of these. A full disk is no reason to lose them.
     """
     run = open_run(path, experiment_of(path))
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
@@ -94,9 +86,9 @@ class ScoredTask(Task):
         """Return the text that is requested, by its name; empty for the splits of the run."""
         return {}
 
-    def text_to_score(self, model: Any, text: Any) -> Fingerprinted:
-        """Return a text as it is scored, by default a corpus as it is."""
-        return text  # type: ignore[no-any-return]
+    def text_to_score(self, model: Any, text: Any) -> Any:
+        """Return a text, with its ``fingerprint``, as it is scored, by default a corpus as it is."""
+        return text
 
     @abstractmethod
     def score(self, model: Any, text: Any, request: Request, report: Report) -> Any:
@@ -107,7 +99,7 @@ class ScoredTask(Task):
         return scores.metrics()  # type: ignore[no-any-return]
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        """Score one run on the text that is requested, or on ``splits_to_score``; the run keeps the scores.
+        """Score one run on the text that is requested, or on ``own_splits``; the run keeps the scores.
 
         Raises ConfigError for what its model has no use for, and errors as for ``given`` and ``score``.
         """
@@ -117,7 +109,7 @@ class ScoredTask(Task):
         experiment = experiment_of(path)
         found = self.given(experiment, request) or own_splits(path, experiment, self.splits, self.text_options, report)
 
-        def texts(model: Any) -> Mapping[str, Fingerprinted]:
+        def texts(model: Any) -> Mapping[str, Any]:
             return {name: self.text_to_score(model, text) for name, text in found.items()}
 
         score = partial(self.score, request=request, report=report)

@@ -1,28 +1,56 @@
 """Shared parts of the sizing of tasks: tables of tiers, and a table of options in words."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 TOKENS = dict.fromkeys(("bpe", "unigram"), "subword") | {name: name for name in ("word", "character", "byte", "symbol")}
 """Name of a token by ``text.tokenizer``."""
 
 
-Tier = TypeVar("Tier", bound=tuple[Any, ...])
+class Tier(NamedTuple):
+    """Sizes of a network for an amount of data; a task leaves out the fields that it has no use for."""
+
+    most: int
+    """Amount of data that it is for, at most."""
+    embedding: int = 0
+    size: int = 0
+    """Units of a layer."""
+    dropout: float = 0.0
+    epochs: int = 0
+    rate: float = 0.0
+    """Learning rate of the first update."""
+    batch: int = 0
+    """Positions of a batch."""
+
+
+AnyTier = TypeVar("AnyTier", bound=tuple[Any, ...])
 """A row of options; its first field is the largest amount of data that it is for."""
 
 
-def tier_for(count: int, tiers: Sequence[Tier]) -> Tier:
+def tier_for(count: int, tiers: Sequence[AnyTier]) -> AnyTier:
     """The first tier, from the smallest to the largest, that is for so much data."""
     return next(tier for tier in tiers if count <= tier[0])
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
     """A table of tiers, one a line, the data that each is for in front."""
-    heads = [f"{counted} up to", *tiers[0]._fields[1:]]
-    rows = [[f"{tier[0]:,}", *(f"{value:,}" for value in tier[1:])] for tier in tiers]
+    names = [name for name in tiers[0]._fields[1:] if any(getattr(tier, name) for tier in tiers)]
+    heads = [f"{counted} up to", *names]
+    rows = [[f"{tier[0]:,}", *(f"{getattr(tier, name):,}" for name in names)] for tier in tiers]
     rows[-1][0] = "more"
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
+
+
+def training_table(tier: Tier, learning_rate: float, batch_tokens: int, patience: int, **more: Any) -> dict[str, Any]:
+    """The ``[training]`` table for the epochs of a tier, by Adam; ``more`` are further options of it."""
+    return {
+        "optimizer": {"kind": "adam", "learning_rate": learning_rate},
+        "batch_tokens": batch_tokens,
+        "epochs": tier.epochs,
+        "patience": patience,
+        **more,
+    }
 
 
 def figure(table: Mapping[str, Any], key: str, words: str) -> str:

@@ -99,13 +99,15 @@ class Task(ABC):
     """Class of its experiments."""
     network: ClassVar[Network]
     """Its network; those of the package stand in ``models.registry``."""
+    job_class: ClassVar[type[Any]]
+    """Class of ``job``, where that is not written."""
     on_gpu: ClassVar[bool] = True
     """True if its predictor can run on a GPU."""
     own_formats: ClassVar[bool] = False
     """True if its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
-    see: ClassVar[str]
+    see: ClassVar[str] = "see anaphora predict"
     """Its verbs: "see anaphora translate"."""
-    next_command: ClassVar[str]
+    next_command: ClassVar[str] = "anaphora evaluate {run}"
     """Use of a trained ``{run}``: a line for a shell that works as it stands."""
     example: ClassVar[str]
     """Python for its card, with ``{path}``."""
@@ -118,9 +120,10 @@ class Task(ABC):
     tiers: ClassVar[Sequence[tuple[Any, ...]]] = ()
     """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
 
-    @abstractmethod
     def job(self, experiment: Any, report: Report) -> TrainingJob:
         """Return the data of an experiment, found and checked, and what training does with it."""
+        job: TrainingJob = self.job_class(experiment, report)
+        return job
 
     def build(self, experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
         """Return a new network for the vocabularies of ``tokenizers``, its weights zero; ``where`` is for errors.

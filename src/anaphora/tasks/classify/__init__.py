@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
+from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.label import Label, Targets
 from anaphora.data.fields.tokens import Tokens
@@ -20,31 +22,106 @@ from anaphora.evaluation.classification import (
 )
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
-from anaphora.models.classifier import ClassesConfig, PooledClassifier
+from anaphora.models.classifier import (
+    ClassesConfig,
+    ClassifierConfig,
+    PooledClassifier,
+    PooledConfig,
+    VectorClassifierConfig,
+)
 from anaphora.models.registry import NETWORKS
 from anaphora.run.logs import Metric
-from anaphora.tasks.classify.config import ClassifierExperiment, LabelledData, VectorClassifierExperiment
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.classify.predictor import ClassifierPredictor, PooledPredictor, VectorClassifierPredictor
-from anaphora.tasks.data_table import chosen_columns
+from anaphora.tasks.data_table import DataConfig, TableData, chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
-from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
+from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
-from anaphora.text.tokenization import AnyTokenizer
+from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.training.best_checkpoint import Better
 from anaphora.wording import counted
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-class Tier(NamedTuple):
-    """The classifier for at most this many texts."""
+class ExamplesData(DataConfig):
+    """Labelled examples."""
 
-    texts: int
-    embedding: int
-    size: int
-    dropout: float
-    epochs: int
+    label_separator: str = "|"
+    """Separator of the labels of an example that share a cell or a word (for classes.output = "sigmoid")."""
+    max_length: int = Field(400, ge=1, le=MAX_LENGTH)
+    """Longer examples are truncated to this many tokens or vectors, in training and in prediction."""
+
+
+class LabelledData(ExamplesData, TableData):
+    """Labelled texts."""
+
+    sides_named = "two, that of the text and that of the label"
+    usual_columns = TEXTS.usual
+
+    language: str = "en"
+    """Language code of the texts, for tokenizers of words."""
+    encoding: Literal["utf-8", "iso-8859-1"] = "utf-8"
+    """Character encoding of the files."""
+
+
+class ClassifyExperiment(PooledConfig, ExperimentBase):
+    """Base of every classifier's experiment."""
+
+    metrics: ClassVar[dict[str, Better]] = {
+        "loss": "lower",
+        "accuracy": "higher",
+        "macro_f1": "higher",
+        "micro_f1": "higher",
+    }
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a classifier starts from no other run; leave start.run out"),
+        Conflict(
+            {"training.reduction": "mean_per_sequence"},
+            'an example has one prediction; set training.reduction = "mean_per_token"',
+        ),
+        Conflict(
+            {"data.label_separator": SET, "classes.output": "softmax"},
+            'an example has one class; leave it out, or set classes.output = "sigmoid"',
+        ),
+        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
+    )
+
+    chosen_by_data: ClassVar[tuple[str, ...]] = ("classes.names",)
+
+    task: Literal["classify"]
+    """Name of the task."""
+    data: ExamplesData = ExamplesData()
+    """Labelled examples."""
+
+
+class ClassifierExperiment(ClassifierConfig, ClassifyExperiment):
+    """A classifier of texts."""
+
+    chosen_by_data = ("classes.names", "data.columns", "data.header")
+    encoder_side = "text"
+
+    model: Literal["text"] = "text"
+    """Kind of input: texts, or sequences of vectors."""
+    data: LabelledData = LabelledData()
+    """Labelled texts."""
+    text: TextConfig = Word()
+    """Tokenizer."""
+
+
+class VectorClassifierExperiment(VectorClassifierConfig, ClassifyExperiment):
+    """A classifier of sequences of vectors."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"text": SET}, "there is no text; leave [text] out"),
+        Conflict({"start.vocabulary": SET}, "there is no text; leave start.vocabulary out"),
+    )
+    chosen_by_data = ("classes.names", "vectors")
+
+    model: Literal["vectors"]
+    """Kind of input: texts, or sequences of vectors."""
 
 
 TIERS = (
@@ -54,7 +131,7 @@ TIERS = (
     Tier(200_000, embedding=200, size=200, dropout=0.3, epochs=8),
     Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
-_FEW = TIERS[1].texts
+_FEW = TIERS[1].most
 """Texts at most that are too few to stop early by validation."""
 _EXAMPLES = 20
 """Examples of a batch where there are few."""
@@ -67,7 +144,6 @@ class TextClassification(FieldTask):
     noun, plural = "a classifier", "classifiers"
     experiment: ClassVar[Any] = ClassifierExperiment
     network = NETWORKS["classifier"]
-    see = "see anaphora predict"
     next_command = "echo 'Your text.' | anaphora predict {run}"
     example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)'
     counted, tiers = "labelled texts", TIERS
@@ -245,7 +321,7 @@ def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
         return shared | {"model": "vectors"}
     dropout = {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout}
     return shared | {
-        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.texts <= _FEW else 2},
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.most <= _FEW else 2},
         "embedding": {"size": tier.embedding, "dropout": dropout},
         "initializer": {"kind": "uniform", "range": 0.1},
     }
@@ -253,21 +329,11 @@ def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
 
 def _training(tier: Tier, found: Any) -> dict[str, Any]:
     shared = {"metric": "micro_f1" if found.several else "accuracy", "precision": "fp32"}
-    if tier.texts > _FEW:
-        return shared | {
-            "optimizer": {"kind": "adam", "learning_rate": 0.002},
-            "moving_average": 0.99,
-            "batch_tokens": 1000 if tier is TIERS[2] else 4000,
-            "epochs": tier.epochs,
-            "patience": 5,
-        }
-    return shared | {
-        "optimizer": {"kind": "adam", "learning_rate": 0.005},
-        "schedule": "linear",
-        "batch_tokens": _EXAMPLES * _mean_length(found.train),
-        "epochs": tier.epochs,
-        "patience": 0,
-    }
+    if tier.most > _FEW:
+        batch_tokens = 1000 if tier is TIERS[2] else 4000
+        return training_table(tier, 0.002, batch_tokens, patience=5, moving_average=0.99, **shared)
+    batch_tokens = _EXAMPLES * _mean_length(found.train)
+    return training_table(tier, 0.005, batch_tokens, patience=0, schedule="linear", **shared)
 
 
 def _mean_length(train: LabelledCorpus) -> int:

@@ -1,7 +1,7 @@
 """Description: features of an image in, a sentence about it out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,12 +24,11 @@ from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.fitting import segmented_alike
-from anaphora.tasks.sizing import figure, tier_for, value_at
+from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.translation import SearchConfig
 from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
-from anaphora.training.best_checkpoint import Better
 from anaphora.wording import counted
 
 
@@ -45,12 +44,7 @@ class CaptionData(DataConfig):
 class DescriberExperiment(DescriberConfig, ExperimentBase):
     """A describer of images."""
 
-    metrics: ClassVar[dict[str, Better]] = {
-        "loss": "lower",
-        "perplexity": "lower",
-        "bleu": "higher",
-        "exact_match": "higher",
-    }
+    metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher", "exact_match": "higher"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"start.run": SET}, "a describer starts from no other run; leave start.run out"),
         *segmented_alike("a describer"),
@@ -73,16 +67,6 @@ class DescriberExperiment(DescriberConfig, ExperimentBase):
     """Options of the search for descriptions."""
 
 
-class Tier(NamedTuple):
-    """The describer for at most this many captions."""
-
-    captions: int
-    embedding: int
-    size: int
-    dropout: float
-    epochs: int
-
-
 TIERS = (
     Tier(5_000, embedding=64, size=128, dropout=0.3, epochs=60),
     Tier(50_000, embedding=128, size=256, dropout=0.3, epochs=20),
@@ -97,8 +81,6 @@ class ImageDescription(FieldTask):
     name = "describe"
     noun, plural = "a describer", "describers"
     experiment, network = DescriberExperiment, NETWORKS["describer"]
-    see = "see anaphora predict"
-    next_command = "anaphora evaluate {run}"
     example = 'describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)'
     example_noun: ClassVar[str] = "caption"
     text_options = "captions whose file begins with test"
@@ -203,11 +185,6 @@ def _table(tier: Tier, is_grid: bool) -> dict[str, Any]:
             "dropout": tier.dropout,
         },
         "attention": attention if is_grid else "none",
-        "training": {
-            "optimizer": {"kind": "adam", "learning_rate": 0.001},
-            "batch_tokens": 1000,
-            "epochs": tier.epochs,
-            "patience": 5,
-        },
+        "training": training_table(tier, 0.001, batch_tokens=1000, patience=5),
         "evaluation": {"beam": 5, "length_penalty": 0.6},
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_splits
@@ -35,9 +35,8 @@ from anaphora.tasks.language_model.training import (
 )
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
 from anaphora.tasks.scores import Digested, scored
-from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
+from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained
-from anaphora.tasks.training_job import TrainingJob
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -62,15 +61,6 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
         )
 
 
-class Tier(NamedTuple):
-    """The language model for at most this many characters."""
-
-    characters: int
-    size: int
-    dropout: float
-    epochs: int
-
-
 TIERS = (
     Tier(200_000, size=192, dropout=0.3, epochs=30),
     Tier(5_000_000, size=512, dropout=0.1, epochs=10),
@@ -85,13 +75,11 @@ class RecurrentLanguageModelling(Task):
     noun, plural = "a language model", "recurrent language models"
     experiment: ClassVar[type[LanguageModelExperiment]] = RecurrentExperiment
     network = NETWORKS["recurrent"]
+    job_class: ClassVar[type[Any]] = LanguageModelJob
     see = "see anaphora generate and evaluate"
     next_command = "anaphora generate {run} --prompt 'The'"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
     counted, tiers = "characters", TIERS
-
-    def job(self, experiment: Any, report: Report) -> TrainingJob:
-        return LanguageModelJob(experiment, report)
 
     def predictor(self, trained: Trained) -> LanguageModelPredictor:
         return LanguageModelPredictor(trained.model, trained.tokenizers["text"], trained.path, trained.runtime)
@@ -160,12 +148,9 @@ class NgramLanguageModelling(RecurrentLanguageModelling):
 
     model, plural = "ngram", "n-gram language models"
     experiment = NgramExperiment
-    network = NETWORKS["ngram"]
+    network, job_class = NETWORKS["ngram"], NgramJob
     on_gpu = False
     exports: ClassVar = {"arpa": _export_arpa}
-
-    def job(self, experiment: Any, report: Report) -> TrainingJob:
-        return NgramJob(experiment, report)
 
 
 class Interpolating(RecurrentLanguageModelling):
@@ -173,7 +158,7 @@ class Interpolating(RecurrentLanguageModelling):
 
     model, plural = "interpolation", "interpolations"
     experiment = InterpolationExperiment
-    network = NETWORKS["interpolation"]
+    network, job_class = NETWORKS["interpolation"], InterpolationJob
     on_gpu = False
 
     def with_runs(self, experiment: Any, parent: object) -> tuple[Any, tuple[()]]:
@@ -181,9 +166,6 @@ class Interpolating(RecurrentLanguageModelling):
 
     def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> dict[str, float]:
         return dict(zip(experiment.interpolation.component_names, checkpoint.model["weights"].tolist(), strict=True))
-
-    def job(self, experiment: Any, report: Report) -> TrainingJob:
-        return InterpolationJob(experiment, report)
 
 
 TASKS = (RecurrentLanguageModelling, FeedForwardLanguageModelling, NgramLanguageModelling, Interpolating)
@@ -252,11 +234,7 @@ def _table(tier: Tier) -> Table:
         "text": {"tokenizer": "character"},
         "embedding": {"size": 64},
         "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
-        "training": {
-            "optimizer": {"kind": "adam", "learning_rate": 0.002},
-            "schedule": {"kind": "plateau", "patience": 1},
-            "batch_tokens": 0,
-            "epochs": tier.epochs,
-            "patience": 3,
-        },
+        "training": training_table(
+            tier, 0.002, batch_tokens=0, patience=3, schedule={"kind": "plateau", "patience": 1}
+        ),
     }

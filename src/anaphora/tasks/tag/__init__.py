@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import tee
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from anaphora.models.tagger import StepTagger
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.scores import Digested
-from anaphora.tasks.sizing import figure, tier_for, value_at
+from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, format_of, kind_by_name, resolved, vector_format
 from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor, tags_of
@@ -46,18 +46,6 @@ _FEWEST = 2
 """Occurrences of a character at least; rarer ones are unknown, so that what is unknown is learnt too."""
 
 
-class Tier(NamedTuple):
-    """The tagger for at most this many sentences."""
-
-    sentences: int
-    embedding: int
-    size: int
-    dropout: float
-    epochs: int
-    batch: int
-    """Tokens of a batch."""
-
-
 TIERS = (
     Tier(500, embedding=64, size=100, dropout=0.5, epochs=60, batch=250),
     Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60, batch=1000),
@@ -73,7 +61,6 @@ class Tagging(FieldTask):
     name = "tag"
     noun = "a tagger"
     own_formats = True
-    see = "see anaphora predict"
     counted, tiers = "tagged sentences", TIERS
 
     @abstractmethod
@@ -240,7 +227,6 @@ class VectorTagging(Tagging):
     model, plural = "vectors", "taggers of vectors"
     experiment = VectorTaggerExperiment
     network = NETWORKS["vector-tagger"]
-    next_command = "anaphora evaluate {run}"
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([vectors])[0].tags)'
     example_noun: ClassVar[str] = "sequence"
     predictor_class = VectorTaggerPredictor
@@ -307,12 +293,7 @@ def _table(tier: Tier, spans: bool) -> dict[str, Any]:
         "characters": {"kind": "character-cnn", "max_kernel": 4, "filters": 25, "dropout": tier.dropout},
         "encoder": {"cell": "lstm", "size": tier.size, "dropout": tier.dropout},
         "output": {"kind": "crf" if spans else "softmax"},
-        "training": {
-            "optimizer": {"kind": "adam", "learning_rate": 0.002},
-            "batch_tokens": tier.batch,
-            "epochs": tier.epochs,
-            "patience": 6,
-            "metric": "f1" if spans else "accuracy",
-            "precision": "fp32",
-        },
+        "training": training_table(
+            tier, 0.002, tier.batch, patience=6, metric="f1" if spans else "accuracy", precision="fp32"
+        ),
     }

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import pi
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
+from pydantic import Field
 
 from anaphora.batch import Values
+from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.corpora import Splits
 from anaphora.data.example_batches import Side, prediction_batches
-from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.values import NextValues, PreviousValues, check_texts, written_in
+from anaphora.data.fields.values import NextValues, PreviousValues, Scale, check_texts, written_in
 from anaphora.data.fields.vectors import moments
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.errors import DataError
@@ -22,22 +23,100 @@ from anaphora.formats.evidence import Evidence
 from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
 from anaphora.models.registry import NETWORKS
+from anaphora.models.values import PredictionConfig, SynthesisConfig, ValuesConfig
 from anaphora.nn.device import device_of
 from anaphora.run.logs import Metric
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
-from anaphora.tasks.sizing import figure, tier_for, value_at
+from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
-from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, ValuedExperiment, WrittenData
 from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
-from anaphora.text.tokenization import AnyTokenizer
+from anaphora.text.tokenization import AnyTokenizer, Character, TextConfig
 from anaphora.text.tokenizer import Tokenizer
-
-__all__ = ["TASKS", "ValueTask", "ValuedExperiment", "WrittenData"]
+from anaphora.training.best_checkpoint import Better
 
 _BATCH = 4000
 """Vectors of a batch."""
+
+
+class TraceData(DataConfig):
+    """Real-valued sequences."""
+
+    points: Literal["auto", "absolute", "offsets"] = "auto"
+    """Meaning of rows with pen bits: positions or offsets; "auto": offsets where numbers are negative."""
+    y_axis: Literal["down", "up"] = "down"
+    """Direction in which y grows in the files."""
+    max_length: int = Field(2000, ge=0, le=MAX_LENGTH)
+    """Training sequences with more vectors than this are left out; 0 keeps all."""
+
+
+class WrittenData(TraceData):
+    """Real-valued sequences with their texts."""
+
+    language: str = "en"
+    """Language code of the texts, for lower-casing."""
+
+
+class ValuedExperiment(ExperimentBase):
+    """Base of the experiments over real-valued sequences."""
+
+    chosen_by_data = ("data.points", "values")
+    reads_text: ClassVar[bool] = False
+    """True if every sequence needs a text."""
+
+    data: TraceData = TraceData()
+    """Real-valued sequences."""
+    values: ValuesConfig = ValuesConfig()
+    """The vectors of the data."""
+
+    @property
+    def scale(self) -> Scale:
+        """Kind of the numbers in the files and their scaling, once both are resolved."""
+        values, data = self.values, self.data
+        pen, offsets, upward = values.kind == "strokes", data.points == "offsets", data.y_axis == "up"
+        return Scale(pen, offsets, pen and upward, values.mean, values.deviation)
+
+
+class TraceExperiment(ValuedExperiment):
+    """Base of the experiments that predict real-valued sequences."""
+
+    metrics: ClassVar[dict[str, Better]] = {"loss": "lower"}
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a model of real-valued sequences starts from no other run; leave start.run out"),
+        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
+    )
+
+    task: Literal["trace"]
+    """Name of the task."""
+    model: str
+    """The kind of model."""
+    text: TextConfig = Character()
+    """Tokenizer of the texts."""
+
+
+class PredictionExperiment(PredictionConfig, TraceExperiment):
+    """A model that predicts each vector from those before."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"text": SET}, 'it reads no text; leave text out, or set model = "synthesis"', written=True),
+    )
+
+    model: Literal["prediction"] = "prediction"
+    """The kind of model."""
+
+
+class SynthesisExperiment(SynthesisConfig, TraceExperiment):
+    """A model that writes a text."""
+
+    model: Literal["synthesis"]
+    """The kind of model."""
+    data: WrittenData = WrittenData()
+    """Real-valued sequences with their texts."""
+
+    reads_text = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,16 +210,6 @@ _NEGATIVE, _POSITIVE = "with negative numbers", "without any"
 _WITH_TEXT, _WITHOUT_TEXT = "with a text", "without a text"
 
 
-class Tier(NamedTuple):
-    """The model for at most this many vectors."""
-
-    vectors: int
-    size: int
-    epochs: int
-    batch: int
-    """Vectors of a batch."""
-
-
 TIERS = (
     Tier(10_000, size=128, epochs=80, batch=400),
     Tier(100_000, size=128, epochs=40, batch=2500),
@@ -216,7 +285,6 @@ class ValuePrediction(ValueTask):
     experiment: ClassVar[Any] = PredictionExperiment
     network = NETWORKS["prediction"]
     see = "see anaphora draw"
-    next_command = "anaphora evaluate {run}"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
     predictor_class = TracePredictor
     text_options = "a file whose name begins with test"
@@ -228,7 +296,7 @@ class ValuePrediction(ValueTask):
         scale = experiment.scale
         return Fields(PreviousValues("values", scale), NextValues("values", scale))
 
-    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+    def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [fields.targets]
 
     def score(self, model: TracePredictor, text: TraceCorpus, request: Request, report: Report) -> TraceScores:
@@ -246,17 +314,11 @@ class ValuePrediction(ValueTask):
             vectors += len(trace.values_TD)
             texts.add(_WITH_TEXT if trace.text.strip() else _WITHOUT_TEXT, trace.place)
         tier = tier_for(vectors, TIERS)
+        schedule = {"kind": "decay", "half_life": max(1, tier.epochs // 6)}
         shared: Table = {
             "task": "trace",
             "output": {"kind": "mixture", "components": 20},
-            "training": {
-                "optimizer": {"kind": "adam", "learning_rate": 0.002},
-                "schedule": {"kind": "decay", "half_life": max(1, tier.epochs // 6)},
-                "batch_tokens": tier.batch,
-                "epochs": tier.epochs,
-                "patience": 0,
-                "precision": "fp32",
-            },
+            "training": training_table(tier, 0.002, tier.batch, patience=0, schedule=schedule, precision="fp32"),
         }
         what = f"{vectors:,} vectors (sequences: {texts})"
         if not texts.is_rare(_WITHOUT_TEXT):

@@ -6,10 +6,9 @@ What is read may also be a sequence of vectors, such as the strokes of a pen, in
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
-from anaphora.data.fields.field import Field
 from anaphora.data.fields.values import Values, written_in
 from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
 from anaphora.errors import DataError
@@ -22,10 +21,10 @@ from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import Digested, ScoredTask
-from anaphora.tasks.sizing import figure, tier_for, value_at
+from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained, WeightSource, both_sides
 from anaphora.tasks.trace import ValueTask
-from anaphora.tasks.training_job import TrainingJob, mean_loss
+from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
@@ -37,20 +36,6 @@ from anaphora.wording import counted
 
 _PEEK = 1000
 """Lines by which the format of a given text is recognised."""
-
-
-class Tier(NamedTuple):
-    """The transducer for at most this many pairs."""
-
-    pairs: int
-    embedding: int
-    size: int
-    dropout: float
-    epochs: int
-    rate: float
-    """Of the first update; it falls in a straight line over the epochs."""
-    batch: int
-    """Tokens of a batch."""
 
 
 TIERS = (
@@ -67,8 +52,7 @@ class StringTransduction(ScoredTask):
     name, model = "transduce", "text"
     noun, plural = "a transducer", "transducers"
     experiment: ClassVar[type[ExperimentBase]] = TransductionExperiment
-    network = NETWORKS["translator"]
-    see = "see anaphora predict"
+    network, job_class = NETWORKS["translator"], TransducerJob
     next_command = "echo 'Your string' | anaphora predict {run}"
     example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)'
     counted, tiers = "pairs of strings", TIERS
@@ -85,9 +69,6 @@ class StringTransduction(ScoredTask):
             if found.header:  # it is a table
                 experiment = experiment.with_options(chosen_columns(found.chosen, found.header))
         return experiment, sources
-
-    def job(self, experiment: Any, report: Report) -> TrainingJob:
-        return TransducerJob(experiment, report)
 
     def predictor(self, trained: Trained) -> Any:
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
@@ -155,8 +136,6 @@ class VectorTransduction(ValueTask):
     name, model = "transduce", "vectors"
     noun, plural = "a transducer", "transducers of vectors"
     experiment, network = VectorTransductionExperiment, NETWORKS["vector-transducer"]
-    see = "see anaphora predict"
-    next_command = "anaphora evaluate {run}"
     example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)'
     takes = ("data", "search", "sentences")
     predictor_class = VectorTransducerPredictor
@@ -166,7 +145,7 @@ class VectorTransduction(ValueTask):
         """Return the sequence, and its text."""
         return Fields(Values("values", experiment.scale), self.text_field(tokenizers))
 
-    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+    def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [*fields]
 
     def validate(self, valid: ValidationSplit, model: VectorTransducer) -> Mapping[str, float]:
@@ -203,6 +182,8 @@ def _of_vectors(data: GivenData) -> Sized:
 def _transducer(tier: Tier, joint: bool) -> dict[str, Any]:
     """Return the table of a tier; with ``joint``, both sides are written alike, so that symbols may be copied."""
     layers = {"cell": "lstm", "size": tier.size, "dropout": tier.dropout}
+    # a tenth of so few pairs is right or wrong by chance, and its symbols less so
+    metric = "symbol_error_rate" if tier is TIERS[0] else "accuracy"
     return {
         "task": "transduce",
         "text": {"tokenizer": "symbol", "joint": joint},
@@ -212,13 +193,5 @@ def _transducer(tier: Tier, joint: bool) -> dict[str, Any]:
         "attention": {"score": "hybrid", "size": tier.embedding},
         "guided_alignment": {"kind": "learn"},
         "output": {"tied": True},
-        "training": {
-            "optimizer": {"kind": "adam", "learning_rate": tier.rate},
-            "schedule": "linear",
-            "batch_tokens": tier.batch,
-            "epochs": tier.epochs,
-            "patience": 0,
-            # a tenth of so few pairs is right or wrong by chance, and its symbols less so
-            "metric": "symbol_error_rate" if tier is TIERS[0] else "accuracy",
-        },
+        "training": training_table(tier, tier.rate, tier.batch, patience=0, schedule="linear", metric=metric),
     }
