@@ -14,10 +14,9 @@ from anaphora.files import DamagedError
 from anaphora.run import Checkpoint, Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import fill
-from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of, open_run
-from anaphora.tasks.training_job import TrainingContext, UpdatingJob
+from anaphora.tasks.training_job import FittingJob, TrainingContext, UpdatingJob
 from anaphora.training.best_checkpoint import BestCheckpoint
 from anaphora.wording import counted
 

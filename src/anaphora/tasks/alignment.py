@@ -25,12 +25,12 @@ from anaphora.models.registry import NETWORKS
 from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
 from anaphora.prediction.stream import answers
+from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, FittingJob, segmented_alike
 from anaphora.tasks.runs import load_as
 from anaphora.tasks.task import Task, Trained, both_sides
-from anaphora.tasks.training_job import PairJob, TrainingContext
+from anaphora.tasks.training_job import FittingJob, PairJob, TrainingContext
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer, written

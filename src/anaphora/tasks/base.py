@@ -8,7 +8,7 @@ import tomli_w
 from pydantic import Field, model_validator
 
 from anaphora.config import SET, Config, Conflict, other_than, unknown
-from anaphora.tasks.data_table import DataConfig
+from anaphora.tasks.data_table import CUTS, DataConfig
 from anaphora.text.tokenization import Bpe, TextConfig
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.config import TrainingConfig
@@ -183,3 +183,47 @@ class ExperimentBase(Config):
     def tables(self) -> dict[str, Any]:
         """The same as nested tables."""
         return self.model_dump()
+
+
+def segmented_alike(kind: str) -> tuple[Conflict, ...]:
+    """The conflicts of a model that takes its text as it is, and segments it alike every time; ``kind`` says which."""
+    return (
+        Conflict(
+            {"text.rare": other_than("none")},
+            f"it is for the rare words of a translation, but this is {kind}; leave it out",
+        ),
+        # what is counted is read once, and running text is carried from window to window
+        Conflict(
+            lambda experiment: experiment.text.sampling_option,
+            f"text.{{table.text.sampling_option}} segments the sentences of translators differently every epoch, but "
+            f"this is {kind}: leave it out",
+        ),
+    )
+
+
+_OF_FITTING = ("seed", "threads")
+"""Options of ``[training]`` for a model that is fitted in one go."""
+
+FITTED_CONFLICTS = (
+    *(
+        Conflict({f"training.{name}": SET}, "it is for updates, but this model is fitted in one go; leave it out", True)
+        for name in TrainingConfig.model_fields
+        if name not in _OF_FITTING
+    ),
+    *(
+        Conflict({f"data.{name}": SET}, "it says where gradients are cut, but this model has none; leave it out", True)
+        for name in CUTS
+    ),
+)
+"""Of a model fitted in one go, as a person wrote it: it makes no updates."""
+
+
+class FittedExperiment(ExperimentBase):
+    """An experiment without updates, written without the options that are for them."""
+
+    def tables(self) -> dict[str, Any]:
+        """All options that have an effect, as nested tables."""
+        tables = super().tables()
+        tables["training"] = {name: tables["training"][name] for name in _OF_FITTING}
+        tables["data"] = {name: value for name, value in tables["data"].items() if name not in CUTS}
+        return tables

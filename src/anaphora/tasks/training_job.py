@@ -1,5 +1,6 @@
 """Training of a task's models: its data found, tokenizers learnt, a network trained."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +16,13 @@ from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
 from anaphora.data.sources import translation_splits
-from anaphora.events import Event, Note, Report, Skipped
+from anaphora.events import Event, Note, Report, Saved, Skipped, Validated
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of
 from anaphora.nn.outputs.output import Output
 from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
+from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.text import tokenization
@@ -147,6 +149,38 @@ class UpdatingJob(TrainingJob):
         return loop.train(
             context.model, batches, training, run, validate, report, stop, better=better, record=record, ranks=ranks
         )
+
+
+class FittingJob(TrainingJob):
+    """Training without updates: one checkpoint, named after update 1, and one validation."""
+
+    @abstractmethod
+    def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
+        """Fit the model; returns its metrics on the validation split."""
+
+    def prepare(self, context: TrainingContext, report: Report) -> None:
+        """Do nothing: fitting looks at the whole of the training split."""
+
+    def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+        """Fit the model, unless the run has it already: on the first rank; the others wait."""
+        return ranks.told(lambda: self._fitted(context, report))
+
+    def _fitted(self, context: TrainingContext, report: Report) -> Outcome:
+        run, started = context.run, time.monotonic()
+        if not run.checkpoints():
+            figures = self.fit(context, report)
+            event = Validated(update=1, epoch=1, metrics=figures, best=True)
+            run.rewind(0)  # what a killed process left
+            run.metrics.add_validation(event, report)
+            report(event)
+            report(Saved(1, run.save(1, tensors_of(context.model), {}, {}, report=report)))
+        else:
+            run.rewind(1)  # a process may have been killed before ``latest`` named it
+            figures = run.metrics.validation(1)
+        if run.best() is None:  # so it is too where a process was killed right after saving
+            run.write_card(figures, report)
+            run.mark_best(1)
+        return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)
 
 
 class PairJob(TrainingJob):

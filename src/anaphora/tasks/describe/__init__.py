@@ -18,12 +18,11 @@ from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import Describer, DescriberConfig
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.logs import Metric
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase, segmented_alike
 from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
-from anaphora.tasks.fitting import segmented_alike
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss

@@ -7,9 +7,8 @@ from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
 from anaphora.models.interpolation.model import InterpolationModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import FITTED_CONFLICTS, ExperimentBase, FittedExperiment, segmented_alike
 from anaphora.tasks.data_table import CUTS, TextData
-from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.text.tokenization import Character, TextConfig, Word
 
 

@@ -26,8 +26,7 @@ from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.search.search import search
 from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continued
-from anaphora.tasks.language_model.line_scores import STATIC, LineScores, Reading
-from anaphora.tasks.language_model.word_scores import prompt_batch
+from anaphora.tasks.language_model.scores import STATIC, Reading, TextScores, prompt_batch
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import MARKS, Tokenizer
 
@@ -41,7 +40,7 @@ _LONGEST = 65_536
 """Tokens of a text that is looked into."""
 
 
-class InspectedLanguageModel(LineScores):
+class InspectedLanguageModel(TextScores):
     """Texts as a language model reads and continues them."""
 
     def example(self, text: str, target: str | None = None) -> Example:

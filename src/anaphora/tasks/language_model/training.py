@@ -23,10 +23,9 @@ from anaphora.models.ngram.model import NgramModel
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.data_table import CUTS
-from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
 from anaphora.tasks.runs import experiment_of, load_trained
-from anaphora.tasks.training_job import TrainingContext, TrainingJob, UpdatingJob, mean_loss, report_unknown
+from anaphora.tasks.training_job import FittingJob, TrainingContext, TrainingJob, UpdatingJob, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 from anaphora.wording import counted

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import cast
+from typing import Any, Literal, cast
 
 from anaphora.config import unknown
 from anaphora.data.finding import ending_of
@@ -20,9 +20,10 @@ from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import Plain, TaggedFormat, content_of
 from anaphora.tasks.data_table import chosen_columns
-from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment, VectorTaggerExperiment
 from anaphora.wording import counted
 
+Format = Literal["auto", "conllu", "columns", "jsonl"]
+"""Format of files of tagged sentences."""
 FORMATS = ("conllu", "columns", "jsonl", "text")
 """The formats of what is to be tagged."""
 
@@ -37,8 +38,8 @@ _PEEK = 2
 _ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
 
 
-def resolved(experiment: TaggerExperiment) -> TaggerExperiment:
-    """Return the experiment with the format, the column and the encoding of spans that its training split has.
+def resolved(experiment: Any) -> Any:
+    """Return the experiment of a tagger of tokens with the format, column and encoding of spans of its training split.
 
     Raises DataError for data that is not there or not in its format.
     """
@@ -65,12 +66,12 @@ def resolved(experiment: TaggerExperiment) -> TaggerExperiment:
     return experiment.with_options({"spans": spans})
 
 
-def encoding_in(experiment: TagExperiment) -> Encoding | None:
+def encoding_in(experiment: Any) -> Encoding | None:
     """Return how tags stand for spans; None where they do not."""
     return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
 
 
-def format_of(experiment: TaggerExperiment, name: str = "", *, labelled: bool = True) -> TaggedFormat:
+def format_of(experiment: Any, name: str = "", *, labelled: bool = True) -> TaggedFormat:
     """Return the format of ``labelled`` files of a resolved experiment, or of others; or another one by its ``name``.
 
     Raises ConfigError for none, and where a labelled file of it may have its tags in any column.
@@ -103,13 +104,13 @@ def format_of(experiment: TaggerExperiment, name: str = "", *, labelled: bool = 
     return Plain()
 
 
-def vector_format(experiment: VectorTaggerExperiment) -> LabelledFormat:
+def vector_format(experiment: Any) -> LabelledFormat:
     """Return how the files of an experiment over vectors are read."""
     return LabelledFormat(separator="|" if experiment.output.several else None, vectors=True, steps=True)
 
 
 def recognize_format(
-    experiment: TaggerExperiment, lines: Iterable[str], file: str, report: Report = silent, name: str = ""
+    experiment: Any, lines: Iterable[str], file: str, report: Report = silent, name: str = ""
 ) -> tuple[TaggedFormat, Iterator[str]]:
     """Return the format of lines to be tagged, by its ``name``, that of their file or their first ones; and the lines.
 
@@ -129,7 +130,7 @@ def recognize_format(
     return found.fitted(first, place) if isinstance(found, Columns) and first else found, chain(held, rest)
 
 
-def _kind_of(line: str, experiment: TaggerExperiment, place: str, held: Sequence[str], report: Report) -> str:
+def _kind_of(line: str, experiment: Any, place: str, held: Sequence[str], report: Report) -> str:
     """The format whose first line this may be; ``held`` are lines around it."""
     kind = experiment.data.format
     if _is_conllu(line) or (kind == "conllu" and line.startswith("#")):
@@ -150,7 +151,7 @@ def _kind_of(line: str, experiment: TaggerExperiment, place: str, held: Sequence
     return "columns" if "\t" in line else "text"
 
 
-def _table(data: TaggedData, kind: str, first: str, file: Path) -> TableColumns:
+def _table(data: Any, kind: str, first: str, file: Path) -> TableColumns:
     """The columns of words and tags in training files of a ``kind``, by the first row of one."""
     if kind == "jsonl":
         return WORDS._replace(chosen=("text", "label"), header=("text", "label"))

@@ -16,7 +16,6 @@ from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.translation import TranslationPredictor, TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
@@ -94,8 +93,8 @@ def _metrics(scores: StringScores, how: str) -> tuple[Metric, ...]:
     )
 
 
-def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
-    """Return the splits of an experiment; errors as for ``data.sources.string_splits``."""
+def splits_of(experiment: Any, report: Report = silent) -> Splits[PairCorpus]:
+    """Return the splits of an experiment over ``StringData``; errors as for ``data.sources.string_splits``."""
     data, seed = experiment.data, experiment.training.seed
     return string_splits(data.paths(), data.names, columns=data.table_columns, seed=seed, report=report)
 
@@ -111,7 +110,7 @@ def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
 class TransducerJob(TranslatorJob):
     """Pairs of strings, and how well inputs become answers."""
 
-    def __init__(self, experiment: TransductionExperiment, report: Report) -> None:
+    def __init__(self, experiment: Any, report: Report) -> None:
         """Find and check the data; DataError where data.hallucinate finds nothing to replace."""
         super().__init__(experiment, report)
         count, seed = experiment.data.hallucinate, experiment.training.seed
@@ -120,7 +119,7 @@ class TransducerJob(TranslatorJob):
     @staticmethod
     def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
         """Return the splits of its data; errors as for ``splits_of``."""
-        return splits_of(cast(TransductionExperiment, experiment), report)
+        return splits_of(experiment, report)
 
     def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
         """Return accuracy and symbol error rate of the validation inputs of these numbers."""
