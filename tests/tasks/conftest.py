@@ -1,19 +1,26 @@
-"""Small untrained networks: what the pipeline promises holds for any weights."""
+"""Small untrained networks, since what the pipeline promises holds for any weights; and runs by the command line."""
 
 import random
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from anaphora.cli.app import main
+from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import Tokenizer
-from tests.networks import build
+from tests.cli.conftest import Shown
+from tests.networks import build, untrained
 
 NOUNS = ("man", "woman", "dog", "cat", "house", "tree")
 WORDS = ("a", "the", *NOUNS, "walks", "sees", "takes", "big", "small", "red", "in")
@@ -72,3 +79,30 @@ def same(one: Translation, other: Translation) -> bool:
     """Equal to the last bit, attention and alternatives included."""
     assert one.weights is not None and other.weights is not None
     return one == other and np.array_equal(one.weights, other.weights)
+
+
+def shown(*words: object, code: int = 0) -> Shown:
+    """What a command prints that ends with this code, for fixtures that live longer than a test."""
+    streams = [TextIOWrapper(BytesIO(), "utf-8", newline="") for _ in range(2)]
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        found = main([str(word) for word in words])
+    for stream in streams:
+        stream.seek(0)
+    result = Shown(*(stream.read() for stream in streams))
+    assert found == code, result.err
+    return result
+
+
+def set_all(*settings: str) -> list[str]:
+    return [part for setting in settings for part in ("--set", setting)]
+
+
+def last_weights(run: str) -> dict[str, torch.Tensor]:
+    return dict(Run.open(Path(run)).load("latest").model)
+
+
+def variant(run: Path, *settings: str) -> Any:
+    """A predictor by the experiment and tokenizers of a run with other settings, its weights drawn."""
+    experiment = read_experiment((run / "experiment.toml").read_text(), "a test", settings)
+    drawn = untrained(experiment.tables(), Run.open(run).tokenizers())
+    return task_of(drawn.experiment).predictor(drawn)

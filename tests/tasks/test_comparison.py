@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.cli.compare import markdown
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, silent
@@ -13,21 +12,12 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.tasks.comparison import Row, System, Table, compare_runs
 from anaphora.tasks.evaluation import Request, Text
-from tests.faults.tasks import SAMPLES
 
-Trains = Callable[..., Path]
+from .conftest import shown
 
-
-@pytest.fixture
-def run_of(tiny_language_model: Path, toy_book: Path, tmp_path: Path) -> Trains:
-    """Trains a language model with settings into a folder of that name."""
-
-    def trained(name: str, *settings: str, data: Path = toy_book) -> Path:
-        text = tiny_language_model.read_text()
-        train(read_experiment(text, "tiny.toml", list(settings), data=[data]), tmp_path / name)
-        return tmp_path / name
-
-    return trained
+Trained = Callable[..., Path]
+ALIGNER = Path(__file__).parents[1] / "runs" / "kinds-1" / "aligner"
+NEW = "line 7 of the book\nand more\n"
 
 
 def compared(*runs: Path, text: str = "", **options: int) -> Table:
@@ -35,62 +25,56 @@ def compared(*runs: Path, text: str = "", **options: int) -> Table:
     return compare_runs(list(runs), Request(text=lines, keep=False), silent, samples=50, **options)
 
 
-def test_seeds_of_one_experiment_are_one_system_and_the_first_run_is_the_baseline(run_of: Trains) -> None:
-    plain = run_of("plain", "training.epochs=1")
-    seeds = [run_of(f"seed-{seed}", f"training.seed={seed}") for seed in (2, 3)]
-    table = compared(seeds[0], plain, seeds[1], text="line 7 of the book\nand more\n")
+def test_seeds_of_one_experiment_are_one_system_and_the_first_run_is_the_baseline(trained: Trained) -> None:
+    plain = trained("language-model", "training.epochs=1")
+    seeds = [trained("language-model", f"training.seed={seed}") for seed in (2, 3)]
+    table = compared(seeds[0], plain, seeds[1], text=NEW)
     first, second = (row for row in table.rows if row.metric == "bits per character")
     assert (first.system.runs, second.system.runs) == (tuple(seeds), (plain,))
     assert first.value == pytest.approx(sum(first.values) / 2) and first.deviation is not None
     assert first.against_first is None and second.against_first is not None
     assert second.against_first.difference == pytest.approx(second.value - first.value)
-    alone = compared(*seeds, text="line 7 of the book\n")
-    assert {len(row.system.runs) for row in alone.rows} == {1}
+    assert {len(row.system.runs) for row in compared(*seeds, text=NEW).rows} == {1}
 
 
-def test_a_metric_that_runs_do_not_share_is_left_out_with_a_note(run_of: Trains) -> None:
-    runs, events = [run_of("characters"), run_of("words", "text.tokenizer=word", "text.min_count=1")], list[Event]()
-    lines = Text("new", ["line 7 of the book"])
-    table = compare_runs(runs, Request(text=lines, keep=False), events.append, samples=10)
+def test_a_metric_that_runs_do_not_share_is_left_out_with_a_note(trained: Trained) -> None:
+    words = trained("language-model", "text.tokenizer=word", "text.min_count=1")
+    runs, events = [trained("language-model"), words], list[Event]()
+    table = compare_runs(runs, Request(text=Text("new", ["line 7 of the book"]), keep=False), events.append, samples=10)
     assert {row.metric for row in table.rows} == {"bits per character", "bits per byte", "perplexity per word"}
     assert any("Left out" in str(event) and "perplexity" in str(event) for event in events)
 
 
-def test_what_cannot_be_compared_is_one_clear_error(run_of: Trains, tmp_path: Path, toy_pairs: Path) -> None:
-    run = run_of("run")
+def test_what_cannot_be_compared_is_one_clear_error(trained: Trained) -> None:
+    run = trained("language-model")
     with pytest.raises(ConfigError, match="two runs or more"):
         compared(run)
     with pytest.raises(ConfigError, match="named twice"):
         compared(run, run.parent / "." / "run")
-    sample = next(sample for sample in SAMPLES if sample.name == "align")
-    sample.write(tmp_path / "aligner")
-    other = tmp_path / "aligner" / "run"
-    text = (tmp_path / "aligner" / "experiment.toml").read_text()
-    train(read_experiment(text, "a.toml", data=[tmp_path / "aligner" / "data"], source="en", target="fr"), other)
     with pytest.raises(ConfigError, match=r"is a language model and .* is an aligner"):
-        compared(run, other)
+        compared(run, ALIGNER)
 
 
-def test_runs_with_different_test_splits_need_a_text(run_of: Trains, tmp_path: Path, toy_book: Path) -> None:
-    other = tmp_path / "other.txt"
-    other.write_text(toy_book.read_text().replace("little", "large"))
-    first, second = run_of("first"), run_of("second", data=other)
+def test_runs_with_different_test_splits_need_a_text(
+    trained: Trained, tmp_path: Path, tiny_language_model: Path, toy_book: Path
+) -> None:
+    toy_book.write_text(toy_book.read_text().replace("little", "large"))
+    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book]), tmp_path / "other")
+    first, second = trained("language-model"), tmp_path / "other"
     with pytest.raises(DataError, match="different test data"):
         compared(first, second)
     assert compared(first, second, text="line 3\n").rows
 
 
-def test_the_table_is_markdown_with_a_row_for_every_run(
-    run_of: Trains, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = [str(run_of(name, f"training.epochs={epochs}")) for name, epochs in (("a", 1), ("b", 2), ("c", 3))]
+def test_the_table_is_markdown_with_a_row_for_every_run(trained_copy: Trained, tmp_path: Path) -> None:
+    runs = [trained_copy("language-model", f"training.epochs={epochs}") for epochs in (1, 2, 3)]
     table = tmp_path / "table.md"
-    assert main(["compare", *runs, "--samples", "20", "--output", str(table)]) == 0
+    shown("compare", *runs, "--samples", "20", "--output", table)
     heads, rule, *rows = [line for line in table.read_text().splitlines() if line.startswith("|")]
     assert set(rule) == {"|", "-"} and "p (randomisation)" in heads
     assert len({len(line) for line in (heads, rule, *rows)}) == 1
     perplexities = [row for row in rows if " perplexity (lower is better) " in row]
-    assert len(perplexities) == 1 and sum(runs[2] in row for row in rows) == len(rows) / 3
+    assert len(perplexities) == 1 and sum(str(runs[2]) in row for row in rows) == len(rows) / 3
 
 
 def test_all_values_of_a_metric_have_as_many_decimals() -> None:

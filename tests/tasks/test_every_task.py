@@ -1,64 +1,95 @@
 """What holds of every task: training resumes, data is checked, and runs are compared by the metrics of evaluation."""
 
-import json
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from torch import Tensor
 
-from anaphora.cli.app import main
+from anaphora.protocols import Loss
 from anaphora.run import Run
+from anaphora.training import micro_batches
+from anaphora.training.reduction import Reduction, reduced
 from tests.faults.tasks import SAMPLES, Sample, everything
 
-EVERY = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+from .conftest import set_all, shown
+
 SETTINGS = {
-    "classify": ["classes.balanced=true", "training.schedule=constant"],
-    "tag": ["output.kind=crf"],
-    "transduce": ["training.schedule=constant"],
+    "classify": set_all("classes.balanced=true", "training.schedule=constant"),
+    "tag": set_all("output.kind=crf"),
+    "transduce": set_all("training.schedule=constant"),
 }
 """Options of the trainings that are resumed."""
 
 
-@pytest.fixture
-def place(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    sample.write(tmp_path / "place")
+class Trained(NamedTuple):
+    """A sample that was trained, in a folder of its own."""
+
+    sample: Sample
+    folder: Path
+    counts: list[tuple[int, int]]
+    """Predictions by the loss of each batch, and by the batch."""
+
+    @property
+    def makes_updates(self) -> bool:
+        return "epochs" in self.sample.experiment
+
+
+def train(sample: Sample, folder: Path, epochs: int) -> None:
+    sample.write(folder)
+    more = set_all(f"training.epochs={epochs}") if "epochs" in sample.experiment else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        shown(*sample.training(), *SETTINGS.get(sample.name, ()), *more)
+
+
+@pytest.fixture(scope="module", params=SAMPLES, ids=lambda sample: sample.name)
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Every sample after four epochs."""
+    counts: list[tuple[int, int]] = []
+
+    def counting(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
+        counts.append((loss.count, predictions))
+        return reduced(loss, rows, predictions, reduction)
+
+    folder = tmp_path_factory.mktemp(request.param.name) / "place"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(micro_batches, "reduced", counting)
+        train(request.param, folder, epochs=4)
+    return Trained(request.param, folder, counts)
+
+
+def test_resumed_training_takes_the_same_steps(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(trained.sample, tmp_path / "place", epochs=3)
     monkeypatch.chdir(tmp_path / "place")
-    return tmp_path / "place"
+    shown(*trained.sample.resuming())
+    assert everything(tmp_path / "place" / "run") == everything(trained.folder / "run")
 
 
-@EVERY
-def test_resumed_training_takes_the_same_steps_and_data_is_checked(
-    sample: Sample, place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = [part for one in SETTINGS.get(sample.name, ()) for part in ("--set", one)]
-    begin, found = [*map(str, sample.training()), *settings], []
-    for epochs in [["--set", "training.epochs=4"], []] if "epochs" in sample.experiment else [[], []]:
-        assert main([*begin, *epochs]) == 0
-        if not epochs:
-            assert main([*map(str, sample.resuming())]) == 0
-        found.append(everything(Path("run")))
-        shutil.rmtree("run")
-    assert found[0] == found[1]
-    capsys.readouterr()
-    check = ["check", "experiment.toml", "--data", "data", *sample.options, "--json"]
-    assert main([*check, "--trial", "0.1" if "epochs" in sample.experiment else "0"]) == 0
-    checked = json.loads(capsys.readouterr().out)
-    assert checked["trainable"] and ("epochs" not in sample.experiment or checked["estimate"]["updates"] > 0)
+def test_a_batch_has_as_many_predictions_as_the_loss_counts(trained: Trained) -> None:
+    assert bool(trained.counts) is trained.makes_updates
+    assert all(counted == predicted for counted, predicted in trained.counts)
 
 
-@pytest.mark.parametrize("sample", [one for one in SAMPLES if one.name != "align"], ids=lambda sample: sample.name)
-def test_metrics_that_are_compared_are_those_of_evaluation(
-    sample: Sample, place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(part) for part in sample.training()]) == 0
-    assert main(["evaluate", "run"]) == 0
-    shutil.copytree("run", "copy")
-    capsys.readouterr()
-    assert main(["compare", "run", "copy", "--samples", "20", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    [evaluation] = Run.open(Path("run")).evaluations.lines()
+def test_data_is_checked_by_a_trial(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(trained.folder)
+    check = ["check", "experiment.toml", "--data", "data", *trained.sample.options, "--json"]
+    found = shown(*check, "--trial", "0.1" if trained.makes_updates else "0").json
+    assert found["trainable"] and (not trained.makes_updates or found["estimate"]["updates"] > 0)
+
+
+def test_metrics_that_are_compared_are_those_of_evaluation(trained: Trained, tmp_path: Path) -> None:
+    if trained.sample.name == "align":
+        pytest.skip("an aligner is not evaluated")
+    run, copy = (shutil.copytree(trained.folder / "run", tmp_path / name) for name in ("run", "copy"))
+    shown("evaluate", run)
+    rows = shown("compare", run, copy, "--samples", "20", "--json").json["rows"]
+    [evaluation] = Run.open(run).evaluations.lines()
     kept = {metric.name: metric.value for metric in evaluation.metrics}
-    found = {row["metric"]: row["value"] for row in rows if row["system"] == "run"}
+    found = {row["metric"]: row["value"] for row in rows if row["system"] == str(run)}
     found.pop("perplexity per word", None)  # which is the perplexity itself where tokens are words
     assert found and found == pytest.approx({name: kept[name] for name in found})
-    assert all(row["randomisation_p"] == 1 and row["difference"] == 0 for row in rows if row["system"] == "copy")
+    assert all(row["randomisation_p"] == 1 and row["difference"] == 0 for row in rows if row["system"] == str(copy))

@@ -1,14 +1,14 @@
 """A task is one file and one line of the registry."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 import anaphora
-from anaphora.cli.app import main
 from anaphora.tasks import registry
 from anaphora.tasks.base import ExperimentBase
+
+from .conftest import set_all, shown
 
 
 @pytest.fixture
@@ -24,44 +24,35 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, toy_book: Path) -> Path
     return folder
 
 
-def test_a_task_trains_resumes_evaluates_and_predicts(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin = ["train", "letter-counts", "--data", str(toy)]
-    assert main([*begin, "--run", "whole"]) == 0
-    assert "Next: echo 'Your text.' | anaphora score whole\n" in capsys.readouterr().err
-    assert main([*begin, "--run", "parts", "--set", "training.epochs=1"]) == 0
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=3"]) == 0
+def test_a_task_trains_resumes_evaluates_and_predicts(toy: Path) -> None:
+    begin = ["train", "letter-counts", "--data", toy]
+    assert "Next: echo 'Your text.' | anaphora score whole\n" in shown(*begin, "--run", "whole").err
+    shown(*begin, "--run", "parts", *set_all("training.epochs=1"))
+    shown("train", "--resume", "--run", "parts", *set_all("training.epochs=3"))
     whole, parts = (anaphora.load(name) for name in ("whole", "parts"))
     assert whole.model.scores.tolist() == parts.model.scores.tolist()
     found = list(whole.predict(iter(["line", "zz"])))
     assert len(found) == 2 and found[0] > -20
-    capsys.readouterr()
-    assert main(["evaluate", "whole", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["splits"]["test"]["nats"] < 0
-    assert main(["evaluate", "whole", "--beam", "3"]) == 2
-    assert "whole is a letter counter, which has no use for a beam" in capsys.readouterr().err
-    assert main(["score", "whole", str(toy / "test.txt")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 5
+    assert shown("evaluate", "whole", "--json").split["nats"] < 0
+    refused = shown("evaluate", "whole", "--beam", "3", code=2).err
+    assert "whole is a letter counter, which has no use for a beam" in refused
+    assert len(shown("score", "whole", toy / "test.txt").lines) == 5
 
 
-def test_a_task_shows_up_in_settings_recipes_check_and_info(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["settings", "letters"]) == 0
-    assert "start = 0.0" in capsys.readouterr().out
-    assert main(["recipes"]) == 0
-    assert "letter-counts" in capsys.readouterr().out
-    assert main(["check", "letter-counts", "--data", str(toy), "--trial", "0"]) == 0
-    assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "letters.start=-1.0"]) == 2
-    assert "letters.start" in capsys.readouterr().err
-    assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "start.run=other"]) == 2
-    assert "letters start from no other run" in capsys.readouterr().err
-    assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "letters.start=1.0"]) == 0
-    capsys.readouterr()
-    assert main(["info", "run"]) == 0
-    shown = capsys.readouterr().out
-    assert "count-letters" in shown and "letters.start=1.0" in shown
+def test_a_task_shows_up_in_settings_recipes_check_and_info(toy: Path) -> None:
+    assert "start = 0.0" in shown("settings", "letters").out
+    assert "letter-counts" in shown("recipes").out
+    shown("check", "letter-counts", "--data", toy, "--trial", "0")
+    begin = ["train", "letter-counts", "--data", toy, "--run", "run", "--set"]
+    assert "letters.start" in shown(*begin, "letters.start=-1.0", code=2).err
+    assert "letters start from no other run" in shown(*begin, "start.run=other", code=2).err
+    shown(*begin, "letters.start=1.0")
+    info = shown("info", "run").out
+    assert "count-letters" in info and "letters.start=1.0" in info
     assert "letters.predict" in Path("run/card.md").read_text()
 
 
-def test_only_what_is_registered_is_imported(tmp_path: Path) -> None:
+def test_only_what_is_registered_is_imported() -> None:
     for task in ("os", "anaphora.tasks.translation", "tests.tasks.toy"):
         with pytest.raises(anaphora.AnaphoraError, match=f"task '{task}' is unknown"):
             registry.parse({"task": task}, "x")

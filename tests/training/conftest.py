@@ -1,29 +1,64 @@
-"""The toy training, in this process as a module and in other processes that may be killed."""
+"""The toy training: sessions in this process, and a trainer in other processes that may be killed."""
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
-_TOY = Path(__file__).with_name("toy.py")
+from anaphora.events import Event
+from anaphora.run import Run
+from anaphora.training.best_checkpoint import Better
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, never, train
+from tests.training import toy
+
 Answer = dict[str, Any]
 
 
-@pytest.fixture(scope="session")
-def toy() -> ModuleType:
-    """The module ``toy.py``."""
-    spec = importlib.util.spec_from_file_location("toy", _TOY)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+class Session:
+    """A toy training in this process, with the events that it reported."""
+
+    def __init__(self, path: Path) -> None:
+        self.run = Run.create(path, toy.EXPERIMENT, {})
+        self.events: list[Event] = []
+        self.model = toy.ToyModel()
+        self.validate: Any = toy.validate
+        self.stop = never
+        self.better: Better = "lower"
+
+    def train(self, batches: Any = None, **training: Any) -> Outcome:
+        config = TrainingConfig.parse(toy.TRAINING | training, "test")
+        given, report = batches or toy.ToyBatches(), self.events.append
+        return train(self.model, given, config, self.run, self.validate, report, self.stop, better=self.better)
+
+    def of(self, kind: type) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def stop_when_asked(self, times: int) -> None:
+        """Let training be told to stop when it asks so often."""
+        asked = iter(range(1, times))
+        self.stop = lambda: next(asked, None) is None
+
+    def figures(self, *figures: float, metric: str = "loss") -> None:
+        """Let validations find these, one after the other."""
+        given = iter(figures)
+        self.validate = lambda model: {metric: next(given)}
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    torch.set_num_threads(1)
+    return Session(tmp_path / "run")
+
+
+def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +66,7 @@ def trainer() -> Iterator[Callable[..., Answer]]:
     """``trainer(folder=..., kill_at=...)`` trains in a process of its own and says how that ended."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, str(_TOY)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, toy.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         requests, answers = process.stdin, process.stdout

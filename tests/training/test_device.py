@@ -52,7 +52,8 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
     if output.get("proposal", {}).get("kind") != "partition":
         tables["output"] = {"kind": "full", "tied": output.get("tied", False)}  # in others shapes hang on values
     symbols = dict.fromkeys(("source", "target", "text"), SYMBOLS)
-    model = build(str(tables["task"]), tables, symbols, name).to(META)
+    with META:
+        model = build(str(tables["task"]), tables, symbols, name)
     given = weighted(batch(), "mean_per_sequence").to(META)
     carry = None
     for update in (1, 2):

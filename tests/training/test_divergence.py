@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,25 +10,24 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from anaphora.batch import Batch
 from anaphora.errors import DivergedError
-from anaphora.events import Event, Note, Update
+from anaphora.events import Note, Update
 from anaphora.protocols import Loss
-from anaphora.run import Run
-from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, Stop, Validate, never, train
+from anaphora.training.loop import Outcome
+from tests.training import toy
+
+from .conftest import Session, weights_of
 
 
-class Patient:
+class Patient(Session):
     """A toy training whose batches of chosen updates are marked, for ``spoil`` to make them go wrong."""
 
-    def __init__(self, toy: ModuleType, path: Path) -> None:
-        self.toy, self.model, self.run = toy, toy.ToyModel(), Run.create(path, toy.EXPERIMENT, {})
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self.marked: set[int] = set()
-        self.events: list[Event] = []
-        self.stop: Stop = never
-        self.validate: Validate = lambda model: {"loss": 1.0}
+        self.validate = lambda model: {"loss": 1.0}
 
     def epoch(self, number: int) -> Sequence[Batch]:
-        batches: list[Batch] = list(self.toy.ToyBatches().epoch(number))
+        batches: list[Batch] = list(toy.ToyBatches().epoch(number))
         for position, batch in enumerate(batches):
             if (number - 1) * len(batches) + position + 1 in self.marked:
                 batch.example_ids_B.fill_(-(number - 1) * len(batches) - position - 1)
@@ -53,22 +51,17 @@ class Patient:
 
         self.model.register_forward_hook(hook)
 
-    def train(self, **training: Any) -> Outcome:
-        config = TrainingConfig.parse(self.toy.TRAINING | {"save_every": 0} | training, "test")
-        return train(self.model, self, config, self.run, self.validate, self.events.append, self.stop)
+    def train(self, batches: Any = None, **training: Any) -> Outcome:
+        return super().train(batches or self, **{"save_every": 0, **training})
 
     def updates(self) -> list[tuple[int, float]]:
-        return [(event.update, event.rate) for event in self.events if isinstance(event, Update)]
+        return [(event.update, event.rate) for event in self.of(Update)]
 
 
 @pytest.fixture
-def patient(toy: ModuleType, tmp_path: Path) -> Patient:
+def patient(tmp_path: Path) -> Patient:
     torch.set_num_threads(1)
-    return Patient(toy, tmp_path / "run")
-
-
-def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    return Patient(tmp_path / "run")
 
 
 @pytest.mark.parametrize("where", ["loss", "gradient"])
@@ -79,7 +72,7 @@ def test_an_update_that_is_not_finite_is_skipped_and_leaves_the_weights_alone(pa
     outcome = patient.train(epochs=1, validate_every=100)
     assert outcome.skipped == 1 and outcome.update == 6
     assert [update for update, _ in patient.updates()] == [1, 2, 4, 5, 6]
-    (told,) = [event for event in patient.events if isinstance(event, Note) and event.warning]
+    [told] = [note for note in patient.of(Note) if note.warning]
     assert told.text.startswith("Update 3 is left out: ") and ("nan" in told.text or "inf" in told.text)
     assert all(torch.equal(seen[2][name], seen[3][name]) for name in seen[2])
     assert any(not torch.equal(seen[1][name], seen[2][name]) for name in seen[1])
@@ -88,8 +81,7 @@ def test_an_update_that_is_not_finite_is_skipped_and_leaves_the_weights_alone(pa
 
 def test_a_training_that_is_told_to_stop_by_a_skipped_update_is_saved(patient: Patient) -> None:
     patient.spoil({3})
-    asked: list[int] = []
-    patient.stop = lambda: asked.append(1) or len(asked) == 4  # type: ignore[func-returns-value]
+    patient.stop_when_asked(4)
     outcome = patient.train(epochs=2, validate_every=100)
     assert (outcome.reason, outcome.update, outcome.skipped) == ("stopped", 3, 1)
     assert patient.run.checkpoints() == [3]
@@ -108,7 +100,7 @@ def test_skips_in_a_row_lead_back_to_the_last_checkpoint_or_the_start_with_half_
     assert patient.updates() == back + [(update, 5e-4) for update in range(first, 7)]
     assert all(torch.equal(seen[first - 1][name], seen[6][name]) for name in seen[6])
     assert outcome.reason == "epochs"
-    [*_, note] = [event for event in patient.events if isinstance(event, Note)]
+    [*_, note] = patient.of(Note)
     place = "step-4" if validate_every == 4 else "the start"
     assert note.warning and f"continues from {place} with 0.5 of the learning rate" in note.text
     lines = patient.run.metrics.lines()
@@ -164,8 +156,7 @@ def test_a_training_that_is_told_to_stop_while_its_weights_are_broken_saves_noth
             with torch.no_grad():
                 patient.model.get_parameter("recurrent.bias").fill_(float("nan"))
 
-    asked: list[int] = []
-    patient.stop = lambda: asked.append(1) or len(asked) == 5  # type: ignore[func-returns-value]
+    patient.stop_when_asked(5)
     hook = register_optimizer_step_post_hook(poison)
     outcome = patient.train(epochs=2, validate_every=100)
     hook.remove()
@@ -185,10 +176,9 @@ def test_what_was_carried_into_a_skipped_update_is_not_carried_on(patient: Patie
 
 def test_a_validation_that_is_not_finite_amid_skips_is_divergence(patient: Patient) -> None:
     patient.spoil({6}, times=1)
-    figures = iter([float("nan"), 1.0, 1.0])
-    patient.validate = lambda model: {"loss": next(figures)}
+    patient.figures(float("nan"), 1.0, 1.0)
     outcome = patient.train(epochs=1, validate_every=6, schedule="constant")
     assert outcome.reason == "epochs" and outcome.metrics == {"loss": 1.0}
-    [_, note] = [event for event in patient.events if isinstance(event, Note)]
+    [_, note] = patient.of(Note)
     assert "validation gave loss nan amid skipped updates" in note.text
     assert [line["update"] for line in patient.run.metrics.lines() if "validation" in line] == [6]

@@ -1,12 +1,8 @@
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -14,59 +10,17 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from anaphora.batch import Batch, Supervision
-from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.events import Event, Note, Saved, Update, Validated
+from anaphora.errors import DataError, RunError
+from anaphora.events import Note, Saved, Update, Validated
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.cells import Cell, Lstm, Recorded
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
-from anaphora.run import Run
-from anaphora.training.best_checkpoint import Better
-from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, never, train
+from anaphora.training.loop import never
+from tests.training import toy
 
-
-class Session:
-    """A toy training in this process, with the events that it reported."""
-
-    def __init__(self, toy: ModuleType, path: Path) -> None:
-        self.toy = toy
-        self.run = Run.create(path, toy.EXPERIMENT, {})
-        self.events: list[Event] = []
-        self.model = toy.ToyModel()
-        self.validate: Any = toy.validate
-        self.stop = never
-        self.better: Better = "lower"
-
-    def train(self, batches: Any = None, **training: Any) -> Outcome:
-        config = TrainingConfig.parse(self.toy.TRAINING | training, "test")
-        given = batches or self.toy.ToyBatches()
-        return train(
-            self.model, given, config, self.run, self.validate, self.events.append, self.stop, better=self.better
-        )
-
-    def of(self, kind: type) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-
-@pytest.fixture
-def session(toy: ModuleType, tmp_path: Path) -> Session:
-    torch.set_num_threads(1)
-    return Session(toy, tmp_path / "run")
-
-
-def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def test_the_loss_falls(session: Session) -> None:
-    outcome = session.train(
-        epochs=20, validate_every=30, save_every=0, optimizer={"kind": "adam", "learning_rate": 0.03}
-    )
-    losses = [event.loss for event in session.of(Update)]
-    assert sum(losses[-6:]) < 0.6 * sum(losses[:6])
-    assert outcome.metrics["loss"] < session.of(Validated)[0].metrics["loss"]
+from .conftest import Session, weights_of
 
 
 class Sketched(Recorded):
@@ -136,8 +90,7 @@ def test_the_model_is_validated_in_evaluation_mode_without_gradients_and_trained
 
 
 def test_early_stopping_counts_validations_without_improvement(session: Session) -> None:
-    figures = iter([3.0, 2.0, 2.5, 2.5, 2.5, 1.0])
-    session.validate = lambda model: {"loss": next(figures)}
+    session.figures(3.0, 2.0, 2.5, 2.5, 2.5, 1.0)
     outcome = session.train(epochs=9, validate_every=2, patience=3)
     assert (outcome.reason, outcome.update, outcome.best_update) == ("patience", 10, 4)
     assert outcome.metrics == {"loss": 2.0}
@@ -145,17 +98,10 @@ def test_early_stopping_counts_validations_without_improvement(session: Session)
     assert session.run.load("best").update == 4  # kept, though older than the newest two
 
 
-def test_the_best_may_be_the_highest(session: Session) -> None:
-    figures = iter([1.0, 5.0, 2.0])
-    session.validate, session.better = lambda model: {"bleu": next(figures)}, "higher"
-    outcome = session.train(epochs=1, validate_every=2, metric="bleu")
-    assert (outcome.best_update, session.run.best()) == (4, 4)
-
-
 def test_a_batch_multiplies_the_learning_rate_of_its_update(session: Session) -> None:
     class Uneven:
         def epoch(self, number: int) -> list[Batch]:
-            batches = session.toy.ToyBatches().epoch(number)
+            batches = toy.ToyBatches().epoch(number)
             factors = [Supervision(learning_rate_factor=1 / (1 + place)) for place in range(len(batches))]
             return [replace(batch, supervision=own) for batch, own in zip(batches, factors, strict=True)]
 
@@ -219,17 +165,19 @@ def clipped(session: Session, **training: Any) -> list[torch.Tensor]:
     return steps
 
 
-def test_gradients_are_clipped_to_their_global_norm(session: Session) -> None:
+def test_gradients_are_clipped_by_their_global_norm_and_number_by_number(session: Session) -> None:
     assert [float(step.norm()) for step in clipped(session, clip_norm=0.05)] == pytest.approx([0.05] * 6)
     assert all(event.gradient_norm > 0.05 for event in session.of(Update))
+    steps = clipped(Session(session.run.path.with_name("other")), clip_norm=0.0, clip_value=0.01)
+    assert max(float(step.abs().max()) for step in steps) == pytest.approx(0.01)
 
 
-def test_gradients_may_be_cut_number_by_number(session: Session) -> None:
-    largest = max(float(step.abs().max()) for step in clipped(session, clip_norm=0.0, clip_value=0.01))
-    assert largest == pytest.approx(0.01)
-
-
-def test_the_averaged_weights_are_validated_and_saved(session: Session) -> None:
+@pytest.mark.parametrize(
+    "averaging",
+    [{"moving_average": 0.3}, {"optimizer": {"kind": "averaged-sgd", "from_epoch": 2}}],
+    ids=["moving", "all"],
+)
+def test_the_averaged_weights_are_validated_and_saved(session: Session, averaging: dict[str, Any]) -> None:
     validated: list[dict[str, torch.Tensor]] = []
 
     def validate(model: torch.nn.Module) -> Mapping[str, float]:
@@ -237,7 +185,7 @@ def test_the_averaged_weights_are_validated_and_saved(session: Session) -> None:
         return {"loss": 1.0}
 
     session.validate = validate
-    session.train(epochs=2, validate_every=0, save_every=0, optimizer={"kind": "averaged-sgd", "from_epoch": 2})
+    session.train(epochs=2, validate_every=0, save_every=0, **averaging)
     saved = session.run.load("latest", for_training=True)
     now = weights_of(session.model)
     for name, tensor in saved.model.items():
@@ -246,25 +194,12 @@ def test_the_averaged_weights_are_validated_and_saved(session: Session) -> None:
         assert torch.equal(saved.optimizer[f"optimizer/iterate/{name}"], now[name])
 
 
-def test_the_moving_average_is_validated_and_saved(session: Session) -> None:
-    seen: list[dict[str, torch.Tensor]] = []
-    with at_every_step(lambda _: seen.append(weights_of(session.model)), after=True):
-        session.train(epochs=1, validate_every=0, save_every=0, optimizer="sgd", moving_average=0.3)
-    shares = [1.0, 9 / 11, 9 / 12, *[0.7] * 3]  # 9 / 13 is less than 1 - 0.3
-    for name, tensor in session.run.load("latest").model.items():
-        expected = torch.zeros_like(tensor)
-        for share, weights in zip(shares, seen, strict=True):
-            expected = (1 - share) * expected + share * weights[name]
-        torch.testing.assert_close(tensor, expected)
-        assert not torch.equal(tensor, seen[-1][name])
-
-
 @pytest.mark.parametrize(("figures", "begins"), [((3.0, 2.0, 1.0), True), ((1.0, 2.0, 3.0), False)])
 def test_averaging_begins_when_the_deciding_figure_gets_worse(
     session: Session, figures: tuple[float, ...], begins: bool
 ) -> None:
-    given = iter(figures)
-    session.validate, session.better = lambda model: {"bleu": next(given)}, "higher"
+    session.figures(*figures, metric="bleu")
+    session.better = "higher"
     averaged = {"kind": "averaged-sgd", "interval": 1}
     session.train(epochs=1, validate_every=2, metric="bleu", optimizer=averaged)
     assert session.run.load("latest").state["optimizer"]["triggered"] is begins
@@ -273,23 +208,16 @@ def test_averaging_begins_when_the_deciding_figure_gets_worse(
 @pytest.mark.parametrize(("reduction", "times"), [("mean_per_token", 1), ("sum_per_sentence", 5), ("sum", 15)])
 def test_what_is_minimised_is_the_loss_as_it_is_to_be_reduced(session: Session, reduction: str, times: int) -> None:
     session.train(epochs=1, reduction="mean_per_token")
-    other = Session(session.toy, session.run.path.with_name("other"))
+    other = Session(session.run.path.with_name("other"))
     other.train(epochs=1, reduction=reduction)
     first, second = session.of(Update)[0], other.of(Update)[0]
     assert second.gradient_norm == pytest.approx(times * first.gradient_norm)  # three rows of five steps
     assert second.loss == pytest.approx(first.loss)
 
 
-def test_rows_are_weighted_where_each_counts_the_same(session: Session) -> None:
-    weights: list[torch.Tensor | None] = []
-    session.model.register_forward_pre_hook(lambda _, inputs: weights.append(inputs[0].supervision.weights_B))
-    session.train(epochs=1, reduction="mean_per_sequence", validate_every=0)
-    assert [w is not None and w.tolist() == pytest.approx([1 / 5] * 3) for w in weights[:6]] == [True] * 6
-
-
 def test_every_update_makes_draws_of_its_own_which_the_seed_decides(session: Session) -> None:
     def masks(seed: int, name: str) -> list[list[float]]:
-        one = Session(session.toy, session.run.path.with_name(name))
+        one = Session(session.run.path.with_name(name))
         found: list[list[float]] = []
 
         def draw(module: torch.nn.Module, inputs: Any) -> None:
@@ -306,19 +234,17 @@ def test_every_update_makes_draws_of_its_own_which_the_seed_decides(session: Ses
 
 
 def test_as_many_checkpoints_stay_as_asked_for(session: Session) -> None:
-    figures = iter([5.0, 4.0, 3.0, 2.0, 1.0])
-    session.validate = lambda model: {"loss": next(figures)}
+    session.figures(5.0, 4.0, 3.0, 2.0, 1.0)
     session.train(epochs=5, validate_every=0, save_every=0, keep=4)
     assert session.run.checkpoints() == [12, 18, 24, 30]
 
 
 def test_a_training_that_is_told_to_stop_saves_itself_and_resumes_to_the_same_bits(
-    session: Session, toy: ModuleType, tmp_path: Path
+    session: Session, tmp_path: Path
 ) -> None:
-    whole = Session(toy, tmp_path / "whole")
+    whole = Session(tmp_path / "whole")
     whole.train()
-    asked: list[int] = []
-    session.stop = lambda: asked.append(1) or len(asked) == 8  # type: ignore[func-returns-value]
+    session.stop_when_asked(8)
     outcome = session.train()
     assert (outcome.reason, outcome.update) == ("stopped", 7)
     assert session.run.checkpoints()[-1] == 7
@@ -329,21 +255,9 @@ def test_a_training_that_is_told_to_stop_saves_itself_and_resumes_to_the_same_bi
         assert torch.equal(tensor, weights_of(session.model)[name])
 
 
-def test_a_metric_that_validation_does_not_give_is_named_with_those_it_gives(session: Session) -> None:
-    with pytest.raises(ConfigError, match=r"training.metric is 'bleu', but validation gives jagged, loss"):
-        session.train(metric="bleu")
-
-
 def test_an_epoch_without_batches_is_refused(session: Session) -> None:
     with pytest.raises(DataError, match="at least one batch"):
-        session.train(session.toy.ToyBatches(0))
-
-
-def test_a_folder_in_use_is_refused_and_named_with_the_process(session: Session) -> None:
-    other = Run.open(session.run.path)
-    with other.lock(), pytest.raises(RunError, match=r"in use by process \d+"):
-        session.train()
-    assert session.events == [] and session.run.checkpoints() == []
+        session.train(toy.ToyBatches(0))
 
 
 def test_resuming_elsewhere_says_that_the_last_bits_may_differ(session: Session) -> None:
@@ -359,7 +273,7 @@ def test_resuming_elsewhere_says_that_the_last_bits_may_differ(session: Session)
 
 def test_resuming_with_another_network_is_refused_with_the_tensor_named(session: Session) -> None:
     session.train(epochs=1)
-    session.model.output = torch.nn.Linear(session.toy.WIDTH, 5)
+    session.model.output = torch.nn.Linear(toy.WIDTH, 5)
     session.model.extra = torch.nn.Linear(2, 2)
     with pytest.raises(RunError, match=r"step-6.* has no tensor extra.bias"):
         session.train(epochs=2)
@@ -370,28 +284,8 @@ def test_the_best_checkpoint_is_described_in_the_card(session: Session) -> None:
     assert f"| validation loss | {outcome.metrics['loss']:.4f} |" in (session.run.path / "card.md").read_text()
 
 
-_PROGRAM = """
-import json, resource
-import torch
-from anaphora.training.loop import keep_freed_memory
-
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(4):
-        torch.empty(9_000_000).fill_(1)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-given_back, known = faults(), keep_freed_memory()
-for _ in range(5):
-    faults()
-print(json.dumps([given_back, known, faults()]))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="counts page faults through the resource module")
-def test_freed_memory_costs_no_page_faults_when_it_is_asked_for_again() -> None:
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True)
-    given_back, known, kept = json.loads(done.stdout)
-    if not known:
+def test_freed_memory_costs_no_page_faults_when_it_is_asked_for_again(trainer: Callable[..., dict[str, Any]]) -> None:
+    found = trainer(keeps_freed_memory=True)
+    if not found["known"]:
         pytest.skip("this C library has no such setting")
-    assert kept * 10 < given_back
+    assert found["kept"] * 10 < found["given_back"]

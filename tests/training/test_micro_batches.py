@@ -11,17 +11,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids
-from anaphora.cli.app import main
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.protocols import Loss, VocabularyInfo
-from anaphora.training import micro_batches
+from anaphora.protocols import VocabularyInfo
 from anaphora.training.micro_batches import MicroBatches, Updates, accumulated
 from anaphora.training.ranks import ALONE
-from anaphora.training.reduction import Reduction, reduced
-from tests.faults.tasks import SAMPLES, Sample
+from anaphora.training.reduction import Reduction
 
-FITTED = ("ngram", "align")
 LENGTHS = torch.tensor([5, 4, 4, 2, 1])
 
 
@@ -68,20 +64,3 @@ def test_the_updates_of_an_epoch_have_each_batch_once_and_in_order(size: int, co
     assert [int(batch.example_ids_B) for one in each for batch in one.batches.values()] == list(range(size))
     assert all(list(one.batches) == list(range(count)) for one in each[:-1])
     assert [one.predictions for one in each] == [5 * len(one.batches) for one in each]
-
-
-@pytest.mark.parametrize("sample", [one for one in SAMPLES if one.name not in FITTED], ids=lambda sample: sample.name)
-def test_a_batch_has_as_many_predictions_as_the_loss_of_every_task_counts(
-    sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counts = []
-
-    def counting(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
-        counts.append((loss.count, predictions))
-        return reduced(loss, rows, predictions, reduction)
-
-    monkeypatch.setattr(micro_batches, "reduced", counting)
-    sample.write(tmp_path / "place")
-    monkeypatch.chdir(tmp_path / "place")
-    assert main([*map(str, sample.training()), "--set", "training.epochs=1"]) == 0
-    assert counts and all(counted == predicted for counted, predicted in counts)

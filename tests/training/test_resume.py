@@ -1,6 +1,5 @@
 """Training that was killed and resumed gives the same bits as training that was left alone."""
 
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -9,23 +8,15 @@ from typing import Any
 import pytest
 
 from anaphora.run import Run
+from tests.faults.tasks import everything
 
 Trainer = Callable[..., dict[str, Any]]
 SIGKILL = 9
 
 
-def everything(folder: Path) -> dict[str, Any]:
-    """All that a training leaves behind, apart from the time it took."""
-    run = Run.open(folder)
-    kept: dict[str, Any] = {"best": run.best(), "latest": (folder / "latest").read_text()}
-    for step in sorted((folder / "checkpoints").iterdir()):
-        state = json.loads((step / "state.json").read_bytes())
-        assert state.pop("seconds") >= 0
-        weights, tensors = (step / f"{name}.safetensors" for name in ("model", "optimizer"))
-        kept[step.name] = (state, weights.read_bytes(), tensors.read_bytes())
-    kept["log"] = [{key: line[key] for key in line if key != "seconds"} for line in run.metrics.lines()]
-    kept["card"] = (folder / "card.md").read_text()
-    return kept
+def cursor_of(kept: dict[str, Any]) -> dict[str, Any]:
+    cursor: dict[str, Any] = kept["checkpoints/step-18/state.json"]["cursor"]
+    return cursor
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +35,14 @@ def killed_and_resumed(trainer: Trainer, folder: Path, kill_at: int, **request: 
 
 def test_the_undisturbed_training_does_all_that_is_tested(undisturbed: tuple[dict[str, Any], int]) -> None:
     expected, _ = undisturbed
-    assert expected["latest"] == "step-18\n" and len(expected["log"]) == 18 + 5
-    state, _, tensors = expected["step-18"]
+    assert expected["latest"] == b"step-18\n" and len(expected["metrics.jsonl"]) == 18 + 5
+    tensors = expected["checkpoints/step-18/optimizer.safetensors"]
     assert b"carry/h" in tensors and b"optimizer/exp_avg/embedding.weight" in tensors
     assert b"output.weight" not in tensors  # tied, so kept once
-    assert state["cursor"]["update"] == 18
+    assert cursor_of(expected)["update"] == 18
 
 
-@pytest.mark.parametrize("share", [0.03, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.03, 0.35, 0.65, 0.9, 0.999])
 def test_a_killed_training_resumes_to_the_same_bits(
     trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path, share: float
 ) -> None:
@@ -89,10 +80,10 @@ def test_a_training_that_diverged_and_went_back_resumes_to_the_same_bits(trainer
     request = {"training": fragile | {"validate_every": 5, "save_every": 0}, "fragile": 1.6}
     operations = trainer(folder=tmp_path / "whole" / "run", **request)["operations"]
     expected = everything(tmp_path / "whole" / "run")
-    cursor = expected["step-18"][0]["cursor"]
+    cursor = cursor_of(expected)
     assert cursor["fallbacks"] >= 1
     assert cursor["rate_factor"] == 0.5 ** cursor["fallbacks"]
-    for share in (0.3, 0.45, 0.55, 0.65, 0.8):
+    for share in (0.3, 0.55, 0.8):
         folder = tmp_path / str(share) / "run"
         assert killed_and_resumed(trainer, folder, round(operations * share), **request) == expected
 
@@ -133,10 +124,11 @@ def test_a_bound_that_is_moved_changes_nothing_of_what_follows(
     trainer(folder=parts, training=training | bound)
     assert Run.open(parts).checkpoints()[-1] % 4
     trainer(folder=parts, training=training)
-    (state, *tensors), (expected, *its) = (everything(folder)["step-18"] for folder in (parts, whole))
-    assert tensors == its
-    del state["best"], expected["best"]  # of all validations, that at the bound among them
-    assert state == expected
+    found, expected = (everything(folder) for folder in (parts, whole))
+    for kept in (found, expected):
+        del kept["checkpoints/step-18/state.json"]["best"]  # of all validations, that at the bound among them
+    last = [name for name in expected if name.startswith("checkpoints/step-18/")]
+    assert len(last) > 2 and [found[name] for name in last] == [expected[name] for name in last]
 
 
 @pytest.mark.slow

@@ -7,13 +7,6 @@ from anaphora.training.schedule import AnySchedule, Constant, Decay, Halving, In
 EVERY: list[AnySchedule] = [Constant(), Decay(), Plateau(patience=3), Halving(), Linear(), InverseRoot()]
 
 
-def test_a_constant_rate_never_changes() -> None:
-    schedule = Constant().build(0.5, 10)
-    for improved in (False, False, True, False):
-        schedule.validated(improved)
-    assert schedule.rate(1000, 9) == 0.5
-
-
 def test_a_decaying_rate_halves_every_half_life_whatever_validation_says() -> None:
     schedule = Decay(half_life=1.5).build(0.4, 10)
     schedule.validated(False)

@@ -26,7 +26,7 @@ from anaphora.nn.randomness import dropped
 from anaphora.protocols import Carry, Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import train
+from anaphora.training.loop import keep_freed_memory, train
 
 SYMBOLS, WIDTH, ROWS, STEPS = 11, 7, 3, 5
 EXPERIMENT = {"task": "toy", "training": {"seed": 3}}
@@ -151,8 +151,21 @@ def count_operations(kill_at: int) -> list[int]:
     return counted
 
 
+def page_faults() -> int:
+    """Those of asking for a large block a few times, and freeing it."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(4):
+        torch.empty(9_000_000).fill_(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Carry out one request, and say how it went."""
+    if request.get("keeps_freed_memory"):
+        given_back, known = page_faults(), keep_freed_memory()
+        for _ in range(5):
+            page_faults()
+        return {"given_back": given_back, "known": known, "kept": page_faults()}
     counted = count_operations(request.get("kill_at", 0))
     try:
         if request.get("file_limit"):

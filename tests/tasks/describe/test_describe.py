@@ -1,6 +1,6 @@
-"""A describer trains, resumes, evaluates and predicts; its answers never depend on the batch."""
+"""A describer trains, evaluates and predicts; its answers never depend on the batch."""
 
-import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,20 +10,22 @@ import pytest
 import torch
 
 import anaphora
-from anaphora.cli.app import main
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.features import GridShape
 from anaphora.data.fields.grid import Grid
 from anaphora.events import silent
 from anaphora.run import Run
 from anaphora.search.ensemble import Ensemble
-from anaphora.tasks.describe.predictor import DescriberPredictor
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.training_job import TrainingContext
+from tests.cli.conftest import Shown
 from tests.searches import beam
 
-SMALL = [
-    *("--set", "embedding.size=8", "--set", "encoder.size=12", "--set", "decoder.size=16"),
-    *("--set", "decoder.readout_size=8", "--set", "training.batch_tokens=60", "--set", "decoder.dropout=0.1"),
-]
+from ..conftest import set_all, shown, variant
+
+SIZES = ("embedding.size=8", "encoder.size=12", "decoder.size=16", "decoder.readout_size=8")
+SMALL = set_all(*SIZES, "training.batch_tokens=60", "decoder.dropout=0.1")
 WORDS = ("red", "blue", "green")
 
 
@@ -45,43 +47,45 @@ def write(folder: Path, vector: bool = False) -> Path:
     return folder
 
 
+def train(data: Path, run: Path | str, *settings: str, code: int = 0) -> Shown:
+    begin = ["train", "--data", data, "--task", "describe", "--run", run]
+    return shown(*begin, *SMALL, *set_all(*settings), code=code)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with ``dots`` and a ``run`` of them, and what its training reported."""
+    folder = tmp_path_factory.mktemp("describe")
+    learn = "training.optimizer.learning_rate=0.03", "training.metric=exact_match", "encoder.positions=false"
+    return folder, train(write(folder / "dots"), folder / "run", *learn, "training.epochs=7").err
+
+
 @pytest.fixture
-def dots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return write(tmp_path / "dots")
+def dots(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the data, in the working folder, beside one of the run."""
+    shutil.copytree(trained[0], tmp_path / "describe")
+    monkeypatch.chdir(tmp_path / "describe")
+    return Path("dots")
 
 
-def train(data: Path, run: str, *settings: str, epochs: int = 1) -> None:
-    changes = [*SMALL, "--set", f"training.epochs={epochs}", *(part for one in settings for part in ("--set", one))]
-    assert main(["train", "--data", str(data), "--task", "describe", "--run", run, *changes]) == 0
-
-
-def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(
-    dots: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = "training.optimizer.learning_rate=0.02", "training.metric=exact_match", "encoder.positions=false"
-    train(dots, "run", *settings, epochs=10)
-    shown = capsys.readouterr().err
-    assert "120 captions (features 2 x 2 x 6)" in shown and "Next: anaphora evaluate run" in shown
-    assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
+def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(trained: tuple[Path, str], dots: Path) -> None:
+    _, said = trained
+    assert "120 captions (features 2 x 2 x 6)" in said and "Next: anaphora evaluate " in said
+    scores = shown("evaluate", "run", "--json").split
     assert scores["exact_match"] > 0.7 and scores["bleu"]["value"] > 70
     assert (scores["images"], scores["references"]) == (12, 24)
-    assert main(["predict", "run", str(dots / "test.npz")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = shown("predict", "run", dots / "test.npz").lines
     assert [line.split()[0] for line in lines] == [str(n) for n in range(200, 212)]
     named = [line.split("\t")[1].split()[1] == WORDS[n % 3] for n, line in enumerate(lines, 200)]
     assert sum(named) / len(named) == scores["exact_match"]
-    assert main(["predict", "run", str(dots / "test.npz"), "--json"]) == 0
-    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    first = shown("predict", "run", dots / "test.npz", "--json").objects[0]
     assert f"{first['image']}\t{first['text']}" == lines[0] and first["score"] < 0
-    assert main(["info", "run"]) == 0
-    model: DescriberPredictor = anaphora.load("run")
-    [found] = model.predict([features(7)])
+    shown("info", "run")
+    [found] = anaphora.load("run").predict([features(7)])
     assert found.weights is not None and found.weights.shape == (len(found.pieces), 2, 2)
     np.testing.assert_allclose(found.weights.sum((1, 2)), 1, rtol=1e-5)
     np.savez("two.npz", x=features(1), y=features(2))
-    assert main(["predict", "run", "two.npz", "--pictures", "pictures"]) == 0
+    shown("predict", "run", "two.npz", "--pictures", "pictures")
     assert sorted(path.name for path in Path("pictures").iterdir()) == ["x.png", "y.png"]
 
 
@@ -94,9 +98,10 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(
     ],
     ids=["default", "luong", "features themselves"],
 )
-def test_a_description_never_depends_on_the_images_beside_it(dots: Path, settings: Sequence[str]) -> None:
-    train(dots, "run", *settings)
-    model: DescriberPredictor = anaphora.load("run")
+def test_a_description_never_depends_on_the_images_beside_it(
+    trained: tuple[Path, str], settings: Sequence[str]
+) -> None:
+    model = variant(trained[0] / "run", "data.max_length=8", *settings)
     grids = [features(n) for n in range(70)]
     together = model.predict(grids)
     assert together[:8] == [model.predict([grid])[0] for grid in grids[:8]]
@@ -109,19 +114,16 @@ def test_one_vector_is_described_without_attention(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     data = write(tmp_path / "vectors", vector=True)
-    train(data, "run", "training.optimizer.learning_rate=0.02", *settings, epochs=8)
-    model: DescriberPredictor = anaphora.load("run")
-    found = model.predict([features(n, vector=True) for n in range(300, 306)])
+    train(data, "run", "training.optimizer.learning_rate=0.04", "training.epochs=5", *settings)
+    found = anaphora.load("run").predict([features(n, vector=True) for n in range(300, 306)])
     assert [one.text.split()[1] for one in found] == [WORDS[n % 3] for n in range(300, 306)]
     assert found[0].weights is None
-    assert main(["predict", "run", str(data / "test.npz"), "--pictures", "pictures"]) == 2
+    shown("predict", "run", data / "test.npz", "--pictures", "pictures", code=2)
     assert not Path("pictures").exists()
 
 
-def test_describers_are_searched_as_one_and_the_penalty_is_no_part_of_the_loss(dots: Path) -> None:
-    train(dots, "one", "training.seed=1")
-    train(dots, "two", "training.seed=2")
-    models = [anaphora.load(name).model for name in ("one", "two")]
+def test_describers_are_searched_as_one(trained: tuple[Path, str]) -> None:
+    models = [variant(trained[0] / "run", f"encoder.layer={layer}").model for layer in ("relu", "linear")]
     grid = Grid("image", GridShape(2, 2, 6))
     rows = grid.encode([features(n).reshape(4, 6).astype(np.float32) for n in range(3)], str)
     [batch] = prediction_batches(Side.of(grid, [rows]), 64)
@@ -132,19 +134,14 @@ def test_describers_are_searched_as_one_and_the_penalty_is_no_part_of_the_loss(d
     assert all(best.weights is not None and best.weights.shape[1] == 4 for best, *_ in both)
 
 
-def test_faults_end_with_one_sentence(dots: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin = ["train", "--data", str(dots), "--task", "describe", "--run", "run", *SMALL]
+def test_faults_end_with_one_sentence(dots: Path) -> None:
+    def complaint(*settings: str) -> str:
+        return train(dots, "new", *settings, code=2).err
 
-    def complaint(*changes: str) -> str:
-        assert main([*begin, *changes]) == 2
-        return capsys.readouterr().err
-
-    assert "encoder.width is 5, but the features have 6" in complaint("--set", "encoder.width=5")
-    changed = ("--set", "encoder.layer=none", "--set", "encoder.size=3")
-    assert 'set encoder.layer = "linear"' in complaint(*changed)
-    assert "leave start.run out" in complaint("--set", "start.run=other")
-    long = complaint("--set", "data.max_length=1")
-    assert "Every caption of train has more than 1 token: raise data.max_length" in long
+    assert "encoder.width is 5, but the features have 6" in complaint("encoder.width=5")
+    assert 'set encoder.layer = "linear"' in complaint("encoder.layer=none", "encoder.size=3")
+    assert "leave start.run out" in complaint("start.run=other")
+    assert "Every caption of train has more than 1 token: raise data.max_length" in complaint("data.max_length=1")
     broken = features(3)
     broken[1, 0, 2] = np.nan
     np.savez(dots / "extra.npz", x=broken)
@@ -154,8 +151,7 @@ def test_faults_end_with_one_sentence(dots: Path, capsys: pytest.CaptureFixture[
     assert "train.tsv:1 describes the image '0', which has no features" in complaint()
 
 
-def test_faults_of_features_to_describe_end_with_one_sentence(dots: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(dots, "run")
+def test_faults_of_features_to_describe_end_with_one_sentence(dots: Path) -> None:
     for name, array, message in (
         ("wide.npy", np.ones((2, 2, 7)), "wide.npy, image 'wide', has vectors of 7 numbers, but this describer has 6"),
         ("many.npy", np.ones((3, 3, 6)), "image 'many', has 9 vectors, but this describer has grids of 4"),
@@ -163,24 +159,22 @@ def test_faults_of_features_to_describe_end_with_one_sentence(dots: Path, capsys
         ("objects.npy", np.array([{}]), "has Python objects, which are not loaded"),
     ):
         np.save(name, array)
-        capsys.readouterr()
-        assert main(["predict", "run", name]) == 2
-        assert message in capsys.readouterr().err
-    assert main(["predict", "run", "missing.npz"]) == 2
-    assert "An array file was expected, but missing.npz is no file" in capsys.readouterr().err
-    assert main(["predict", "run"]) == 2
-    assert "name a file of them" in capsys.readouterr().err
-    np.savez(dots / "val.npz", **{str(n): features(n + 1) for n in range(100, 112)})
-    assert main(["train", "--resume", "--run", "run", "--set", "training.epochs=2"]) == 2
-    assert "features has changed" in capsys.readouterr().err
+        assert message in shown("predict", "run", name, code=2).err
+    missing = "An array file was expected, but missing.npz is no file"
+    assert missing in shown("predict", "run", "missing.npz", code=2).err
+    assert "name a file of them" in shown("predict", "run", code=2).err
+
+
+def test_a_run_is_not_resumed_with_other_features(trained: tuple[Path, str]) -> None:
+    folder, _ = trained
+    kept = (folder / "dots" / "val.npz").read_bytes()
+    np.savez(folder / "dots" / "val.npz", **{str(n): features(n + 1) for n in range(100, 112)})
+    resume = ["train", "--resume", "--run", folder / "run", *set_all("training.epochs=8")]
+    assert "features has changed" in shown(*resume, code=2).err
+    (folder / "dots" / "val.npz").write_bytes(kept)
 
 
 def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path) -> None:
-    from anaphora.tasks.registry import task_of
-    from anaphora.tasks.runs import experiment_of
-    from anaphora.tasks.training_job import TrainingContext
-
-    train(dots, "run")
     experiment = experiment_of(Path("run"))
     job: Any = task_of(experiment).job(experiment, silent)
     tokenizers = job.learn_vocabulary(silent)
@@ -190,6 +184,6 @@ def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path
     for batch in rows:
         for place, number in enumerate(batch.example_ids_B.tolist()):
             expected = torch.from_numpy(features(number // 2).astype(np.float32)).view(4, 6)
-            assert batch.inputs.values_BSD[place].equal(expected)  # type: ignore[union-attr]
+            assert batch.inputs.values_BSD[place].equal(expected)
             ids = batch.target_ids.ids_BT[place, : batch.target_ids.lengths_B[place] - 1].tolist()
-            assert tokenizers["text"].decode(ids) == job.splits.train.captions[number].text  # type: ignore[union-attr]
+            assert tokenizers["text"].decode(ids) == job.splits.train.captions[number].text

@@ -2,26 +2,27 @@
 
 import importlib
 import itertools
-import json
 import random
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.errors import DataError, RunError
 from anaphora.formats.arpa import read_arpa
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
-from anaphora.tasks.language_model.word_scores import State
+from anaphora.tasks.language_model.scores import State
 from anaphora.tasks.runs import is_file_of_another_program, load
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import EOS, Tokenizer
 from anaphora.text.words import WordTokenizer
+
+from ..conftest import shown
 
 WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
 
@@ -50,11 +51,24 @@ def run(count_model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [" ".join(draw.choices(WORDS, weights=range(9, 2, -1), k=draw.randint(0, 9))) for _ in range(400)]
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in lines))
     (folder / "counted.toml").write_text(count_model)
-    assert (
-        main(["train", str(folder / "counted.toml"), "--data", str(folder / "text.txt"), "--run", str(folder / "run")])
-        == 0
-    )
+    shown("train", folder / "counted.toml", "--data", folder / "text.txt", "--run", folder / "run")
     return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def exported(run: Path) -> Path:
+    """The file of the run."""
+    path = run.with_name("model.arpa")
+    shown("export", run, "--output", path)
+    return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A file that another program might have written."""
+    path = tmp_path / "small.arpa"
+    path.write_text(SMALL)
+    return path
 
 
 def by_the_book(text: str, sentence: list[str]) -> float:
@@ -78,16 +92,15 @@ def by_the_book(text: str, sentence: list[str]) -> float:
 
 
 @pytest.mark.parametrize("package", ["anaphora", "kenlm"])
-def test_the_real_package_and_ours_pass_one_suite(run: Path, tmp_path: Path, package: str) -> None:
+def test_the_real_package_and_ours_pass_one_suite(run: Path, exported: Path, package: str) -> None:
     pytest.importorskip(package)
-    path = tmp_path / "model.arpa"
-    assert main(["export", str(run), "--output", str(path)]) == 0
-    model: Any = load(path) if package == "anaphora" else importlib.import_module(package).Model(str(path))
+    model: Any = load(exported) if package == "anaphora" else importlib.import_module(package).Model(str(exported))
     new_state = model.State if package == "anaphora" else importlib.import_module(package).State
-    text, draw, counted = path.read_text(), random.Random(11), load(run)
-    assert model.path == str(path).encode() and b"man" in model and model.score(b"the man") == model.score("the man")
+    text, draw, counted = exported.read_text(), random.Random(11), load(run)
+    assert model.path == str(exported).encode()
+    assert b"man" in model and model.score(b"the man") == model.score("the man")
     assert model.order == 3 and "man" in model and "zebra" not in model and "the man" not in model
-    for _ in range(200):
+    for _ in range(50):
         words = draw.choices([*WORDS, "zebra"], k=draw.randint(1, 8))
         line, expected = " ".join(words), by_the_book(text, words)
         assert model.score(line) == pytest.approx(expected, abs=1e-4)
@@ -105,25 +118,27 @@ def test_the_real_package_and_ours_pass_one_suite(run: Path, tmp_path: Path, pac
         assert total == pytest.approx(expected, abs=1e-4)
 
 
-def test_every_figure_is_that_of_the_real_package(run: Path, tmp_path: Path) -> None:
-    kenlm, path = pytest.importorskip("kenlm"), tmp_path / "model.arpa"
-    assert main(["export", str(run), "--output", str(path)]) == 0
-    ours, theirs, draw = load(path), kenlm.Model(str(path)), random.Random(12)
-    for _ in range(200):
-        line = " ".join(draw.choices([*WORDS, "zebra", "na\u3000ive"], k=draw.randint(0, 8)))
-        for bos, eos in itertools.product((True, False), repeat=2):
-            found, expected = (list(model.full_scores(line, bos=bos, eos=eos)) for model in (ours, theirs))
-            assert [tuple(word)[1:] for word in found] == [tuple(word)[1:] for word in expected]
-            assert [word[0] for word in found] == pytest.approx([word[0] for word in expected], abs=1e-4)
+def check_figures(ours: Any, theirs: Any, line: str) -> None:
+    """Both packages say the same of every word of a line."""
+    for bos, eos in itertools.product((True, False), repeat=2):
+        found, expected = (list(model.full_scores(line, bos=bos, eos=eos)) for model in (ours, theirs))
+        assert [tuple(word)[1:] for word in found] == [tuple(word)[1:] for word in expected]
+        assert [word[0] for word in found] == pytest.approx([word[0] for word in expected], abs=1e-4)
 
 
-def test_states_are_equal_where_those_of_the_real_package_are(run: Path, tmp_path: Path) -> None:
-    kenlm, path, small = pytest.importorskip("kenlm"), tmp_path / "model.arpa", tmp_path / "small.arpa"
-    assert main(["export", str(run), "--output", str(path)]) == 0
+def test_every_figure_is_that_of_the_real_package(exported: Path) -> None:
+    kenlm, draw = pytest.importorskip("kenlm"), random.Random(12)
+    ours, theirs = load(exported), kenlm.Model(str(exported))
+    for _ in range(50):
+        check_figures(ours, theirs, " ".join(draw.choices([*WORDS, "zebra", "na\u3000ive"], k=draw.randint(0, 8))))
+
+
+def test_states_are_equal_where_those_of_the_real_package_are(exported: Path, small: Path) -> None:
+    kenlm = pytest.importorskip("kenlm")
     small.write_text(SMALL.replace("ngram 1=4", "ngram 1=5").replace("-0.9\tb", "-0.9\tb\n-0.8\t<unk>"))
     draw, words = random.Random(13), [*WORDS, "b", "zebra", "gnu"]
     histories = [(draw.random() < 0.8, draw.choices(words, k=draw.randint(0, 3))) for _ in range(150)]
-    for file in path, small:
+    for file in exported, small:
         ours, theirs = load(file), kenlm.Model(str(file))
         keys: list[dict[Any, int]] = [{}, {}]
         for begins, history in histories:
@@ -138,10 +153,8 @@ def test_states_are_equal_where_those_of_the_real_package_are(run: Path, tmp_pat
         assert 1 < len(keys[0]) < len(histories)
 
 
-def test_nothing_counts_that_stands_before_an_unknown_word(tmp_path: Path) -> None:
-    path = tmp_path / "small.arpa"
-    path.write_text(SMALL)
-    model = load(path)
+def test_nothing_counts_that_stands_before_an_unknown_word(small: Path) -> None:
+    model = load(small)
     states = [model.State() for _ in range(4)]
     for state, history in zip(states, (["zebra"], ["a", "zebra"], ["b"], []), strict=True):
         (model.BeginSentenceWrite if history else model.NullContextWrite)(state)
@@ -150,10 +163,10 @@ def test_nothing_counts_that_stands_before_an_unknown_word(tmp_path: Path) -> No
     assert len(set(states)) == 1
 
 
-@pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
+@pytest.mark.parametrize("name", ["model.arpa", "model.ARPA.GZ"])
 def test_a_file_read_again_is_the_same_model(run: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    assert main(["export", str(run), "--output", str(path)]) == 0
+    shown("export", run, "--output", path)
     before, after = load(run), load(path)
     assert after.order == before.order == 3
     for line in ["the man walks", "", "a a a a a", "zebra sees the na\u00efve"]:
@@ -167,54 +180,39 @@ def test_a_file_read_again_is_the_same_model(run: Path, tmp_path: Path, name: st
         assert {gram.words for gram in first} == {gram.words for gram in second}
         numbers = [{gram.words: (gram.log10, gram.backoff) for gram in grams} for grams in (first, second)]
         assert all(numbers[1][words] == pytest.approx(found, abs=1e-5) for words, found in numbers[0].items())
-    assert path.read_bytes()[:2] == (b"\x1f\x8b" if name.endswith(".gz") else b"\\d")
+    assert path.read_bytes()[:2] == (b"\x1f\x8b" if name.endswith(".GZ") else b"\\d")
 
 
-def test_a_file_of_another_program_is_read_as_it_is_meant(tmp_path: Path) -> None:
-    path = tmp_path / "small.arpa"
-    path.write_text("a comment\n\n" + SMALL)
-    model = load(path)
+def test_a_file_of_another_program_is_read_as_it_is_meant(small: Path) -> None:
+    small.write_text("a comment\n\n" + SMALL)
+    model = load(small)
     scores = [word.log_prob for word in model.full_scores("a b a")]
     assert scores == pytest.approx([-0.1, -0.25 - 0.9, -0.4, -0.2], abs=1e-6)
     assert [word.oov for word in model.full_scores("a c")] == [False, True, False]
     # what stands in front of a begin or behind an end is in no line
     more = "-0.2\ta </s>\n-9\t</s> a\n-9\ta <s>"
-    path.write_text(SMALL.replace("ngram 2=2", "ngram 2=4").replace("-0.2\ta </s>", more))
-    assert [word.log_prob for word in load(path).full_scores("a")] == pytest.approx([-0.1, -0.2], abs=1e-6)
-    assert main(["score", str(path), str(path)]) == 0
+    small.write_text(SMALL.replace("ngram 2=2", "ngram 2=4").replace("-0.2\ta </s>", more))
+    assert [word.log_prob for word in load(small).full_scores("a")] == pytest.approx([-0.1, -0.2], abs=1e-6)
+    shown("score", small, small)
 
 
-def test_an_unknown_word_costs_what_the_real_package_has_it_cost_where_a_file_has_none(tmp_path: Path) -> None:
-    path = tmp_path / "small.arpa"
-    path.write_text(SMALL)
-    ours = load(path)
+def test_an_unknown_word_costs_what_the_real_package_has_it_cost_where_a_file_has_none(small: Path) -> None:
+    ours = load(small)
     expected = [-0.1, -0.25 - 100, -0.9, -0.6]
     assert [word.log_prob for word in ours.full_scores("a c b")] == pytest.approx(expected, abs=1e-4)
-    theirs = pytest.importorskip("kenlm").Model(str(path))
+    theirs = pytest.importorskip("kenlm").Model(str(small))
     for line in "c", "a c", "c c a b", "a c b", "<unk> b":
-        for bos, eos in itertools.product((True, False), repeat=2):
-            found, said = (list(model.full_scores(line, bos=bos, eos=eos)) for model in (ours, theirs))
-            assert [tuple(word)[1:] for word in found] == [tuple(word)[1:] for word in said]
-            assert [word[0] for word in found] == pytest.approx([word[0] for word in said], abs=1e-4)
+        check_figures(ours, theirs, line)
 
 
-def test_a_file_is_evaluated_on_a_text_that_is_given(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, text = tmp_path / "model.arpa", tmp_path / "text.txt"
-    assert main(["export", str(run), "--output", str(path)]) == 0
+def test_a_file_is_evaluated_on_a_text_that_is_given(run: Path, exported: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
     text.write_text("the man walks\na zebra sees\n")
-    found = []
-    for model in (run, path):
-        capsys.readouterr()
-        assert main(["evaluate", str(model), "--text", str(text), "--json"]) == 0
-        found.append(json.loads(capsys.readouterr().out)["splits"]["text.txt"])
-        assert found[-1].pop("adaptation") == ""
-    assert found[0] == pytest.approx(found[1], rel=1e-4) and found[1]["unknown"] == 1
-    assert main(["evaluate", str(path)]) == 2
-    assert "with --text" in capsys.readouterr().err
-    assert main(["evaluate", str(path), "--text", str(text), "--details"]) == 2
-    assert "is a language model" in capsys.readouterr().err
+    first, second = (shown("evaluate", model, "--text", text, "--json").split for model in (run, exported))
+    assert first.pop("adaptation") == second.pop("adaptation") == ""
+    assert first == pytest.approx(second, rel=1e-4) and second["unknown"] == 1
+    assert "with --text" in shown("evaluate", exported, code=2).err
+    assert "is a language model" in shown("evaluate", exported, "--text", text, "--details", code=2).err
 
 
 @pytest.mark.parametrize(
@@ -227,13 +225,9 @@ def test_a_file_is_evaluated_on_a_text_that_is_given(
         ("-0.6\t</s>", "nought\t</s>", r":7 should read LOG10 WORD \[BACKOFF\]"),
         ("-0.6\t</s>", "0.6\t</s>", r":7 should read .* the first at most 0"),
         ("-0.6\t</s>", "nan\t</s>", r":7 should read"),
-        ("-0.6\t</s>", "-inf\t</s>", r":7 should read"),
-        ("-0.6\t</s>", "-1e400\t</s>", r":7 should read"),
         ("-0.6\t</s>", "-1e39\t</s>", r":7 should read"),
         ("a\t-0.25", "a\tnan", r":8 should read .* between -200 and 200"),
-        ("a\t-0.25", "a\t-1e400", r":8 should read"),
         ("ngram 1=4", "ngram 1=\u00b2", r":2 should read ngram 1=COUNT"),
-        ("ngram 1=4", "ngram 1=\u0664", r":2 should read ngram 1=COUNT"),
         ("ngram 1=4", f"ngram 1={'9' * 5000}", r":2 should read ngram 1=COUNT"),
         ("-0.9\tb", "-0.9\ta", r":9 repeats the n-gram 'a'"),
         ("-0.2\ta </s>", "-0.2\t<s>  a", r":13 repeats the n-gram '<s> a'"),
@@ -252,12 +246,11 @@ def test_a_file_is_evaluated_on_a_text_that_is_given(
         ),
     ],
 )
-def test_a_damaged_file_is_named_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
-    path = tmp_path / "small.arpa"
+def test_a_damaged_file_is_named_with_its_line(small: Path, old: str, new: str, said: str) -> None:
     assert old in SMALL
-    path.write_text(SMALL.replace(old, new))
+    small.write_text(SMALL.replace(old, new))
     with pytest.raises(DataError, match=said):
-        load(path)
+        load(small)
 
 
 def scores(path: Path, *grams: tuple[float, str], line: str) -> list[tuple[float, bool]]:
@@ -341,28 +334,15 @@ def test_a_space_and_the_character_that_stands_for_it_are_two_words_of_a_file(tm
     assert [gram.words[0] for gram in read_arpa(path).grams(1)][-3:] == ["a", "\u2581", "<U+2581>"]
 
 
-def test_a_file_of_counts_is_known_by_its_name_in_any_case(run: Path, tmp_path: Path) -> None:
-    assert all(
-        map(is_file_of_another_program, map(Path, ["a.arpa", "a.arpa.gz", "A.ARPA", "a.Arpa.GZ", "a.lm", "a.lm.gz"]))
-    )
+def test_a_file_of_counts_is_known_by_its_name_in_any_case(small: Path) -> None:
+    assert all(map(is_file_of_another_program, map(Path, ["a.arpa", "a.arpa.gz", "A.ARPA", "a.Arpa.GZ", "a.lm.gz"])))
     assert not any(map(is_file_of_another_program, map(Path, ["arpa", "lm", "a.arpa.txt", "a.klm"])))
-    for name in "MODEL.ARPA", "MODEL.ARPA.GZ":
-        path = tmp_path / name
-        assert main(["export", str(run), "--output", str(path)]) == 0
-        assert path.read_bytes()[:2] == (b"\x1f\x8b" if name.endswith(".GZ") else b"\\d")
-        assert isinstance(load(path), LanguageModelPredictor)
-    other = tmp_path / "model.lm"
-    other.write_text(SMALL)
+    other = small.rename(small.with_name("model.LM"))
     assert isinstance(load(other), LanguageModelPredictor)
     with pytest.raises(RunError, match=r"is a file: name a folder; files of counts \(\.arpa, \.lm, or gzipped\) are"):
-        load(other.rename(tmp_path / "model.txt"))
+        load(other.rename(other.with_name("model.txt")))
 
 
-def test_a_model_that_is_not_counted_is_no_arpa_file(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = tmp_path / "run"
-    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(other)]) == 0
-    assert main(["export", str(other), "--output", str(tmp_path / "x.arpa")]) == 2
-    assert "which is for" in capsys.readouterr().err
+def test_a_model_that_is_not_counted_is_no_arpa_file(trained: Callable[..., Path], tmp_path: Path) -> None:
+    assert "which is for" in shown("export", trained("translator"), "--output", tmp_path / "x.arpa", code=2).err
     assert not (tmp_path / "x.arpa").exists()

@@ -1,8 +1,10 @@
-"""A tagger trains, resumes, evaluates and predicts; its tags never depend on the batch, and nothing else changes."""
+"""A tagger trains, evaluates and predicts; its tags never depend on the batch, and nothing else changes."""
 
 import io
 import json
 import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,14 +12,13 @@ import numpy as np
 import pytest
 
 import anaphora
-from anaphora.cli.app import main
-from anaphora.tasks.tag.predictor import TaggerPredictor
 
-SMALL = [
-    *("--set", "embedding.size=8", "--set", "encoder.size=6", "--set", "training.batch_tokens=60"),
-    *("--set", "characters.filters=4", "--set", "characters.max_kernel=2"),
-]
-LEARN = ["--set", "training.epochs=12", "--set", "training.optimizer.learning_rate=0.02"]
+from ..conftest import set_all, shown, variant
+
+SIZES = ("embedding.size=8", "encoder.size=6", "training.batch_tokens=60")
+SMALL = set_all(*SIZES, "characters.filters=4", "characters.max_kernel=2")
+LEARN = set_all("training.epochs=7", "training.optimizer.learning_rate=0.04")
+ONCE = set_all("training.epochs=1")
 NAMES, PLACES = ("Ada", "Bo", "Cy", "Di"), ("Oslo", "Rome", "Lima")
 
 
@@ -66,60 +67,72 @@ def offsets(sentences: list[list[tuple[str, str, str]]]) -> str:
     return "".join(lines)
 
 
-@pytest.fixture
-def treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "treebank"
+def train(data: Path, run: Path | str, *settings: str, code: int = 0) -> str:
+    return shown("train", "--data", data, "--task", "tag", "--run", run, *SMALL, *settings, code=code).err
+
+
+def write(folder: Path, name: str, content: Callable[[list[list[tuple[str, str, str]]]], str]) -> Path:
+    """A folder with the three splits of a corpus."""
     folder.mkdir()
-    for name, count, seed in (("train", 60, 1), ("dev", 15, 2), ("test", 15, 3)):
-        (folder / f"xx_yy-ud-{name}.conllu").write_text(conllu(rows(count, seed)))
-    monkeypatch.chdir(tmp_path)
+    for split, count, seed in (("train", 80, 1), ("dev", 20, 2), ("test", 20, 3)):
+        (folder / name.format(split)).write_text(content(rows(count, seed)))
     return folder
 
 
-def trained(data: Path, *settings: str, run: str = "run") -> TaggerPredictor:
-    assert main(["train", "--data", str(data), "--task", "tag", "--run", run, *SMALL, *settings]) == 0
-    found = anaphora.load(run)
-    assert isinstance(found, TaggerPredictor)
-    return found
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a ``treebank`` and a ``run`` of it, and what its training reported."""
+    folder = tmp_path_factory.mktemp("tag")
+    treebank = write(folder / "treebank", "xx_yy-ud-{}.conllu", conllu)
+    return folder, train(treebank, folder / "run", *LEARN)
 
 
-def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
-    treebank: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tagger = trained(treebank, *LEARN)
-    shown = capsys.readouterr().err
-    assert (
-        "60 sentences (column UPOS)" in shown
-        and "Next: echo 'Your text.' | anaphora predict run --format text" in shown
-    )
-    assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
+@pytest.fixture(scope="module")
+def trained_on_columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``columns`` and a ``run`` of them."""
+    folder = tmp_path_factory.mktemp("columns")
+    train(write(folder / "data", "{}.conll", columns), folder / "run", *LEARN)
+    return folder
+
+
+@pytest.fixture
+def treebank(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the treebank, in the working folder, beside one of the run."""
+    shutil.copytree(trained[0], tmp_path / "tag")
+    monkeypatch.chdir(tmp_path / "tag")
+    return Path("treebank")
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Let the standard input be this text."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False))
+
+
+def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(trained: tuple[Path, str], treebank: Path) -> None:
+    _, said = trained
+    assert "80 sentences (column UPOS)" in said and "Next: echo 'Your text.' | anaphora predict " in said
+    scores = shown("evaluate", "run", "--json").split
     assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0
-    assert main(["evaluate", "run", "--text", str(treebank / "xx_yy-ud-dev.conllu")]) == 0
-    assert "accuracy of unknown words" in capsys.readouterr().out
+    assert "accuracy of unknown words" in shown("evaluate", "run", "--text", treebank / "xx_yy-ud-dev.conllu").out
     Path("known.conllu").write_text(conllu([[("sees", "VERB", "O")]]))
-    assert main(["evaluate", "run", "--text", "known.conllu"]) == 0
-    assert "unknown words" not in capsys.readouterr().out
-    assert main(["evaluate", "run", "--beam", "3"]) == 2
-    assert main(["info", "run"]) == 0
-    [found] = tagger.predict([["Ada", "sees", "77", "cats", "."]])
-    assert found.tags == ("PROPN", "VERB", "NUM", "NOUN", "PUNCT")
-    assert tagger.predict(["Ada sees 77 cats."])[0].words == found.words
+    assert "unknown words" not in shown("evaluate", "run", "--text", "known.conllu").out
+    shown("evaluate", "run", "--beam", "3", code=2)
+    shown("info", "run")
+    tagger = anaphora.load("run")
+    [found] = tagger.predict([["Ada", "sees", "77", "cats"]])
+    assert found.tags == ("PROPN", "VERB", "NUM", "NOUN")
+    assert tagger.predict(["Ada sees 77 cats"]) == [found]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_file_comes_back_with_nothing_but_its_tags_changed(
-    treebank: Path, capsysbinary: pytest.CaptureFixture[bytes], end: str
-) -> None:
-    tagger = trained(treebank, "--set", "training.epochs=1")
+def test_a_file_comes_back_with_nothing_but_its_tags_changed(treebank: Path, end: str) -> None:
     given = "\ufeff" + conllu(rows(30, 9)).replace("\n", end)
     Path("new.conllu").write_bytes(given.encode())
-    capsysbinary.readouterr()
-    assert main(["predict", "run", "new.conllu"]) == 0
-    printed = capsysbinary.readouterr().out
-    assert main(["predict", "run", "new.conllu", "--output", "tagged.conllu"]) == 0
-    assert Path("tagged.conllu").read_bytes() == printed
+    printed = shown("predict", "run", "new.conllu").out
+    shown("predict", "run", "new.conllu", "--output", "tagged.conllu")
+    assert Path("tagged.conllu").read_bytes().decode() == printed
+    tagger = anaphora.load("run")
     tags = iter(tag for one in rows(30, 9) for tag in tagger.predict([[word for word, _, _ in one]])[0].tags)
     expected = []
     for line in given.split(end):
@@ -127,127 +140,106 @@ def test_a_file_comes_back_with_nothing_but_its_tags_changed(
         if cells[0].isdecimal():
             cells[3] = next(tags)
         expected.append("\t".join(cells))
-    assert printed.decode() == end.join(expected)
+    assert printed == end.join(expected)
 
 
 @pytest.mark.parametrize("output", ["softmax", "crf"])
-def test_tags_never_depend_on_the_sentences_beside_them(treebank: Path, output: str) -> None:
-    tagger = trained(treebank, "--set", f"output.kind={output}", "--set", "training.epochs=1")
+def test_tags_never_depend_on_the_sentences_beside_them(trained: tuple[Path, str], output: str) -> None:
+    tagger = variant(trained[0] / "run", f'output={{kind="{output}"}}')
     sentences = [[word for word, _, _ in one] * (1 + n % 3) for n, one in enumerate(rows(60, 5))]
     sentences += [["x" * 90], ["never", "seen"], []]
     together = [one.tags for one in tagger.predict(sentences)]
+    assert len({tag for tags in together for tag in tags}) > 1
     assert together == [tagger.predict([sentence])[0].tags for sentence in sentences]
     assert together == [one.tags for one in tagger.predict(sentences[::-1])][::-1]
 
 
-def test_several_labels_a_token_are_predicted_one_by_one(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tagger = trained(treebank, *LEARN, "--set", "data.column=FEATS", "--set", "output.kind=sigmoid")
+def test_several_labels_a_token_are_predicted_one_by_one(treebank: Path) -> None:
+    train(treebank, "several", *LEARN, *set_all("data.column=FEATS", "output.kind=sigmoid"))
+    tagger = anaphora.load("several")
     assert sorted(tagger.tags) == ["Case=Nom", "Number=Plur", "Number=Sing"]
     [found] = tagger.predict([["Ada", "sees", "7", "cats"]])
     assert set(found.tags[0].split("|")) == {"Case=Nom", "Number=Sing"}
     assert found.tags[1:] == ("_", "_", "Number=Plur")
-    capsys.readouterr()
-    assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["splits"]["test"]["f1"] > 0.9
+    assert shown("evaluate", "several", "--json").split["f1"] > 0.9
 
 
-@pytest.mark.parametrize(("ending", "write"), [("conll", columns), ("jsonl", offsets)])
-def test_spans_are_found_in_columns_and_offsets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str, write: object
-) -> None:
-    assert callable(write)
-    for name, count, seed in (("train", 80, 1), ("valid", 20, 2), ("test", 20, 3)):
-        (tmp_path / f"{name}.{ending}").write_text(write(rows(count, seed)))
-    monkeypatch.chdir(tmp_path)
-    tagger = trained(tmp_path, *LEARN)
-    assert tagger.encoding == ("iob2" if ending == "conll" else "bioes")
-    capsys.readouterr()
-    assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
+def check_spans(run: Path, encoding: str) -> None:
+    assert anaphora.load(run).encoding == encoding
+    scores = shown("evaluate", run, "--no-keep", "--json").split
     assert scores["f1"] > 0.9 and set(scores["by_tag"]) == {"PER", "LOC"}
-    assert main(["predict", "run", f"test.{ending}"]) == 0
-    printed, given = capsys.readouterr().out, (tmp_path / f"test.{ending}").read_text()
-    if ending == "conll":
-        assert [line.split()[:2] for line in printed.splitlines()] == [line.split()[:2] for line in given.splitlines()]
-        spans = [span._asdict() for span in tagger.predict([["Bo", "sees", "Rome"]])[0].spans]
-        assert spans == [{"start": 0, "end": 1, "type": "PER"}, {"start": 2, "end": 3, "type": "LOC"}]
-    else:
-        pairs = list(zip(printed.splitlines(), given.splitlines(), strict=True))
-        assert all(json.loads(new)["text"] == json.loads(old)["text"] for new, old in pairs)
-        assert sum(new == old for new, old in pairs) > 15
 
 
-def test_text_columns_and_files_are_read_as_what_they_are(
-    treebank: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained(treebank, "--set", "training.epochs=1")
+def test_spans_are_found_in_columns(trained_on_columns: Path) -> None:
+    run, given = trained_on_columns / "run", trained_on_columns / "data" / "test.conll"
+    check_spans(run, "iob2")
+    printed = shown("predict", run, given).lines
+    assert [line.split()[:2] for line in printed] == [line.split()[:2] for line in given.read_text().splitlines()]
+    spans = [span._asdict() for span in anaphora.load(run).predict([["Bo", "sees", "Rome"]])[0].spans]
+    assert spans == [{"start": 0, "end": 1, "type": "PER"}, {"start": 2, "end": 3, "type": "LOC"}]
+
+
+def test_spans_are_found_in_offsets(tmp_path: Path) -> None:
+    data, run = write(tmp_path / "data", "{}.jsonl", offsets), tmp_path / "run"
+    train(data, run, *LEARN)
+    check_spans(run, "bioes")
+    given = (data / "test.jsonl").read_text().splitlines()
+    pairs = list(zip(shown("predict", run, data / "test.jsonl").lines, given, strict=True))
+    assert all(json.loads(new)["text"] == json.loads(old)["text"] for new, old in pairs)
+    assert sum(new == old for new, old in pairs) > 15
+
+
+def test_text_columns_and_files_are_read_as_what_they_are(treebank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for given, printed in (
         ("Ada sees cats.\n\nBo.\n", ["Ada", "sees", "cats", ".", "", "Bo", ".", ""]),
         ("Ada\tx\nBo\tx\n\nCy\tx", ["Ada", "Bo", "", "Cy"]),
     ):
-        capsys.readouterr()
-        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
-        assert main(["predict", "run"]) == 0
-        assert [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()] == printed
-    assert main(["predict", "run", str(treebank / "xx_yy-ud-test.conllu"), "--json"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["words"] for one in found] == [[word for word, _, _ in one] for one in rows(15, 3)]
+        typed(monkeypatch, given)
+        assert [line.partition("\t")[0] for line in shown("predict", "run").lines] == printed
+    found = shown("predict", "run", treebank / "xx_yy-ud-test.conllu", "--json").objects
+    assert [one["words"] for one in found] == [[word for word, _, _ in one] for one in rows(20, 3)]
     np.savez("frames.npz", first=np.zeros((3, 2)))
-    assert main(["predict", "run", "frames.npz"]) == 2
-    refused = capsys.readouterr().err
+    refused = shown("predict", "run", "frames.npz", code=2).err
     assert "frames.npz is an archive of NumPy arrays, but lines of text are expected: name a file of text" in refused
 
 
 def test_a_line_that_may_be_text_or_columns_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    trained_on_columns: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("train.conll").write_text(columns(rows(60, 1)).replace("\t", " "))
-    trained(Path("train.conll"), "--set", "training.epochs=1")
     for given, noted in (("Ada sees cats\n", True), ("Ada sees cats .\n", False), ("Ada\n", False)):
-        capsys.readouterr()
-        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
-        assert main(["predict", "run"]) == 0
-        shown = capsys.readouterr().err
-        assert ("standard input:1 is read as a word and 2 columns: --format text reads a sentence." in shown) is noted
+        typed(monkeypatch, given)
+        said = shown("predict", trained_on_columns / "run").err
+        assert ("standard input:1 is read as a word and 2 columns: --format text reads a sentence." in said) is noted
 
 
-def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path) -> None:
     (tmp_path / "my.conllu").write_text(conllu(rows(60, 1)))
-    begin = ["train", "--data", str(tmp_path / "my.conllu"), "--run", str(tmp_path / "run"), *SMALL]
-    assert main([*begin, "--set", "training.epochs=1"]) == 0
-    shown = capsys.readouterr().err
-    assert "of 60 sentences are held out" in shown and "column UPOS" in shown
-    assert main(["predict", str(tmp_path / "run"), str(tmp_path / "my.conllu"), "--output", str(tmp_path / "out")]) == 0
+    begin = ["train", "--data", tmp_path / "my.conllu", "--run", tmp_path / "run"]
+    said = shown(*begin, *SMALL, *ONCE).err  # files of CoNLL-U are for taggers, whatever the task
+    assert "of 60 sentences are held out" in said and "column UPOS" in said
 
 
-def test_faults_of_the_data_end_with_one_sentence(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin, train = ["train", "--data", str(treebank), "--task", "tag", "--run", "run", *SMALL], "xx_yy-ud-train.conllu"
-    whole = (treebank / train).read_text()
+def test_faults_of_the_data_end_with_one_sentence(treebank: Path) -> None:
+    file = treebank / "xx_yy-ud-train.conllu"
+    whole = file.read_text()
 
     def refused(text: str, *more: str) -> str:
-        (treebank / train).write_text(text)
-        assert main([*begin, *more]) == 2
-        assert not Path("run").exists()
-        [message] = [line for line in capsys.readouterr().err.splitlines() if "No recipe" not in line]
+        file.write_text(text)
+        said = train(treebank, "new", *more, code=2)
+        assert not Path("new").exists()
+        [message] = [line for line in said.splitlines() if "No recipe" not in line]
         return message
 
-    assert f"{train}:" in refused(whole.replace("\n\n", "\n", 1)) and "blank line" in refused(
-        whole.replace("\n\n", "\n", 1)
-    )
-    assert f"{train}:2 should have the 10 columns" in refused(whole.replace("\troot\t_", "\troot", 1))
-    assert "data.column 'LEMMAS' is unknown" in refused(whole, "--set", "data.column=LEMMAS")
-    assert "a tagger takes the tokens of its files" in refused(whole, "--set", "text.segmentation=moses")
-    (treebank / train).write_text(whole)
+    joined = refused(whole.replace("\n\n", "\n", 1))
+    assert f"{file.name}:" in joined and "blank line" in joined
+    assert f"{file.name}:2 should have the 10 columns" in refused(whole.replace("\troot\t_", "\troot", 1))
+    assert "data.column 'LEMMAS' is unknown" in refused(whole, *set_all("data.column=LEMMAS"))
+    assert "a tagger takes the tokens of its files" in refused(whole, *set_all("text.segmentation=moses"))
     test = treebank / "xx_yy-ud-test.conllu"
     test.write_text(test.read_text().replace("\tVERB\t", "\tFROB\t", 1))
-    assert main([*begin, "--set", "training.epochs=1"]) == 0
-    capsys.readouterr()
-    assert main(["evaluate", "run"]) == 2
-    message = capsys.readouterr().err
+    message = shown("evaluate", "run", "--text", test, code=2).err
     assert "has the tag 'FROB', which the training split has not" in message and f"{test.name}:" in message
-    assert main(["predict", "run", str(test), "--format", "xml"]) == 2
-    assert "The format 'xml' is unknown" in capsys.readouterr().err
+    assert "The format 'xml' is unknown" in shown("predict", "run", test, "--format", "xml", code=2).err
 
 
 @pytest.mark.parametrize(
@@ -258,25 +250,22 @@ def test_faults_of_the_data_end_with_one_sentence(treebank: Path, capsys: pytest
         ("Ada\nsees\n", [], "its first row is 'Ada': add a column"),
         (
             "a B-X\nb I-X\n\na O\nb I-X\n\n",
-            ["--set", "spans=iob2", "--set", "output.kind=crf"],
+            ["spans=iob2", "output.kind=crf"],
             "train.conll:5 has the tag 'I-X', which IOB2 does not allow there",
         ),
     ],
 )
 def test_columns_without_tags_or_with_barred_ones_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, settings: list[str], message: str
+    tmp_path: Path, text: str, settings: list[str], message: str
 ) -> None:
     (tmp_path / "train.conll").write_text(text)
     (tmp_path / "valid.conll").write_text("a O\n\n")
-    assert main(["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *settings]) == 2
-    assert message in capsys.readouterr().err
+    assert message in train(tmp_path, tmp_path / "run", *set_all(*settings), code=2)
 
 
-def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path) -> None:
     train = treebank / "xx_yy-ud-train.conllu"
     train.write_text(train.read_text().replace("\tcats\t", "\tca\u0007ts\t", 1))
-    assert main(["check", "--data", str(treebank), "--task", "tag", "--trial", "0.1", "--json", *SMALL]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["trainable"] and found["estimate"]["updates"] > 0
+    found = shown("check", "--data", treebank, "--task", "tag", "--trial", "0", "--json", *SMALL).json
     [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
-    assert control["places"][0]["file"] == str(train) and control["places"][0]["line"] == 2  # that of its first word
+    assert found["trainable"] and control["places"][0]["line"] == 2  # that of its first word

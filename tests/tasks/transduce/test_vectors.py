@@ -1,6 +1,7 @@
-"""A transducer of vectors trains, resumes, evaluates and predicts: strokes in, text out."""
+"""A transducer of vectors trains, evaluates and predicts: strokes in, text out."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,17 @@ import numpy as np
 import pytest
 
 import anaphora
-from anaphora.cli.app import main
 from anaphora.inspection.attention import vector_alignments
 from anaphora.inspection.subject import Subject
 from anaphora.tasks.transduce.predictor import Transduction
 
-SIZES = ["encoder.size=12", "decoder.size=12", "decoder.readout_size=8", "embedding.size=8", "attention.size=6"]
-TRAINING = ["encoder.dropout=0", "decoder.dropout=0", "training.batch_tokens=150", "training.epochs=6"]
-SETTINGS = [part for setting in (*SIZES, *TRAINING) for part in ("--set", setting)]
-BEGIN = ["train", "--data", "strokes", "--task", "transduce", *SETTINGS]
+from ..conftest import set_all, shown
+
+SIZES = ("encoder.size=12", "decoder.size=12", "decoder.readout_size=8", "embedding.size=8")
+TRAINING = ("encoder.dropout=0", "decoder.dropout=0", "training.batch_tokens=150")
+SMALL = set_all(*SIZES, *TRAINING)
+LEARN = set_all("training.optimizer.learning_rate=0.03", "training.schedule=constant", "training.epochs=6")
+ONCE = set_all("training.epochs=1")
 
 
 def _written(count: int, seed: int) -> list[tuple[str, Any]]:
@@ -38,24 +41,29 @@ def _lines(written: list[tuple[str, Any]]) -> str:
     return "".join(json.dumps({"text": text, "strokes": strokes}) + "\n" for text, strokes in written)
 
 
-@pytest.fixture
-def strokes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "strokes"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with ``strokes`` and a ``run`` of them, and what its training reported."""
+    folder = tmp_path_factory.mktemp("vectors")
+    (folder / "strokes").mkdir()
     for name, count, seed in (("train", 200, 1), ("val", 20, 2), ("test", 20, 3)):
-        (folder / f"{name}.jsonl").write_text(_lines(_written(count, seed)))
-    monkeypatch.chdir(tmp_path)
-    return folder
+        (folder / "strokes" / f"{name}.jsonl").write_text(_lines(_written(count, seed)))
+    begin = ["train", "--data", folder / "strokes", "--task", "transduce", "--run", folder / "run"]
+    return folder, shown(*begin, *SMALL, *set_all("attention.size=6"), *LEARN).err
 
 
-def test_strokes_are_read_scored_and_resumed(strokes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    learn = ["--set", "training.optimizer.learning_rate=0.03", "--set", "training.schedule=constant"]
-    assert main([*BEGIN, "--run", "run", *learn]) == 0
-    assert "200 sequences with texts, a transducer of vectors with" in capsys.readouterr().err
-    assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["splits"]["test"]["accuracy"] > 0.8
-    assert main(["predict", "run", "strokes/test.jsonl"]) == 0
-    printed = capsys.readouterr().out.split()
+@pytest.fixture
+def strokes(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the data, in the working folder, beside one of the run."""
+    shutil.copytree(trained[0], tmp_path / "vectors")
+    monkeypatch.chdir(tmp_path / "vectors")
+    return Path("strokes")
+
+
+def test_strokes_are_read_and_scored(trained: tuple[Path, str], strokes: Path) -> None:
+    assert "200 sequences with texts, a transducer of vectors with" in trained[1]
+    assert shown("evaluate", "run", "--json").split["accuracy"] > 0.8
+    printed = shown("predict", "run", strokes / "test.jsonl").lines
     model, written = anaphora.load("run"), _written(20, 3)
     together = model.predict([strokes for _, strokes in written])
     assert [one.text for one in together] == printed
@@ -68,14 +76,10 @@ def test_strokes_are_read_scored_and_resumed(strokes: Path, capsys: pytest.Captu
     assert seen == replace(together[0], pieces=(*together[0].text, "</s>")) and seen.weights is not None
     assert seen.weights.shape == (len(seen.pieces), sum(map(len, written[0][1])))
     assert seen.weights.sum(1) == pytest.approx(1, abs=1e-5)
-    assert main(["evaluate", "run", "--data", "strokes/val.jsonl"]) == 0
-    assert main([*BEGIN, "--run", "parts", *learn, "--set", "training.epochs=3"]) == 0
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=6"]) == 0
-    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("run", "parts"))
-    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
+    shown("evaluate", "run", "--data", strokes / "val.jsonl")
 
 
-def test_signals_and_phones_come_from_a_table_of_files(strokes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_signals_and_phones_come_from_a_table_of_files(strokes: Path) -> None:
     signals = strokes / "signals"
     signals.mkdir()
     rows = ["file\ttext"]
@@ -83,55 +87,40 @@ def test_signals_and_phones_come_from_a_table_of_files(strokes: Path, capsys: py
         np.save(signals / f"{number}.npy", np.array([[1.0 if letter == "a" else -1.0, number] for letter in text]))
         rows.append(f"{number}.npy\t{' '.join(text.upper())}")
     (signals / "all.tsv").write_text("\n".join(rows) + "\n")
-    begin = ["train", "--data", "strokes/signals/all.tsv", "--task", "transduce", *SETTINGS]
-    assert main([*begin, "--run", "run", "--set", "training.epochs=1"]) == 0
-    said = capsys.readouterr().err
+    said = shown("train", "--data", signals / "all.tsv", "--task", "transduce", *SMALL, *ONCE, "--run", "signals").err
     assert "held out" in said and "Symbols are separated by spaces in the target" in said
-    assert main(["predict", "run", "strokes/signals/0.npy"]) == 0
-    [printed] = capsys.readouterr().out.splitlines()
-    assert printed == anaphora.load("run").predict([np.load(signals / "0.npy")])[0].text
+    [printed] = shown("predict", "signals", signals / "0.npy").lines
+    assert printed == anaphora.load("signals").predict([np.load(signals / "0.npy")])[0].text
 
 
-def test_faulty_strokes_are_named_and_unknown_letters_are_found_by_a_check(
-    strokes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*BEGIN, "--run", "run", "--set", "training.epochs=1"]) == 0
-    test = strokes / "test.jsonl"
-    good = test.read_text()
+def test_faulty_strokes_are_named_and_unknown_letters_are_found_by_a_check(strokes: Path) -> None:
+    test = strokes / "faulty.jsonl"
     for line, message in (
-        ('{"strokes": [[[0, 0], [1, 2]]]}', "test.jsonl:21 has no text, which is needed here"),
+        ('{"strokes": [[[0, 0], [1, 2]]]}', "faulty.jsonl:21 has no text, which is needed here"),
         ('{"text": "a", "strokes": [[[0, NaN], [1, 2]]]}', "point 1 has a number that is not finite"),
         ('{"text": "a", "strokes": [[[0, 0, 5], [1, 2, 4]]]}', "point 2 is out of order"),
     ):
-        test.write_text(f"{good}{line}\n")
-        capsys.readouterr()
-        assert main(["evaluate", "run"]) == 2
-        assert message in capsys.readouterr().err
-    np.save(strokes / "wide.npy", np.ones((4, 3)))
-    assert main(["predict", "run", "strokes/wide.npy"]) == 2
-    assert "no pen, but the others have a pen" in capsys.readouterr().err
-    (strokes / "wide.npy").unlink()
-    test.write_text(_lines([("ac", _written(1, 4)[0][1])]))
-    assert main(["check", "--data", "strokes", "--task", "transduce", "--trial", "0.1", "--json", *SETTINGS]) == 0
-    found = json.loads(capsys.readouterr().out)
+        test.write_text((strokes / "test.jsonl").read_text() + f"{line}\n")
+        assert message in shown("evaluate", "run", "--data", test, code=2).err
+    test.unlink()
+    np.save("wide.npy", np.ones((4, 3)))
+    assert "no pen, but the others have a pen" in shown("predict", "run", "wide.npy", code=2).err
+    (strokes / "test.jsonl").write_text(_lines([("ac", _written(1, 4)[0][1])]))
+    check = ["check", "--data", strokes, "--task", "transduce", "--trial", "0.1", "--json", *SMALL]
+    found = shown(*check).json
     assert found["trainable"] and found["estimate"]["updates"] > 0
     assert "unknown-tokens" in {finding["kind"] for finding in found["findings"]}
 
 
-def test_attention_to_strokes_is_drawn_for_a_file(
-    strokes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    once = ["--set", "training.epochs=1"]
-    assert main([*BEGIN, "--run", "run", *once]) == 0
-    assert main([*BEGIN[:5], "--run", "blind", *once, "--set", "attention=none"]) == 0
-    (tmp_path / "two.jsonl").write_text(_lines(_written(2, 4)))
-    capsys.readouterr()
-    assert main(["inspect", "run", "attention", "two.jsonl", "--output", "pictures"]) == 0
-    assert (tmp_path / "pictures" / "attention-2.png").exists()
-    [first], [second] = (json.loads((tmp_path / f"pictures/attention-{n}.json").read_text()) for n in (1, 2))
+def test_attention_to_strokes_is_drawn_for_a_file(strokes: Path) -> None:
+    blind = [*SMALL, *ONCE, *set_all("attention=none")]
+    shown("train", "--data", strokes, "--task", "transduce", "--run", "blind", *blind)
+    Path("two.jsonl").write_text(_lines(_written(2, 4)))
+    shown("inspect", "run", "attention", "two.jsonl", "--output", "pictures")
+    assert Path("pictures/attention-2.png").exists()
+    [first], [second] = (json.loads(Path(f"pictures/attention-{n}.json").read_text()) for n in (1, 2))
     assert first["source_pieces"] == second["source_pieces"] == ["1", "2", "3", "4", "5", "6"]
     assert all(sum(row) == pytest.approx(1, abs=1e-5) for one in (first, second) for row in one["weights"])
-    capsys.readouterr()
     for given, said in (
         (["run", "attention", "strokes/train.jsonl"], "at most 20 sequences at once, but strokes/train.jsonl has more"),
         (["run", "attention"], "takes a FILE of them"),
@@ -139,8 +128,7 @@ def test_attention_to_strokes_is_drawn_for_a_file(
         (["blind", "attention", "two.jsonl"], "it has no attention"),
         (["run", "gates", "two.jsonl"], "cannot be shown a text"),
     ):
-        assert main(["inspect", *given]) == 2
-        assert said in capsys.readouterr().err
+        assert said in shown("inspect", *given, code=2).err
 
 
 def test_attention_to_many_vectors_is_summed_in_groups() -> None:
