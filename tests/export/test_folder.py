@@ -130,22 +130,21 @@ def test_a_missing_library_is_named_with_what_installs_it(
 
 TEXTS = ["The old man sees a cat.", "Alice is in the garden!", "a Ünicode çat", "old cats see old men"]
 BPE = SubwordTokenizer.learn(TEXTS * 20, size=320, lowercase=True, byte_fallback=True)
-TABLE = {"kind": "bpe", "pieces": BPE.pieces(range(BPE.symbols.size)), "lowercase": True}
+OWN = Tokens({"kind": "bpe", "pieces": BPE.pieces(range(BPE.symbols.size)), "lowercase": True})
 letters = st.text(st.sampled_from("the old man İç\u2581çü,  \U0001f600Aß") | st.characters(codec="utf-8"), max_size=30)
 
 
 @settings(max_examples=50)
 @given(letters.filter(lambda text: "\n" not in text and "\0" not in text))
 def test_the_driver_has_the_subwords_of_the_package(text: str) -> None:
-    own = Tokens(TABLE)
-    assert own.encode(text) == BPE.encode(text)
-    assert own.decode(own.encode(text)) == BPE.decode(BPE.encode(text))
+    assert OWN.encode(text) == BPE.encode(text)
+    assert OWN.decode(OWN.encode(text)) == BPE.decode(BPE.encode(text))
 
 
 @given(st.lists(st.integers(0, BPE.symbols.size - 1), max_size=12))
 @example([198, 0, 132])
 def test_the_driver_writes_any_ids_as_the_package_does(ids: list[int]) -> None:
-    assert Tokens(TABLE).decode(ids) == BPE.decode(ids)
+    assert OWN.decode(ids) == BPE.decode(ids)
 
 
 @given(st.text("ab cÄ", max_size=12))

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scan import advance
-from anaphora.kernels.scores import Concat, General
+from anaphora.kernels.scores import Concat
 from anaphora.nn.attention import WindowAttention
 from tests.runtimes import threads
 
@@ -22,7 +22,7 @@ from .conftest import FORMS, shown
 from .exactness import assert_same_bits, drawn
 
 UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], ids=["lstm", "gru-after", "gru-before"])
-HIDDEN = pytest.mark.parametrize("hidden", [20, 33, 64])
+HIDDEN = pytest.mark.parametrize("hidden", [20, 33])
 
 
 @pytest.fixture(
@@ -107,13 +107,6 @@ def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
 
 @pytest.mark.matrix
 @HIDDEN
-def test_a_stack_has_the_same_bits_alone_and_among_others(cell: Cell, hidden: int, layers: Callable) -> None:
-    network = layers(cell, hidden, height=2, lengths=(5, 2, 7, 1, 9, 3, 9)).to(torch.float32)
-    network.assert_same_bits_alone()
-
-
-@pytest.mark.matrix
-@HIDDEN
 def test_a_stack_step_by_step_has_the_bits_of_a_scan(cell: Cell, hidden: int, layers: Callable) -> None:
     network = layers(cell, hidden, height=2, lengths=(5,) * 7).to(torch.float32)
     assert_same_bits(step_by_step(network), network.fast())
@@ -125,11 +118,3 @@ def test_a_scan_without_gradients_agrees_with_one_that_records(query: str, decod
     with torch.enable_grad():
         recorded = network.fast()
     assert_close(expected, {name: value.detach() for name, value in recorded.items()}, rtol=0, atol=1e-12)
-
-
-def test_a_step_needs_no_care_for_gradients(decoder: Callable) -> None:
-    network = decoder(Lstm(), General(), "current", True, 7, lengths=(3, 3, 3))
-    with torch.enable_grad():
-        outputs = step_by_step(network)
-    assert not any(value.requires_grad for value in outputs.values())
-    assert_close(outputs, network.fast(), rtol=0, atol=1e-12)

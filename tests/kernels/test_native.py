@@ -180,7 +180,7 @@ def test_a_gaussian_window_gives_what_the_loop_in_python_gives(
     ],
     ids=["local-p", "local-m", "gate", "all"],
 )
-@with_fixtures
+@settings(with_fixtures, max_examples=1)
 @given(hidden=widths)
 def test_windows_gates_and_sharpness_give_what_they_give_in_python(
     options: dict[str, Any], query: str, hidden: int, decoder: Callable
@@ -253,12 +253,11 @@ def test_an_observed_loop_runs_in_python(layers: Callable) -> None:
 
 
 @pytest.mark.parametrize("attention", LOOKING, ids=str)
-@pytest.mark.parametrize("hidden", [65, 260])
 def test_a_loop_has_the_same_bits_with_any_number_of_threads(
-    hidden: int, attention: Score | WindowAttention, decoder: Callable
+    attention: Score | WindowAttention, decoder: Callable
 ) -> None:
     sizes = (5, 3, 5, 2, 1), (6, 2, 4, 5, 1)
-    computed_by_threads(single(decoder(Gru(reset="before"), attention, "previous", True, hidden, *sizes)))
+    computed_by_threads(single(decoder(Gru(reset="before"), attention, "previous", True, 180, *sizes)))
 
 
 def test_many_sentences_take_their_steps_in_groups(decoder: Callable) -> None:
@@ -320,9 +319,8 @@ def test_a_list_serves_other_sentences_of_the_same_lengths(
     assert [len(lists) for lists in operation_list._kept.values()] == [1]
 
 
-@pytest.mark.parametrize("attention", LOOKING, ids=str)
-def test_the_way_back_can_be_walked_twice(attention: Score | WindowAttention, query: str, decoder: Callable) -> None:
-    network = single(decoder(Lstm(), attention, query, True, 7))
+def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:
+    network = single(decoder(Lstm(), Hybrid(filters=3, radius=2), query, True, 7))
     with running(TRAINING):
         network.assert_twice("o", materialize_grads=True)
 

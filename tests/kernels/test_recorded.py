@@ -65,11 +65,6 @@ def test_a_decoder_can_have_such_a_unit(query: str, decoder: Callable) -> None:
     decoder(SketchedPeephole(), General(), query, True, 7).assert_naive()
 
 
-@SKETCHES
-def test_the_way_back_can_be_walked_twice(unit: Recorded, layers: Callable) -> None:
-    layers(unit, 7).assert_twice("layer0.h")
-
-
 def test_search_needs_no_gradient_of_it(layers: Callable) -> None:
     network = layers(SketchedPeephole(), 7)
     expected = {name: value.detach() for name, value in network.fast().items()}

@@ -98,12 +98,12 @@ def test_one_step_less_than_the_text_leaves_out_the_first_state_alone(layers: Ca
 
 
 def test_gradients_have_the_same_bits_every_time_on_two_threads(layers: Callable) -> None:
-    """A position is in many windows: threads that add up its gradient must not race each other."""
+    """A position is in several windows: threads that add up its gradient must not race each other."""
     network = layers(Lstm(), 96, lengths=(12,) * 32).to(torch.float32)
     output, x = network.program.returns[0], network.leaves["x"].requires_grad_()
     assert x.numel() > 1 << 15  # what fewer threads than two take
     with threads(2):
-        found = [torch.autograd.grad(windows(network, 8, x=x)[output].sin().sum(), x)[0] for _ in range(5)]
+        found = [torch.autograd.grad(windows(network, 3, x=x)[output].sin().sum(), x)[0] for _ in range(3)]
     assert all(torch.equal(found[0], other) for other in found)
 
 

@@ -138,21 +138,16 @@ def test_a_forget_bias_without_biases_is_refused() -> None:
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_the_gradient_of_a_learned_initial_state_equals_finite_differences(cell: str) -> None:
+def test_the_gradient_of_a_learned_initial_state_is_that_of_a_given_one(cell: str) -> None:
     body = stack(cell=cell, size=3, initial_state="learned").double()
     initial = body.initial.tensors()
     assert set(initial) == {f"layer{n}.{field}" for n in range(2) for field in body.config.cell.state}
     x_TBD = torch.randn(7, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-
-    def outputs(*values: torch.Tensor) -> torch.Tensor:
-        given = {name: value.expand(4, -1) for name, value in zip(initial, values, strict=True)}
-        learned: torch.Tensor = torch.func.functional_call(
-            body, {f"initial.{name}": value for name, value in zip(initial, values, strict=True)}, (x_TBD, LENGTHS)
-        ).outputs["h"]
-        torch.testing.assert_close(learned, body(x_TBD, LENGTHS, given).outputs["h"])
-        return learned
-
-    assert torch.autograd.gradcheck(outputs, tuple(initial.values()))
+    found = []
+    for first in None, {name: value_H.expand(4, -1) for name, value_H in initial.items()}:
+        h = body(x_TBD, LENGTHS, first).outputs["h"]
+        found.append((h, *torch.autograd.grad(h.sin().sum(), list(initial.values()))))
+    torch.testing.assert_close(*found)
 
 
 def test_a_stack_that_starts_from_zero_has_the_tensors_it_always_had() -> None:

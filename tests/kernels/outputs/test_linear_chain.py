@@ -36,7 +36,7 @@ def barred(given: Chain) -> Chain:
 
 
 @settings(deadline=None, max_examples=25)
-@given(tags=st.integers(1, 4), steps=st.integers(1, 4), seed=st.integers(0, 10**6), with_bars=st.booleans())
+@given(tags=st.integers(1, 3), steps=st.integers(1, 3), seed=st.integers(0, 10**6), with_bars=st.booleans())
 def test_every_sequence_has_the_probability_that_brute_force_gives_it(
     tags: int, steps: int, seed: int, with_bars: bool
 ) -> None:
@@ -61,7 +61,7 @@ def test_the_partition_function_sums_over_every_sequence_of_each_length() -> Non
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("tags", [1, 2, 7])
+@pytest.mark.parametrize("tags", [1, 2, 5])
 def test_gradients_are_those_of_finite_differences_and_of_all_sequences(tags: int, weighted: bool) -> None:
     tags_TB = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]) % tags
     weights_B = torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64) if weighted else None
@@ -140,12 +140,8 @@ def test_sequences_of_any_length_in_single_precision_are_as_exact_as_their_score
     assert_close(marginals_TC.sum(1), torch.ones(steps), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_best_tags_of_a_long_sequence_are_those_of_its_unrounded_sums(seed: int) -> None:
-    emissions_TBC, scores = (
-        20 + doubles(5000, 1, 5, seed=seed).float(),
-        Chain(*(leaf.float() for leaf in chain(5, seed))),
-    )
+def test_the_best_tags_of_a_long_sequence_are_those_of_its_unrounded_sums() -> None:
+    emissions_TBC, scores = 20 + doubles(5000, 1, 5).float(), Chain(*(leaf.float() for leaf in chain(5)))
     best_T = scores.first_C.double() + emissions_TBC[0, 0].double()
     for e_C in emissions_TBC[1:, 0].double():
         best_T = (best_T.unsqueeze(1) + scores.transitions_CC.double()).amax(0) + e_C
