@@ -65,14 +65,6 @@ def test_a_network_has_the_loss_and_gradients_of_torch_up_to_rounding(backend: B
         assert_near(found, exact, backend)
 
 
-def test_bf16_rounds_and_only_within_its_block() -> None:
-    weight, a = drawn(20, 20), drawn(20, 20, seed=1)
-    with updating(backend="bf16"):
-        rounded = prepare(weight).times(a)
-    assert not torch.equal(rounded, prepare(weight).times(a))
-    assert torch.equal(rounded, rounded.to(torch.bfloat16).to(torch.float32))
-
-
 @pytest.mark.parametrize("backend", ["gemm", "bf16", "gemm-bf16"])
 def test_double_precision_is_always_of_torch(backend: Backend) -> None:
     weight, a = drawn(5, 4).double(), drawn(3, 4).double()

@@ -19,21 +19,22 @@ from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.softmax import softmax_loss
 
+from .exactness import drawn
+
 built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 
 CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
 
 
-def drawn(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape)))
+def products(cell: Cell, size: int, scale: float, recording: bool = True) -> Matmuls:
+    weights = {f"unit.{name}": scale * drawn(blocks * size, size) for name, blocks in cell.matmuls}
+    weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
+    return Matmuls(weights, {}, recording)
 
 
 def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:
     """What a step gives, forward and back."""
-    size = state[0].shape[-1]
-    weights = {f"unit.{name}": 0.3 * drawn(blocks * size, size) for name, blocks in cell.matmuls}
-    weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
-    matmuls = Matmuls(weights, {}, recording=True)
+    matmuls = products(cell, state[0].shape[-1], 0.3)
     ops = Eager(matmuls, "unit", x_1BG.shape[1])
     after, saved = cell.forward(ops, x_1BG, state)
     dx, dbefore = cell.backward(ops, saved, dstate)
@@ -84,12 +85,7 @@ def test_a_row_has_the_same_bits_alone_and_among_others(cell: Cell, size: int) -
     rows = 9 * 1024 // size
     state = tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
     x = drawn(1, rows, cell.gates * size)
-    none = Matmuls(
-        {f"unit.{n}": torch.zeros(b * size, size) for n, b in cell.matmuls}
-        | {f"unit.{n}": drawn(size) for n in cell.vectors},
-        {},
-        recording=True,
-    )
+    none = products(cell, size, 0)
     whole, _ = cell.forward(Eager(none, "unit", rows), x, state)
     for row in (0, rows // 2, rows - 1):
         alone, _ = cell.forward(Eager(none, "unit", 1), x[:, row : row + 1], [s[:, row : row + 1] for s in state])
@@ -139,9 +135,7 @@ def test_what_is_not_a_number_stays_none_and_infinity_saturates(bad: float) -> N
     for cell in CELLS:
         x = torch.full((1, 1, cell.gates * 9), bad)
         state = tuple(torch.zeros(1, 1, 9) for _ in cell.state)
-        weights = {f"unit.{n}": torch.zeros(b * 9, 9) for n, b in cell.matmuls}
-        weights |= {f"unit.{n}": torch.zeros(9) for n in cell.vectors}
-        after, _ = cell.forward(Eager(Matmuls(weights, {}, recording=True), "unit", 1), x, state)
+        after, _ = cell.forward(Eager(products(cell, 9, 0), "unit", 1), x, state)
         assert bool(after[0].isnan().all()) if bad != bad else bool(after[0].isfinite().all())
 
 
@@ -161,11 +155,9 @@ def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> Non
 def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
     # where nothing is recorded, products this narrow are made wider and cut
     size, rows = 2, 3
-    weights = {f"unit.{name}": drawn(blocks * size, size) for name, blocks in cell.matmuls}
-    weights |= {f"unit.{name}": drawn(size) for name in cell.vectors}
     x, state = drawn(1, rows, cell.gates * size), tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
     stepped, trained = (
-        cell.forward(Eager(Matmuls(weights, {}, recording=recording), "unit", rows), x, state)[0]
+        cell.forward(Eager(products(cell, size, 1, recording), "unit", rows), x, state)[0]
         for recording in (False, True)
     )
     assert_close(tuple(stepped), tuple(trained))

@@ -1,4 +1,7 @@
-"""Sentences folded to one vector, both ways: exact gradients, the naive reading, and nothing but the sentence."""
+"""Sentences folded and unfolded, both ways: the naive reading, and nothing but the sentence.
+
+Their gradients are proven with those of other kernels (``test_single_kernels.py``).
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,10 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn import functional
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.convolution import convolution
+from anaphora.kernels.convolution import convolution, ngrams, unfolded
 from anaphora.kernels.gated_convolution import gated_convolution
 from anaphora.kernels.naive import convolution as naive
 
@@ -39,6 +43,41 @@ def gated_slow(h_SBH: Tensor, lengths_B: Tensor, weight_NH: Tensor, bias_C: Tens
 NAMES = [
     f"{what}{width}" for width in range(1, WIDEST + 1) for what in ("fold", "close") if (what, width) != ("fold", 1)
 ]
+OPENING = [*NAMES, *(name.replace("fold", "unfold").replace("close", "open") for name in NAMES)]
+
+
+def wanted(lengths_B: Tensor) -> Tensor:
+    """Columns to unfold to: more than there are, as many, or fewer."""
+    return (lengths_B * 5 + 3) % 11 + 1
+
+
+def unfolded_fast(x_SBD: Tensor, lengths_B: Tensor, *kernels: Tensor) -> Tensor:
+    """Folded to n-grams, and unfolded to B x T x D, zero past the last column."""
+    return unfolding(x_SBD, lengths_B, dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B), WIDEST, 2)
+
+
+def unfolding(
+    x_SBD: Tensor, lengths_B: Tensor, kernels: dict[str, Tensor], wanted_B: Tensor, widest: int, folds: int
+) -> Tensor:
+    grams = ngrams(x_SBD, kernels, widest, folds, lengths_B, wanted_B)
+    found_TBD = unfolded(grams.x_SBD, kernels, widest, grams.lengths_B, wanted_B)
+    return functional.pad(found_TBD, (0, 0, 0, 0, 0, 30 - len(found_TBD))).transpose(0, 1)
+
+
+def unfolded_slow(x_SBD: Tensor, lengths_B: Tensor, *kernels: Tensor) -> Tensor:
+    return unfolding_slow(x_SBD, lengths_B, dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B), WIDEST, 2)
+
+
+def unfolding_slow(
+    x_SBD: Tensor, lengths_B: Tensor, kernels: dict[str, Tensor], wanted_B: Tensor, widest: int, folds: int
+) -> Tensor:
+    columns = []
+    for sentence, (length, target) in enumerate(zip(lengths_B.tolist(), wanted_B.tolist(), strict=True)):
+        grams_DN = naive.ngrams(x_SBD[:length, sentence].T, kernels, widest, folds, target)
+        columns.append(functional.pad(naive.unfolded(grams_DN, kernels, widest, target).T, (0, 0, 0, 30 - target)))
+    return torch.stack(columns)
+
+
 FOLDINGS = {
     "gated": Folding(
         lambda x, lengths, *weights: gated_convolution(x, *weights, lengths),
@@ -50,6 +89,7 @@ FOLDINGS = {
         lambda x, lengths, weight: gated_slow(x, lengths, weight, weight.new_empty(0)),
         lambda size: leaves_of((2 * size + 6, size)),
     ),
+    "unfolded": Folding(unfolded_fast, unfolded_slow, lambda size: leaves_of(*((size, int(n[-1])) for n in OPENING))),
     "plain": Folding(
         lambda x, lengths, *weights: convolution(x, dict(zip(NAMES, weights, strict=True)), WIDEST, lengths),
         lambda x, lengths, *weights: naive.convolution(x, dict(zip(NAMES, weights, strict=True)), WIDEST, lengths),
@@ -70,12 +110,29 @@ def sentences(size: int, lengths: tuple[int, ...] = LENGTHS) -> tuple[Tensor, Te
 @settings(max_examples=20, deadline=None)
 @given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=5))
 def test_sentences_of_all_lengths_fold_to_their_naive_vectors(lengths: list[int]) -> None:
-    for folding in FOLDINGS.values():
+    for folding in (one for name, one in FOLDINGS.items() if name != "unfolded"):
         x_SBD, lengths_B = sentences(4, tuple(lengths))
         weights = folding.weights(4)
         assert_close(
             folding.fast(x_SBD, lengths_B, *weights), folding.slow(x_SBD, lengths_B, *weights), rtol=0, atol=1e-12
         )
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=5),
+    widest=st.integers(2, 7),
+    folds=st.integers(1, 4),
+)
+def test_sentences_of_all_lengths_unfold_to_translations_of_all_lengths(
+    pairs: list[tuple[int, int]], widest: int, folds: int
+) -> None:
+    (x_SBD, lengths_B), wanted_B = sentences(4, tuple(length for length, _ in pairs)), torch.tensor(pairs)[:, 1]
+    kinds = ("fold", 2), ("close", 1), ("unfold", 2), ("open", 1)
+    names = [f"{what}{width}" for what, least in kinds for width in range(least, widest + 1)]
+    kernels = dict(zip(names, leaves_of(*((4, int(name[-1])) for name in names)), strict=True))
+    options = (x_SBD, lengths_B, kernels, wanted_B, widest, folds)
+    assert_close(unfolding(*options), unfolding_slow(*options), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [20, 33])
@@ -85,6 +142,22 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(folding: Folding, s
     together = folding.fast(single, lengths_B, *weights)
     for rows in ([0], [3], [4, 1], [5, 0, 2]):
         assert torch.equal(folding.fast(single[:, rows], lengths_B[rows], *weights), together[rows])
+
+
+def test_what_comes_back_behind_the_last_column_goes_nowhere() -> None:
+    (x_SBD, lengths_B), kernels = sentences(7), FOLDINGS["unfolded"].weights(7)
+    named, wanted_B = dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B)
+    columns_TBD = unfolded(x_SBD[:1], named, WIDEST, torch.ones_like(lengths_B), wanted_B)
+    told, closed_TB = torch.ones_like(columns_TBD), torch.arange(len(columns_TBD)).unsqueeze(1) >= wanted_B
+    clean = torch.autograd.grad(columns_TBD, x_SBD, told, retain_graph=True)
+    spoilt = torch.autograd.grad(columns_TBD, x_SBD, told.masked_fill(closed_TB.unsqueeze(-1), 1e9))
+    assert_close(spoilt, clean, rtol=0, atol=0)
+
+
+def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:
+    named = dict(zip(OPENING, FOLDINGS["unfolded"].weights(7), strict=True))
+    with pytest.raises(ShapeError, match=r"cannot unfold \[3, 5\] columns to fewer, \[4, 2\]"):
+        unfolded(sentences(7)[0][:, :2], named, WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2]))
 
 
 def test_a_sentence_of_one_position_is_left_as_it_is_by_the_gated_folding() -> None:

@@ -241,12 +241,6 @@ def test_the_longest_sum_of_int8_does_not_overflow(level: str, precision: Packed
         assert compiled.gemm(a, compiled.pack_rows(-a, precision)).item() == pytest.approx(-65536)
 
 
-def test_blocks_of_rows_keep_their_shape() -> None:
-    a, b = drawn(2, 3, 7), drawn(5, 7, seed=1)
-    panels = compiled.pack_rows(b)
-    assert torch.equal(compiled.gemm(a, panels).flatten(0, 1), compiled.gemm(a.flatten(0, 1), panels))
-
-
 def test_without_c_products_are_those_of_torch() -> None:
     a, weight = drawn(7, 600), drawn(9, 600, seed=1)
     with updating(backend="torch"):

@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 import torch
 from torch import Tensor
-from torch.testing import assert_close
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Gru
@@ -21,11 +20,10 @@ from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
-from anaphora.kernels.program import Program, stages
+from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
 
-from . import test_unfolding
 from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
 from .test_convolution import FOLDINGS, LENGTHS, sentences
 from .test_spelling import SHAPES, readings, weights_of
@@ -271,12 +269,6 @@ KERNELS: dict[str, Kernel] = {
     "conditioned-keep": conditioned(Gru()),
     "conditioned-new": conditioned(Gru(update="new", recurrent_bias=True)),
     **{f"folding-{name}": folding(name) for name in FOLDINGS},
-    "unfolding": Kernel(
-        test_unfolding.fast,
-        test_unfolding.slow,
-        test_unfolding.leaves,
-        lambda x_SBD: ended(x_SBD, torch.tensor(test_unfolding.LENGTHS)),
-    ),
     **{f"spelling-{name}": spelling(shape) for name, shape in SHAPES.items()},
     "initial-state": Kernel(
         lambda carried_BH, learned_H: initial_state(learned_H, carried_BH, CONTINUED),
@@ -343,12 +335,6 @@ def test_a_step_of_many_hypotheses_has_the_bits_of_a_scan(size: int, name: str) 
             assert_same_bits(row[t < LENGTHS_B], whole[t][t < LENGTHS_B])
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_nothing_but_a_clock_waits_for_the_step_before(name: str) -> None:
-    looping = [stage.parts for stage in stages(PROGRAMS[name].program) if stage.loops]
-    assert looping == ([(Clock(),)] if name == "column" else [])
-
-
 def test_columns_of_steps_that_a_sentence_does_not_have_change_nothing() -> None:
     kernel = PROGRAMS["column"]
     x_TBD, weight, columns_BCW = kernel.leaves(7)
@@ -359,25 +345,8 @@ def test_columns_of_steps_that_a_sentence_does_not_have_change_nothing() -> None
     assert_same_bits(gradients(again, [x_TBD, weight, spoilt]), gradients(clean, [x_TBD, weight, columns_BCW]))
 
 
-@pytest.mark.parametrize(("bias", "share"), [(100.0, 1.0), (-200.0, 0.0)])
-def test_a_gate_that_is_open_or_shut_lets_all_through_or_nothing(bias: float, share: float) -> None:
-    x_TBD, v_1D, _ = PROGRAMS["gate"].leaves(7)
-    passed = PROGRAMS["gate"].fast(x_TBD, v_1D, torch.tensor([bias], dtype=torch.float64))
-    assert_close(passed, share * ~ended(x_TBD, LENGTHS_B) * x_TBD)
-
-
 def test_of_two_that_are_equal_the_first_has_the_gradient() -> None:
     x_TBD = torch.zeros(1, 1, 2, dtype=torch.float64, requires_grad=True)
     program = Program((Maxout("combine", ("x",), "o"),), ("o",))
     outputs = scan(program, {"x": x_TBD}, {}, {}, {}, torch.tensor([1])).outputs["o"]
     assert torch.autograd.grad(outputs.sum(), x_TBD)[0].tolist() == [[[1.0, 0.0]]]
-
-
-def test_a_reset_gate_that_is_shut_hides_what_the_unit_is_conditioned_on() -> None:
-    kernel, size = conditioned(Gru(update="new")), 4
-    x_TBD, first_BH, condition, *weights = (leaf.detach() for leaf in kernel.leaves(size))
-    condition[:, :size] = -1e3
-    condition[:, size : 2 * size] = 1e3
-    other = condition.clone()
-    other[:, 2 * size :] += 5
-    assert torch.equal(kernel.fast(x_TBD, first_BH, condition, *weights), kernel.fast(x_TBD, first_BH, other, *weights))

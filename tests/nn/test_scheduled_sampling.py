@@ -1,27 +1,14 @@
 """Scheduled sampling: chances by the equations, and words that are the decoder's own exactly as often as they say."""
 
 import math
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from anaphora.config import Config
-from anaphora.nn.scheduled_sampling import (
-    AnySampling,
-    ExponentialSampling,
-    InverseSigmoidSampling,
-    LinearSampling,
-    Sampling,
-    mixed,
-)
+from anaphora.nn.scheduled_sampling import ExponentialSampling, InverseSigmoidSampling, LinearSampling, Sampling, mixed
 
 TRUE = torch.randint(4, 9, (30, 40), generator=torch.Generator().manual_seed(1))
-
-
-class Table(Config):
-    scheduled_sampling: AnySampling
 
 
 def always_nine(ids_B: Tensor) -> Tensor:
@@ -74,8 +61,3 @@ def test_what_is_read_next_follows_what_was_read() -> None:
 
     read = mixed(torch.full((5, 2), 7), one_more, torch.zeros(5, 2, dtype=torch.bool))
     assert read.T.tolist() == [[7, 8, 9, 10, 11]] * 2
-
-
-@pytest.mark.parametrize("value", ["none", {"kind": "linear", "updates": 5}, {"kind": "inverse-sigmoid", "k": 100.0}])
-def test_a_recipe_names_it(value: Any) -> None:
-    assert Table.parse({"scheduled_sampling": value}, "mine.toml")

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import Gru, Lstm
+from anaphora.kernels.cells import Gru
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
@@ -45,19 +45,6 @@ def test_a_bidirectional_encoder_is_that_of_torch_nn_with_its_halves_exchanged()
     torch.testing.assert_close(encoded.summaries[1]["h"], torch.cat([last[3], last[2]], -1))
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_steps_one_by_one_have_the_bits_of_the_whole(cell: str) -> None:
-    body = stack(cell=cell).eval()
-    x_TBD = torch.randn(4, 3, 5)
-    with torch.inference_mode():
-        whole = body(x_TBD, torch.full((3,), 4))
-        state = {name: rows.unsqueeze(0) for name, rows in body.initial_state(3).items()}
-        for step in range(4):
-            h, state = body.advance(x_TBD[step : step + 1], state)
-            assert torch.equal(h[0], whole.outputs["h"][step])
-    assert all(torch.equal(state[name][0], last) for name, last in whole.state.items())
-
-
 def test_dropout_acts_in_training_alone() -> None:
     body = stack(dropout=0.5)
     x_TBD, lengths = torch.randn(4, 3, 5), torch.full((3,), 4)
@@ -68,15 +55,6 @@ def test_dropout_acts_in_training_alone() -> None:
     assert 0.2 < (first == 0).float().mean() < 0.8
     assert not torch.equal(first, second)
     assert not (body.eval()(x_TBD, lengths).outputs["h"] == 0).any()
-
-
-def test_a_forget_bias_is_added_to_what_the_bias_starts_from() -> None:
-    plain = Stack(StackConfig(cell=Lstm(forget_bias=0.0), size=6), 5, "stack")
-    opened = Stack(StackConfig(cell=Lstm(forget_bias=1.0), size=6), 5, "stack")
-    for body in plain, opened:
-        body.initialise(Uniform(range=0.1), generator(1, "initialise"))
-    added = opened.weights.tensors()["input0.bias"] - plain.weights.tensors()["input0.bias"]
-    torch.testing.assert_close(added, torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(6))
 
 
 def test_a_normalised_unit_has_its_bias_behind_the_normalisation_and_gains_that_start_from_one() -> None:
@@ -116,16 +94,6 @@ def test_residual_connections_of_an_encoder_go_around_both_directions(bidirectio
     x_BSD = torch.randn(4, 7, 5)
     below, above, both = (one(x_BSD, LENGTHS).annotations_BSM for one in (bottom, without, encoder))
     torch.testing.assert_close(both, below + above)
-
-
-def test_a_stack_or_a_dropout_of_impossible_size_is_refused() -> None:
-    for options, complaint in (
-        ({"layers": 0}, "layers should be at least 1"),
-        ({"size": 0}, "size should be at least 1"),
-        ({"weight_dropout": 1.0}, "weight_dropout should be less than 1"),
-    ):
-        with pytest.raises(ConfigError, match=complaint):
-            stack(**options)
 
 
 def test_a_forget_bias_without_biases_is_refused() -> None:

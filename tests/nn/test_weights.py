@@ -4,11 +4,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.config import Config
 from anaphora.kernels.cells import Gru, Peephole
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
-from anaphora.nn.weights import AnyStart, Orthogonal, Start, Uniform, Xavier
+from anaphora.nn.weights import Orthogonal, Start, Uniform, Xavier
 
 STARTS = pytest.mark.parametrize("start", [Orthogonal(), Xavier(), Uniform()], ids=["orthogonal", "xavier", "uniform"])
 
@@ -17,14 +16,6 @@ def filled(start: Start, config: StackConfig) -> dict[str, torch.Tensor]:
     body = Stack(config, 50, "stack")
     body.initialise(start, generator(1, "initialise"))
     return {name: weight.detach() for name, weight in body.weights.tensors().items()}
-
-
-@STARTS
-def test_a_recipe_names_it(start: Start) -> None:
-    class Network(Config):
-        initialise: AnyStart
-
-    assert Network.parse({"initialise": start.kind}, "test").initialise == start
 
 
 @STARTS

@@ -258,12 +258,6 @@ def test_scores_of_thousands_still_give_a_finite_loss_and_gradient(output: Outpu
     assert all(t.isfinite().all() for t in (loss, *gradients(loss, large)))
 
 
-def test_double_backward_is_refused(output: Output) -> None:
-    leaves, targets = tensors(output, 5, 3, 9)
-    with pytest.raises(NotImplementedError, match="gradients of gradients are not available"):
-        torch.autograd.grad(output.loss(leaves, targets, None), leaves[:1], create_graph=True)
-
-
 def test_autocast_around_the_loss_changes_nothing(output: Output) -> None:
     leaves, targets = tensors(output, 11, 7, 9)
     single = [leaf.detach().float().requires_grad_() for leaf in leaves]

@@ -79,9 +79,8 @@ EVERY = pytest.mark.parametrize("table", EXACT + SAMPLED, ids=shown)
 
 
 @EVERY
-@pytest.mark.parametrize("counted", [True, False], ids=["counted", "uncounted"])
-def test_the_probabilities_of_all_words_sum_to_1(table: Any, counted: bool) -> None:
-    log_probs = make(table, counted).double().eval().log_probs(states()[0].double())
+def test_the_probabilities_of_all_words_sum_to_1_before_anything_was_counted(table: Any) -> None:
+    log_probs = make(table, counted=False).double().eval().log_probs(states()[0].double())
     assert log_probs.shape == (3, SIZE)
     assert_close(log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
 
