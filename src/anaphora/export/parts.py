@@ -121,8 +121,7 @@ class OnnxWriter(Ops[str]):
     def vector(self, name: str) -> str:
         return self._parts.vector(self.full(name))
 
-    def columns(self, name: str) -> str:
-        return self.vector(name)
+    columns = vector
 
     def sentences(self, name: str) -> str:
         if name == "length":
@@ -154,9 +153,6 @@ class OnnxWriter(Ops[str]):
 
     def every_step(self, of_sentence: str, like: str) -> str:
         return of_sentence
-
-    def look_up(self, rows: str, name: str) -> str:
-        raise NotImplementedError
 
     def sum(self, values: Sequence[str], keeps: bool = False) -> str:
         return self._as_wide_as(values[0], self._graph.add(values))

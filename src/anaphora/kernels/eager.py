@@ -39,7 +39,7 @@ class Eager(Ops[Tensor]):
     dot, dot_back = mix, mix_back
 
     def vector(self, name: str) -> Tensor:
-        return self._matmuls.vector(self.full(name))
+        return self._matmuls.tensor(self.full(name))
 
     columns = vector
 

@@ -51,10 +51,6 @@ class Matmuls:
         """True if one call of C takes all steps of a loop; ``block`` is one of its tensors."""
         return self._runtime.loops_in_c(block, self._recording)
 
-    def vector(self, name: str) -> Tensor:
-        """A weight that is not multiplied by but added or scaled with."""
-        return self._weights[name]
-
     def sentences(self, name: str, rows: int) -> Tensor:
         """A memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]

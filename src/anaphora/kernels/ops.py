@@ -11,11 +11,15 @@ the part, beside its use, and takes its place where the library does not have it
 of weights are multiplied out, is no part's business.
 """
 
-from abc import ABC, abstractmethod
+# mypy: disable-error-code="empty-body"
+
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import wraps
+from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar
 
+T = TypeVar("T")
 V = TypeVar("V")
 
 Composition = Callable[..., Sequence[V]]
@@ -30,91 +34,221 @@ class Gradient(NamedTuple):
     """True if a matrix is read column after column (``Ops.columns``)."""
 
 
-class TensorOps(ABC, Generic[V]):
-    """Operations on tensors of more dimensions than rows, which a ``Recorder`` has none of."""
+def _left_to_subclasses(interface: type[T]) -> type[T]:
+    """Let methods that a subclass does not have raise NotImplementedError."""
+
+    def lacking(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def refuse(*arguments: Any, **options: Any) -> Any:
+            raise NotImplementedError(method.__name__)
+
+        return refuse
+
+    for name, method in [*vars(interface).items()]:
+        if isinstance(method, FunctionType):
+            setattr(interface, name, lacking(method))
+    return interface
+
+
+@_left_to_subclasses
+class Primitives(Generic[V]):
+    """Operations that a kind of them has of its own, or lacks."""
+
+    # Products
+
+    def product(self, name: str, a: V) -> V:
+        """y = W a and nothing else."""
+
+    def product_back(self, name: str, dy: V) -> V:
+        """da = W' dy and nothing else."""
+
+    def mix(self, name: str, a: V, open_: V) -> V:
+        """y = a M_b: the sum of the rows of a memory matrix, one for each position, by their weights."""
+
+    def mix_back(self, name: str, dy: V, open_: V) -> V:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+
+    def dot(self, name: str, a: V, open_: V) -> V:
+        """y = a M_b: the product with each column of a memory matrix, one for each position."""
+
+    def dot_back(self, name: str, dy: V, open_: V) -> V:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+
+    # Weights, memory and their gradients
+
+    def vector(self, name: str) -> V:
+        """A vector, to add or to scale with."""
+
+    def columns(self, name: str) -> V:
+        """A matrix, column after column."""
+
+    def add_vector_gradient(self, name: str, dy: V) -> None:
+        """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
+
+    def sentences(self, name: str) -> V:
+        """A memory tensor: something of each sentence."""
+
+    def add_gradient(self, name: str, d: V) -> None:
+        """Add the sum over all steps to the gradient of a memory tensor."""
+
+    def look_up(self, rows: V, name: str) -> V:
+        """The rows of a table of weights, by their numbers."""
+
+    def number(self, number: float) -> V:
+        """One number for all rows."""
+
+    def zeros(self, width: int) -> V:
+        """Zeros for each sentence."""
+
+    # Shapes
+
+    def width(self, a: V) -> int:
+        """Numbers of a row."""
+
+    def given(self, gradient: V | None, width: int) -> V:
+        """A gradient, or zeros where nothing depends on a signal."""
+
+    def split(self, a: V, *blocks: int) -> Sequence[V]:
+        """Neighbouring columns, as wide as ``blocks`` say in multiples of one width."""
+
+    def join(self, *blocks: V) -> V:
+        """Columns side by side: ``split`` undone."""
+
+    def every_step(self, of_sentence: V, like: V) -> V:
+        """What each sentence has once, for each row of ``like``."""
+
+    # Number by number
+
+    def sum(self, values: Sequence[V], keeps: bool = False) -> V:
+        """The sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
+
+    def accumulate(self, total: V, a: V) -> V:
+        """Add ``a`` to ``total`` in place; nothing else may read ``total``."""
+
+    def add_vector(self, a: V, name: str) -> V:
+        """Add a vector to ``a`` in place, a shorter one to the last numbers; nothing else may read ``a``."""
+
+    def add_number(self, a: V, number: float) -> V:
+        """a + number."""
+
+    def sub(self, a: V, b: V) -> V:
+        """a - b."""
+
+    def mul(self, a: V, b: V) -> V:
+        """a b, number by number."""
+
+    def tanh(self, a: V) -> V:
+        """Hyperbolic tangent."""
+
+    def tanh_back(self, t: V, dt: V) -> V:
+        """da = dt (1 - t^2) of t = tanh(a)."""
+
+    def sigmoid(self, a: V) -> V:
+        """sigm(a) = 1 / (1 + exp(-a))."""
+
+    def sigmoid_back(self, s: V, ds: V) -> V:
+        """da = ds (s - s^2) of s = sigm(a)."""
+
+    def relu(self, a: V) -> V:
+        """max(a, 0)."""
+
+    def relu_back(self, r: V, dr: V) -> V:
+        """da = dr where r = max(a, 0) is not 0."""
+
+    def maxout(self, t: V) -> V:
+        """The larger of every two neighbours."""
+
+    def maxout_back(self, t: V, do: V) -> V:
+        """dt: do for the larger of two neighbours, for the first of equal ones."""
+
+    # Rows
+
+    def normal(self, a: V, gain: str, bias: str = "") -> tuple[V, Any]:
+        """Rows normalised, scaled and shifted by vectors, and what ``normal_back`` needs."""
+
+    def normal_back(self, saved: Any, dy: V, gain: str) -> V:
+        """da, and the record of the gain's gradient."""
+
+    # Positions of a sentence: ``open_`` says which are looked at
+
+    @property
+    def positions(self) -> int:
+        """Positions of the memory."""
+        raise NotImplementedError
+
+    def whole(self) -> V:
+        """All positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
+
+    def softmax(self, e: V, open_: V, scale: float) -> V:
+        """Softmax of the scores times ``scale`` over the open positions, 0 elsewhere."""
+
+    def softmax_back(self, a: V, da: V, open_: V, scale: float) -> V:
+        """de = scale a (da - a' da)."""
+
+    # Tensors of more dimensions than rows, which a list for C has none of
 
     def scale(self, a: V, number: float) -> V:
         """number a."""
-        raise NotImplementedError
 
     def exp(self, a: V) -> V:
         """e to the power of a."""
-        raise NotImplementedError
 
     def capped_exp(self, a: V, largest: float) -> tuple[V, V]:
         """exp(min(a, largest)), and its derivative: 0 beyond."""
-        raise NotImplementedError
 
     def log_sigmoid(self, a: V) -> V:
         """ln sigm(a)."""
-        raise NotImplementedError
 
     def log_sigmoid_back(self, f: V, df: V) -> V:
         """da = df (1 - sigm(a)) of f = ln sigm(a)."""
-        raise NotImplementedError
 
     def minimum(self, a: V, b: V) -> V:
         """The smaller of two."""
-        raise NotImplementedError
 
     def row_sum(self, a: V) -> V:
         """The sum of each row, as a row of one number."""
-        raise NotImplementedError
 
     def squeeze(self, a: V) -> V:
         """Rows of one number as numbers of the row above them."""
-        raise NotImplementedError
 
     def at_positions(self, a: V) -> V:
         """Each number as a row of its own."""
-        raise NotImplementedError
 
     def over_positions(self, a: V) -> V:
         """Each row as the row of every position."""
-        raise NotImplementedError
 
     def sum_positions(self, a: V) -> V:
         """The sum of the rows of all positions."""
-        raise NotImplementedError
 
     def places(self) -> V:
         """1 .. S."""
-        raise NotImplementedError
 
     def near(self, distance: V, first: int, last: int) -> V:
         """The positions at distances from ``first`` to ``last`` are open, as far as there are any."""
-        raise NotImplementedError
 
     def only_open(self, a: V, open_: V) -> V:
         """Zeros where a position is not open."""
-        raise NotImplementedError
 
     def median(self, weights: V) -> V:
         """The first place, from 1, up to which half of the weights lie."""
-        raise NotImplementedError
 
     def neighbours(self, a: V, radius: int) -> V:
         """The numbers around each, from ``radius`` before to ``radius`` behind it, zeros beyond the ends."""
-        raise NotImplementedError
 
     def neighbours_back(self, d: V, radius: int) -> V:
         """The gradient of numbers, from that of ``neighbours``."""
-        raise NotImplementedError
 
     def cut_or_pad(self, a: V, width: int) -> V:
         """The first numbers of each row, with zeros behind them where there are fewer."""
-        raise NotImplementedError
 
     def column(self, name: str, clock: V) -> tuple[V, Any]:
         """Row t of a memory tensor at step t, a ``clock``, and its place; the last stays."""
-        raise NotImplementedError
 
     def column_back(self, name: str, places: Any, dy: V) -> None:
         """The record of the gradient of ``column``."""
-        raise NotImplementedError
 
 
-class Ops(TensorOps[V]):
+class Ops(Primitives[V]):
     """Operations of one part; its matrices, vectors and memory tensors have short names.
 
     What an operation returns is a value of its own, but for ``accumulate`` and ``add_vector``; it changes no other.
@@ -145,8 +279,6 @@ class Ops(TensorOps[V]):
         """Return the name of a tensor as the weights and the memory have it."""
         return f"{self.part}.{name}"
 
-    # Products
-
     def times(self, name: str, a: V) -> V:
         """y = W a. The operand is kept where there is a backward pass."""
         if self.masked:
@@ -167,176 +299,9 @@ class Ops(TensorOps[V]):
         da = self.product_back(name, dy)
         return self.mul(da, self.sentences("mask")) if self.masked else da
 
-    @abstractmethod
-    def product(self, name: str, a: V) -> V:
-        """y = W a and nothing else."""
-
-    def product_back(self, name: str, dy: V) -> V:
-        """da = W' dy and nothing else."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def mix(self, name: str, a: V, open_: V) -> V:
-        """y = a M_b: the sum of the rows of a memory matrix, one for each position, by their weights."""
-
-    def mix_back(self, name: str, dy: V, open_: V) -> V:
-        """da = dy M_b', and the record of dM_b = sum a' dy."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def dot(self, name: str, a: V, open_: V) -> V:
-        """y = a M_b: the product with each column of a memory matrix, one for each position."""
-
-    def dot_back(self, name: str, dy: V, open_: V) -> V:
-        """da = dy M_b', and the record of dM_b = sum a' dy."""
-        raise NotImplementedError
-
-    # Weights, memory and their gradients
-
-    @abstractmethod
-    def vector(self, name: str) -> V:
-        """A vector, to add or to scale with."""
-
-    def columns(self, name: str) -> V:
-        """A matrix, column after column."""
-        raise NotImplementedError
-
-    def add_vector_gradient(self, name: str, dy: V) -> None:
-        """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def sentences(self, name: str) -> V:
-        """A memory tensor: something of each sentence."""
-
-    def add_gradient(self, name: str, d: V) -> None:
-        """Add the sum over all steps to the gradient of a memory tensor."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def look_up(self, rows: V, name: str) -> V:
-        """The rows of a table of weights, by their numbers."""
-
-    @abstractmethod
-    def number(self, number: float) -> V:
-        """One number for all rows."""
-
-    def zeros(self, width: int) -> V:
-        """Zeros for each sentence."""
-        raise NotImplementedError
-
-    # Shapes
-
-    @abstractmethod
-    def width(self, a: V) -> int:
-        """Numbers of a row."""
-
-    def given(self, gradient: V | None, width: int) -> V:
-        """A gradient, or zeros where nothing depends on a signal."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def split(self, a: V, *blocks: int) -> Sequence[V]:
-        """Neighbouring columns, as wide as ``blocks`` say in multiples of one width."""
-
-    @abstractmethod
-    def join(self, *blocks: V) -> V:
-        """Columns side by side: ``split`` undone."""
-
-    @abstractmethod
-    def every_step(self, of_sentence: V, like: V) -> V:
-        """What each sentence has once, for each row of ``like``."""
-
-    # Number by number
-
-    @abstractmethod
-    def sum(self, values: Sequence[V], keeps: bool = False) -> V:
-        """The sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
-
-    def accumulate(self, total: V, a: V) -> V:
-        """Add ``a`` to ``total`` in place; nothing else may read ``total``."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def add_vector(self, a: V, name: str) -> V:
-        """Add a vector to ``a`` in place, a shorter one to the last numbers; nothing else may read ``a``."""
-
-    @abstractmethod
-    def add_number(self, a: V, number: float) -> V:
-        """a + number."""
-
     def add(self, a: V, b: V) -> V:
         """a + b."""
         return self.sum((a, b), keeps=True)
-
-    @abstractmethod
-    def sub(self, a: V, b: V) -> V:
-        """a - b."""
-
-    @abstractmethod
-    def mul(self, a: V, b: V) -> V:
-        """a b, number by number."""
-
-    @abstractmethod
-    def tanh(self, a: V) -> V:
-        """Hyperbolic tangent."""
-
-    def tanh_back(self, t: V, dt: V) -> V:
-        """da = dt (1 - t^2) of t = tanh(a)."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def sigmoid(self, a: V) -> V:
-        """sigm(a) = 1 / (1 + exp(-a))."""
-
-    def sigmoid_back(self, s: V, ds: V) -> V:
-        """da = ds (s - s^2) of s = sigm(a)."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def relu(self, a: V) -> V:
-        """max(a, 0)."""
-
-    def relu_back(self, r: V, dr: V) -> V:
-        """da = dr where r = max(a, 0) is not 0."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def maxout(self, t: V) -> V:
-        """The larger of every two neighbours."""
-
-    def maxout_back(self, t: V, do: V) -> V:
-        """dt: do for the larger of two neighbours, for the first of equal ones."""
-        raise NotImplementedError
-
-    # Rows
-
-    @abstractmethod
-    def normal(self, a: V, gain: str, bias: str = "") -> tuple[V, Any]:
-        """Rows normalised, scaled and shifted by vectors, and what ``normal_back`` needs."""
-
-    def normal_back(self, saved: Any, dy: V, gain: str) -> V:
-        """da, and the record of the gain's gradient."""
-        raise NotImplementedError
-
-    # Positions of a sentence: ``open_`` says which are looked at
-
-    @property
-    @abstractmethod
-    def positions(self) -> int:
-        """Positions of the memory."""
-
-    @abstractmethod
-    def whole(self) -> V:
-        """All positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
-
-    @abstractmethod
-    def softmax(self, e: V, open_: V, scale: float) -> V:
-        """Softmax of the scores times ``scale`` over the open positions, 0 elsewhere."""
-
-    def softmax_back(self, a: V, da: V, open_: V, scale: float) -> V:
-        """de = scale a (da - a' da)."""
-        raise NotImplementedError
 
     def fused(
         self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]

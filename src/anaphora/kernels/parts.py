@@ -74,15 +74,22 @@ def kind_of(part: Part) -> str:
     return f"{type(part).__name__} ({', '.join(kinds)})" if kinds else type(part).__name__
 
 
+class PartBase:
+    """What most parts say of themselves."""
+
+    by_sentence: ClassVar[bool] = False
+
+    def obstacle(self) -> str:
+        return ""
+
+
 @dataclass(frozen=True)
-class OneToOne:
+class OneToOne(PartBase):
     """Base of the parts that make one signal out of another."""
 
     name: str
     source: str
     target: str
-
-    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -91,9 +98,6 @@ class OneToOne:
     @property
     def writes(self) -> tuple[str, ...]:
         return (self.target,)
-
-    def obstacle(self) -> str:
-        return ""
 
 
 @dataclass(frozen=True)
@@ -268,12 +272,11 @@ class Column(OneToOne):
 
 
 @dataclass(frozen=True)
-class Clock:
+class Clock(PartBase):
     """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
 
     name: str = "clock"
 
-    by_sentence: ClassVar[bool] = False
     reads: ClassVar[tuple[str, ...]] = (previous("clock"),)
     writes: ClassVar[tuple[str, ...]] = ("clock",)
 
@@ -285,19 +288,14 @@ class Clock:
         """Nobody derives by the number of a step."""
         return [None]
 
-    def obstacle(self) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class OfSum:
+class OfSum(PartBase):
     """Signals of a sum; every input has the same gradient."""
 
     name: str
     inputs: tuple[str, ...]
     target: str
-
-    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -306,9 +304,6 @@ class OfSum:
     @property
     def writes(self) -> tuple[str, ...]:
         return (self.target,)
-
-    def obstacle(self) -> str:
-        return ""
 
 
 @dataclass(frozen=True)

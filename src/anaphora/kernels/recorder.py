@@ -66,7 +66,7 @@ class Recorder(Ops[Value]):
 
     def add_vector_gradient(self, name: str, dy: Value) -> None:
         full, ops = self.full(name), self._ops
-        size = ops.matmuls.vector(full).numel()
+        size = ops.matmuls.tensor(full).numel()
         ops.keep(dy)
         ops.afterwards(lambda: ops.matmuls.add_gradient(full, ops.all_rows(dy)[:, -size:].sum(0)))
 
@@ -199,7 +199,7 @@ class Recorder(Ops[Value]):
         full, ops = self.full(gradient.name), self._ops
         if not ops.matmuls.is_weight(full):
             return ops.fixed(ops.matmuls.gradient(full, ops.sentences))
-        weight = ops.matmuls.vector(full)
+        weight = ops.matmuls.tensor(full)
         rows_BW = weight.new_zeros(ops.sentences, weight.numel())
 
         def add() -> None:

@@ -22,20 +22,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anaphora.kernels.ops import Ops, V
-from anaphora.kernels.parts import previous
+from anaphora.kernels.parts import PartBase, previous
 
 LARGEST = 30.0
 """The largest exponent: e to it, a thousand times over and squared, is still a number in single precision."""
 
 
 @dataclass(frozen=True)
-class Move:
+class Move(PartBase):
     """Step 1: where the Gaussians stand."""
 
     name: str
     source: str
 
-    by_sentence: ClassVar[bool] = False
     writes: ClassVar[tuple[str, ...]] = ("kappa",)
 
     @property
@@ -62,12 +61,9 @@ class Move:
         none = ops.sub(dkappa, dkappa)
         return [ops.join(none, none, ops.mul(dkappa, derivative))]
 
-    def obstacle(self) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class GaussianWindow:
+class GaussianWindow(PartBase):
     """Steps 2 to 5; writes context and weights.
 
     Memory tensors: ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true past the end) and ``<name>.length``
@@ -121,6 +117,3 @@ class GaussianWindow:
         dalpha = ops.squeeze(ops.row_sum(dE))
         none = ops.sub(dkappa, dkappa)
         return ops.join(ops.mul(dalpha, of_alpha), ops.mul(dbeta, of_beta), none), dkappa  # 2
-
-    def obstacle(self) -> str:
-        return ""
