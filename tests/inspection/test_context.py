@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError, DataError
+from anaphora.inspection import context
 from anaphora.inspection.context import EffectiveContext, effective_context
 from anaphora.inspection.subject import Subject
 
@@ -35,8 +36,6 @@ def test_a_loss_is_that_of_the_tokens_in_the_context_alone(language_model: Subje
 def test_shuffling_leaves_the_nearest_tokens_and_the_set_of_the_rest(
     language_model: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anaphora.inspection import context
-
     seen: list[list[list[int]]] = []
     monkeypatch.setattr(context, "_loss", lambda subject, contexts, targets: seen.append(contexts) or 1.0)
     effective_context(language_model, TEXT, longest=16, positions=5)

@@ -11,7 +11,6 @@ from anaphora.errors import DataError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.inspection.embeddings import Embeddings, word_neighbours
-from anaphora.inspection.report import report
 from anaphora.inspection.subject import Subject
 
 from .conftest import TRANSLATOR
@@ -74,9 +73,6 @@ def test_without_the_encoded_split_neighbours_are_what_training_moved(run: Path,
     assert "occurrences are not known" in str(found)
 
 
-def test_words_that_training_never_saw_are_refused_and_reported(run: Path) -> None:
-    subject = Subject.open(run)
+def test_a_word_that_training_never_saw_is_refused(run: Path) -> None:
     with pytest.raises(DataError, match="not one token"):
-        word_neighbours(subject, ["g"])
-    [shown] = [one for one in report(subject, ["a m"], ["u m"]).sections if one.title == "Embeddings"]
-    assert "not in training" in str(shown.results[0])
+        word_neighbours(Subject.open(run), ["g"])

@@ -88,8 +88,7 @@ SHOWN = ("luong", "bahdanau", "conditional", "sutskever", "dot")
 
 @pytest.mark.matrix
 @node
-@pytest.mark.parametrize("kind", ["character", "bpe"])
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize(("name", "kind"), [*((name, "bpe") for name in SHOWN), ("luong", "character")])
 def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
     trained = untrained_translator(name, kind)
     page = page_of(trained, "A page")
@@ -162,7 +161,7 @@ def records(count: int) -> str:
     return "".join(f"{json.dumps(line)}\n" for both in lines for line in both)
 
 
-@pytest.mark.parametrize(("count", "kept"), [(0, 0), (3, 3), (60, 60), (61, 31), (100, 50)])
+@pytest.mark.parametrize(("count", "kept"), [(0, 0), (60, 60), (61, 31)])
 def test_a_page_has_what_training_recorded_the_last_among_them(tmp_path: Path, count: int, kept: int) -> None:
     shutil.copytree(RUN, tmp_path / "run")
     (tmp_path / "run" / "metrics.jsonl").write_text(records(count))

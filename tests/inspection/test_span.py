@@ -75,10 +75,9 @@ def test_what_was_found_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
         spans(replace(TINY, size=8), tmp_path / "out")
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_what_is_found_does_not_depend_on_the_workers(workers: int, tmp_path: Path) -> None:
+def test_what_is_found_does_not_depend_on_the_workers(tmp_path: Path) -> None:
     plan = replace(TINY, sequences=16, size=4, units=("elman",), others=())
-    assert spans(plan, tmp_path, workers=workers).trials == spans(plan, workers=2).trials
+    assert spans(plan, tmp_path, workers=1).trials == spans(plan, workers=3).trials
 
 
 def test_an_interruption_ends_the_trials_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,13 +93,11 @@ def test_an_interruption_ends_the_trials_that_run(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(KeyboardInterrupt):
         spans(TINY, workers=4)
     assert stopped and all(stopped)
-
-
-def test_a_stopped_trial_has_no_result() -> None:
-    stopped = threading.Event()
-    stopped.set()
+    monkeypatch.undo()
+    event = threading.Event()
+    event.set()
     with pytest.raises(CancelledError):
-        conduct(TINY, "copy", "gru", 1, 1e-3, 4, stopped)
+        conduct(TINY, "copy", "gru", 1, 1e-3, 4, event)
 
 
 def test_a_trial_depends_on_its_seed_alone_and_stops_when_it_has_learnt() -> None:
