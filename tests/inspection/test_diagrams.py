@@ -61,6 +61,8 @@ def test_each_part_is_a_box_at_each_step_and_each_carried_signal_an_arrow(name: 
     flows = sum(len([read for read in part.reads if not read.previous]) for part in parts)
     outputs = sum(1 for program in whole.programs.values() if program)
     assert len(marks(figure, "flow")) == (flows + outputs) * len(WORDS)
+    assert any(re.fullmatch(r"input0\.weight \d+ x \d+\ninput0\.bias \d+", one) for one in texts(figure))
+    assert bool(marks(figure, "memory")) == any(part.memory for part in parts)
     written = [one.get_text() for one in figure.axes[0].texts]
     for part in parts:
         assert written.count(part.name) >= len(WORDS)
@@ -81,12 +83,6 @@ def test_a_direction_from_right_to_left_carries_its_state_from_the_last_word_to_
     assert carried and all(start > end for start, end in carried)
     [(start, end)] = map(ends, marks(figure, "first"))
     assert start > end > places["student"]
-
-
-def test_weights_are_named_with_their_shapes_and_memory_is_drawn() -> None:
-    figure = network_figure(drawn("luong2015")[0])
-    assert any(re.fullmatch(r"input0\.weight \d+ x \d+\ninput0\.bias \d+", one) for one in texts(figure))
-    assert marks(figure, "memory")
 
 
 def test_cuts_stand_between_chunks() -> None:

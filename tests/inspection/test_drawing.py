@@ -28,6 +28,7 @@ SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
 """What is on no page of a report."""
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_result_is_drawn_with_real_text(name: str, translator: Subject, language_model: Subject) -> None:
     make, endings, words = SHOWN[name]

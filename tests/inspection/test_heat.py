@@ -74,6 +74,7 @@ def test_a_tensor_and_lists_of_numbers_are_drawn_alike_and_other_weights_apart(t
     assert same == [array, array] and array not in (other, no_number)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("form", FORMATS)
 def test_labels_in_any_script_are_drawn_without_a_warning(tmp_path: Path, form: str) -> None:
     with warnings.catch_warnings():
