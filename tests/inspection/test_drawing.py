@@ -10,7 +10,6 @@ import pytest
 from anaphora.inspection import drawing
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.attribution import attribution, token_attribution
-from anaphora.inspection.curves import curves
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES
 from anaphora.inspection.gates import followers, saturation
@@ -39,12 +38,6 @@ def test_every_result_is_drawn_with_real_text(name: str, translator: Subject, la
     for word in map(escape, words):
         assert any(word in one for one in shown), (word, shown[:40])
     assert "mathdefault" not in text
-
-
-def test_a_result_is_saved_as_png_and_svg(translator: Subject, tmp_path: Path) -> None:
-    files, notes = drawing.save(tmp_path / "new", "curves", curves([translator.trained.path]))
-    assert [file.name for file in files] == ["curves.png", "curves.svg"] and notes == []
-    assert "validation loss" in files[1].read_text()
 
 
 def test_lines_differ_in_their_dashes_too() -> None:

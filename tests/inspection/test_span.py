@@ -116,22 +116,21 @@ def test_every_unit_of_the_full_plan_can_be_built() -> None:
     assert len(list(FULL.series())) == 3 * 3 * 4 + 8
 
 
-def test_the_gradient_by_the_first_input_equals_finite_differences() -> None:
+def test_the_gradient_by_the_first_input_equals_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner, "TESTED", 4)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
         setting = Setting(StackConfig(cell=Lstm(), size=5), Xavier(), Adam(), 1.0)
-        learner = Learner(setting, TASKS["copy"], 4, 3)
-        found, test = learner.reach(), learner._test
+        own = Learner(setting, TASKS["copy"], 4, 3)
 
-        def loss(inputs_TBD: Tensor, rows: int) -> Tensor:
-            return learner.task.loss(learner.network(inputs_TBD, 1), test.targets_AB[-1:, :rows])
+        def loss(inputs_TBD: Tensor) -> Tensor:
+            return own.task.loss(own.network(inputs_TBD, 1), own._test.targets_AB[-1:])
 
-        one_TBD = test.inputs_TBD[:, :1].clone().requires_grad_()
-        assert torch.autograd.gradcheck(lambda inputs_TBD: loss(inputs_TBD, 1), one_TBD)
-        x_TBD = test.inputs_TBD.clone().requires_grad_()
-        [whole] = torch.autograd.grad(loss(x_TBD, 512), x_TBD)
-        assert found == pytest.approx(float(512 * whole[0].norm(dim=1).mean()))
+        x_TBD = own._test.inputs_TBD.clone().requires_grad_()
+        assert torch.autograd.gradcheck(loss, x_TBD)
+        [whole] = torch.autograd.grad(loss(x_TBD), x_TBD)
+        assert own.reach() == pytest.approx(float(4 * whole[0].norm(dim=1).mean()))
     finally:
         torch.set_default_dtype(before)
 
