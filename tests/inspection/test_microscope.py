@@ -14,7 +14,7 @@ import torch
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
-from anaphora.inspection.microscope import SCRIPTS, page_of, tensors_of, write_microscope
+from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Trained
@@ -76,10 +76,9 @@ def computed(page: str, folder: Path, sentences: list[str], size: int, penalty: 
     return found
 
 
-def with_weights_of(page: str, trained: Trained) -> Trained:
-    """The model with the weights that the page has."""
-    assert trained.model.load_state_dict(tensors_of(page), strict=False).unexpected_keys == []
-    return trained
+def rounded(trained: Trained) -> Any:
+    """The model with the weights that a page has."""
+    return trained.model.half().float()
 
 
 SHOWN = ("luong", "bahdanau", "conditional", "sutskever", "dot")
@@ -92,7 +91,7 @@ SHOWN = ("luong", "bahdanau", "conditional", "sutskever", "dot")
 def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
     trained = untrained_translator(name, kind)
     page = page_of(trained, "A page")
-    model: Any = with_weights_of(page, trained).model
+    model = rounded(trained)
     predictor = task_of(trained.experiment).predictor(trained)
     answers = computed(page, tmp_path, SENTENCES, 3, 0.6)
     expected = predictor.translate(SENTENCES, beam=3, length_penalty=0.6, attention=True, protect=())
@@ -111,7 +110,7 @@ def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) 
     recurrence = {"cell": cell, "size": 8, "layers": 2, "initial_state": "learned" if cell == "lstm" else "zero"}
     trained = untrained_writer({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
     page = page_of(trained, "A page")
-    model: Any = with_weights_of(page, trained).model
+    model = rounded(trained)
     stepper = model.stepper()
     answers = computed(page, tmp_path, SENTENCES, 2, 0.0)
     for sentence, answer in zip(SENTENCES, answers, strict=True):

@@ -124,16 +124,16 @@ def test_a_training_line_of_a_language_model_is_nearest_to_itself(
     for place in range(6):  # the beginning of the text, read from the initial state
         torch.testing.assert_close(states_NW[first[0, place]], expected_TW[place], atol=2e-3, rtol=2e-3)
         assert found.nearest[place][0].distance < 0.01
-    row = index.split.row(0)
-    assert (row.number, row.source) == (1, "")
-    assert "".join(row.pieces).replace("\u2581", " ") == 'line 0 of "the (little) book"</s>'
+    number, source, pieces = index.split.row(0)
+    assert (number, source) == (1, "")
+    assert "".join(pieces).replace("\u2581", " ") == 'line 0 of "the (little) book"</s>'
     assert "<-" not in str(found)
 
 
 def test_the_index_has_every_token_of_a_text_once(make_language_model: Any) -> None:
     index = index_of(make_language_model("gru", 1, *SENTENCES))
     found = sorted(zip(index.rows[:].tolist(), index.places[:].tolist(), strict=True))
-    lines = [index.split.row(row).pieces for row in range(len(index.split))]
+    lines = [index.split.row(row)[2] for row in range(len(index.split))]
     assert found == [(row, place) for row, line in enumerate(lines) for place in range(len(line))]
     assert len(lines) > 30 and all(line[:5] == tuple("line\u2581") and line[-1] == "</s>" for line in lines)
 

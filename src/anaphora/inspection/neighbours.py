@@ -103,24 +103,14 @@ class TrainingNeighbours(Jsonable):
         lines = [f"{self.run}: {self.text}"]
         for token, own in zip(labels(self.outputs), self.nearest, strict=True):
             lines.append(f"  {token}")
-            lines += [f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{_read(one)}" for one in own]
+            for one in own:
+                read = f"   <- {one.source}" if one.source else ""
+                lines.append(f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{read}")
         return "\n".join(lines)
 
 
-def _read(one: Neighbour) -> str:
-    return f"   <- {one.source}" if one.source else ""
-
-
-class Row(NamedTuple):
-    """A training pair, or a line."""
-
-    number: int
-    """In the training split, from 1."""
-    source: str
-    """Source of the pair; empty for language models."""
-    pieces: tuple[str, ...]
-    """The tokens that were predicted."""
-
+Row = tuple[int, str, tuple[str, ...]]
+"""A training pair, or a line: number, from 1, source and tokens that were predicted, as ``Neighbour`` has them."""
 
 States = tuple[Tensor, Integers, Integers]
 """Some states of a split, N x W, and of each its row and the place of its token in that."""
@@ -161,7 +151,7 @@ class Pairs:
         sources, targets = self._sides
         ids = [*targets[number].tolist(), target.symbols.eos]
         read = source.decode(sources[number].tolist())
-        return Row(int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids)))
+        return int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids))
 
     def states(self, model: Any) -> Iterator[States]:
         """Yield the decoder states of the targets."""
@@ -198,7 +188,7 @@ class Lines:
     def row(self, number: int) -> Row:
         """Return a line."""
         ids = self.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
-        return Row(number + 1, "", tuple(self.tokenizer.pieces(ids.tolist())))
+        return number + 1, "", tuple(self.tokenizer.pieces(ids.tolist()))
 
     def states(self, model: Any) -> Iterator[States]:
         """Yield the states that each token is predicted from, after its line or all of its stream."""

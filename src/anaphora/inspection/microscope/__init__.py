@@ -6,17 +6,14 @@ in base64. In the page, ``parts.js`` computes what ``kernels/`` computes here, `
 """
 
 import json
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-import numpy as np
-import regex
 import torch
-from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
@@ -65,17 +62,16 @@ def page_of(trained: Trained, title: str, examples: Sequence[str] = (), records:
     Raises ConfigError for a model that the page does not compute, and for one whose page would be larger than
     ``LARGEST``.
     """
-    found = contents(trained)
-    weights = sum(tensor.numel() for tensor in found.tensors.values())
+    network, tensors = contents(trained)
+    weights = sum(tensor.numel() for tensor in tensors.values())
     if 8 * weights // 3 > LARGEST:
         raise ConfigError(
             f"This model has {weights:,} weights, a page of {8 * weights / 3e6:,.0f} MB, but a page should have at "
             f"most {LARGEST / 1e6:.0f} MB: train a smaller model."
         )
     evaluation, data = getattr(trained.experiment, "evaluation", None), trained.experiment.data
-    network: Table = {
-        **found.network,
-        "tensors": [[name, list(tensor.shape)] for name, tensor in found.tensors.items()],
+    network |= {
+        "tensors": [[name, list(tensor.shape)] for name, tensor in tensors.items()],
         "search": {
             "beam": getattr(evaluation, "beam", 1),
             "length_penalty": getattr(evaluation, "length_penalty", 0.0),
@@ -86,9 +82,7 @@ def page_of(trained: Trained, title: str, examples: Sequence[str] = (), records:
         "about": f"{weights:,} weights, trained with Anaphora. This page computes everything itself and sends nothing.",
     }
     own = files("anaphora.inspection.microscope")
-    packed = b"".join(
-        tensor.detach().to(torch.float16).numpy().astype("<f2").tobytes() for tensor in found.tensors.values()
-    )
+    packed = b"".join(tensor.detach().to(torch.float16).numpy().astype("<f2").tobytes() for tensor in tensors.values())
     chunks = [b64encode(packed[at : at + _CHUNK]).decode() for at in range(0, len(packed), _CHUNK)]
     return Template((own / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
@@ -97,15 +91,3 @@ def page_of(trained: Trained, title: str, examples: Sequence[str] = (), records:
         network=json.dumps(network, ensure_ascii=False).replace("<", "\\u003c"),
         weights="\n".join(f'<script type="text/plain" class="weights">{chunk}</script>' for chunk in chunks),
     )
-
-
-def tensors_of(page: str) -> dict[str, Tensor]:
-    """Return the weights that a page computes with, by the names that a checkpoint gives them."""
-    [network] = regex.findall(r'<script type="application/json" id="network">(.*?)</script>', page)
-    chunks = regex.findall(r'<script type="text/plain" class="weights">(.*?)</script>', page)
-    values, start, found = np.frombuffer(b"".join(map(b64decode, chunks)), dtype="<f2"), 0, dict[str, Tensor]()
-    for name, shape in json.loads(network)["tensors"]:
-        size = int(np.prod(shape))
-        found[name] = torch.from_numpy(values[start : start + size].astype(np.float32)).view(shape)
-        start += size
-    return found

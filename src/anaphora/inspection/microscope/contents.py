@@ -32,16 +32,6 @@ from anaphora.text.tokenizer import Tokenizer
 Table = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Contents:
-    """Network and weights of a page."""
-
-    network: Table
-    """The network as JSON; weights are named as in ``tensors``."""
-    tensors: Mapping[str, Tensor]
-    """Weights by name, as a checkpoint has them."""
-
-
 @dataclass
 class _Lowering:
     """One network on its way into data."""
@@ -85,8 +75,8 @@ class _Lowering:
         return {"weight": self.weight(output.weight), "bias": self.weight(output.bias) if len(output.bias) else None}
 
 
-def contents(trained: Trained) -> Contents:
-    """Return a trained translator or language model as data.
+def contents(trained: Trained) -> tuple[Table, Mapping[str, Tensor]]:
+    """Return a trained translator or language model as JSON, and the weights that it names, as a checkpoint has them.
 
     Raises ConfigError, naming the option, for a model that the page does not compute.
     """
@@ -98,7 +88,7 @@ def contents(trained: Trained) -> Contents:
     network = make(model, lowering)
     kind = trained.experiment.text.tokenizer
     network["tokenizers"] = {side: tokens_of(tokenizer, kind) for side, tokenizer in trained.tokenizers.items()}
-    return Contents(network, lowering.used)
+    return network, lowering.used
 
 
 def _translator(model: Any, lowering: _Lowering) -> Table:
