@@ -133,7 +133,7 @@ def test_a_training_line_of_a_language_model_is_nearest_to_itself(
 def test_the_index_has_every_token_of_a_text_once(make_language_model: Any) -> None:
     index = index_of(make_language_model("gru", 1, *SENTENCES))
     found = sorted(zip(index.rows[:].tolist(), index.places[:].tolist(), strict=True))
-    lines = [index.split.row(row)[2] for row in range(len(index.split))]
+    lines = [index.split.row(row)[2] for row in range(len(index.split.lengths))]
     assert found == [(row, place) for row, line in enumerate(lines) for place in range(len(line))]
     assert len(lines) > 30 and all(line[:5] == tuple("line\u2581") and line[-1] == "</s>" for line in lines)
 

@@ -133,17 +133,9 @@ class Pairs:
         return self.store.digest
 
     @property
-    def longest(self) -> int:
-        """Tokens of the longest target, its end among them."""
-        return int(self._sides[1].lengths.max()) + 1
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of all targets, their ends among them."""
-        return int(self._sides[1].lengths.sum()) + len(self.store)
-
-    def __len__(self) -> int:
-        return len(self.store)
+    def lengths(self) -> Integers:
+        """Tokens of each target, its end among them."""
+        return self._sides[1].lengths + 1
 
     def row(self, number: int) -> Row:
         """Return a pair."""
@@ -173,17 +165,9 @@ class Lines:
     """True if the model reads each line from its initial state."""
 
     @property
-    def longest(self) -> int:
-        """Tokens of the longest line, its end among them."""
-        return int(np.diff(self.ends).max())
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the text, without the one in front."""
-        return len(self.ids) - 1
-
-    def __len__(self) -> int:
-        return len(self.ends) - 1
+    def lengths(self) -> Integers:
+        """Tokens of each line, its end among them."""
+        return np.diff(self.ends)
 
     def row(self, number: int) -> Row:
         """Return a line."""
@@ -316,11 +300,11 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
                 into.tell(done)
         return {"width": width}
 
-    columns: dict[str, Bound] = {"states": _HALF, "rows": len(split), "places": split.longest}
+    columns: dict[str, Bound] = {"states": _HALF, "rows": len(split.lengths), "places": int(split.lengths.max())}
     folder = subject.trained.path / INDEX
     made_from = [split.fingerprint, _digest(subject.trained.model)]
     what = "states of the training split"
-    table = Table(folder, made_from, columns, fill, task=what, total=split.tokens, report=report)
+    table = Table(folder, made_from, columns, fill, task=what, total=int(split.lengths.sum()), report=report)
     size = len(table["states"]) * _HALF.itemsize
     report(Note(f"{folder}: {counted(len(table['rows']), 'state')} of {width} numbers, {size / 1e6:,.1f} MB."))
     return Index(table["states"], table["rows"], table["places"], width, split)
