@@ -97,9 +97,8 @@ class RayActors:
             self._ray.shutdown()
 
     def start(self) -> Any:
-        actor = self._ray.remote(num_cpus=self._threads, max_restarts=0, max_task_retries=0)(_Actor).remote(
-            self._load, self._folder
-        )
+        remote = self._ray.remote(num_cpus=self._threads, max_restarts=0, max_task_retries=0)(_Actor)
+        actor = remote.remote(self._load, self._folder)
         self._actors.add(actor)
         self._ask(actor)
         return actor

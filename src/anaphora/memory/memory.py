@@ -129,9 +129,8 @@ class Index:
             if len(best) == most and bound < best[0].percent:
                 break
             other = self._words[self._ends[place] : self._ends[place + 1] - 1]
-            found = Similar(
-                percent(distance(bits, len(asked), other), max(len(asked), len(other))), self._numbers[place]
-            )
+            edits = distance(bits, len(asked), other)
+            found = Similar(percent(edits, max(len(asked), len(other))), self._numbers[place])
             if found.percent >= least:
                 heappush(best, found) if len(best) < most else heappushpop(best, found)
         return sorted(best, reverse=True)

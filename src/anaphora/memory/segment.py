@@ -1,6 +1,6 @@
 """Segments of a translation memory, those that files have, and the matches that a memory finds."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain, pairwise
 from pathlib import Path
@@ -76,12 +76,15 @@ BLANK = "without text on both sides"
 def segments_in(
     path: Path, languages: tuple[str, str], skipped: Callable[[int, str], None] = ignore
 ) -> Iterator[Segment]:
-    """Return the segments of a TMX, PO, XLIFF, CSV or TSV file, gzipped or not, as a stream.
+    """Yield the segments of a TMX, PO, XLIFF, CSV or TSV file, gzipped or not, as a stream.
 
     ``languages`` are those of source and target; ``skipped`` takes the line of every other entry, and why it is none.
     Raises DataError for a file that is none of these, and for one that is not in its format.
     """
-    return _with_neighbours(_pairs(path, languages, skipped))
+    before = ""
+    for (source, target), (after, _) in pairwise(chain(_pairs(path, languages, skipped), [("", "")])):
+        yield Segment(source, target, before, after)
+        before = source
 
 
 def _pairs(path: Path, languages: tuple[str, str], skipped: Callable[[int, str], None]) -> Iterator[tuple[str, str]]:
@@ -97,10 +100,3 @@ def _pairs(path: Path, languages: tuple[str, str], skipped: Callable[[int, str],
             skipped(line, why)
         else:
             yield source, target
-
-
-def _with_neighbours(pairs: Iterable[tuple[str, str]]) -> Iterator[Segment]:
-    before = ""
-    for (source, target), (after, _) in pairwise(chain(pairs, [("", "")])):
-        yield Segment(source, target, before, after)
-        before = source

@@ -39,6 +39,8 @@ _LAST_DAY = 250_000_000_000
 """Seconds from 1970 to a day that calendars still have."""
 _NAMES_OTHERS = bytes.fromhex("d9d505f920a163d7")
 """The end of a journal that names another file, which SQLite would read and remove."""
+_REFUSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""Codes of a file that cannot be opened in a way, or not be written to."""
 
 _INSERT = (
     "INSERT INTO segments (key, source, target, before, after, origin, added, times) "
@@ -189,7 +191,7 @@ class Store:
                     database.execute("PRAGMA synchronous = FULL")
             except sqlite3.OperationalError as error:
                 database.close()
-                if create or mode.endswith("immutable=1") or not _is_refused(error):
+                if create or mode.endswith("immutable=1") or error.sqlite_errorcode & 0xFF not in _REFUSED:
                     raise
             else:
                 return database
@@ -211,10 +213,8 @@ class Store:
             raise RunError(f"{self.path} is no translation memory, since it has other tables: move it away.")
 
     def _schema(self) -> set[str]:
-        found = self._database.execute(
-            "SELECT sql FROM sqlite_schema WHERE (type, name) <> ('table', 'sqlite_sequence')"
-        )
-        return {str(row[0]) for row in found}
+        own = "SELECT sql FROM sqlite_schema WHERE (type, name) <> ('table', 'sqlite_sequence')"
+        return {str(row[0]) for row in self._database.execute(own)}
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -233,8 +233,3 @@ class Store:
 
 def _values(segment: Segment) -> dict[str, Any]:
     return {**segment._asdict(), "key": key_of(segment.source)}
-
-
-def _is_refused(error: sqlite3.OperationalError) -> bool:
-    """True if a file cannot be opened in this way, or not be written to."""
-    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)

@@ -233,10 +233,8 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def lower(self, start: SearchStart) -> Searched | None:
         """Return the network from there for compiled searches."""
-        model, recurrence = self._model, self._model.recurrence
-        return lower_network(
-            self, recurrence.program, recurrence.weights, {}, start.state, model.embedding, model.output
-        )
+        stack, embedding, output = self._model.recurrence, self._model.embedding, self._model.output
+        return lower_network(self, stack.program, stack.weights, {}, start.state, embedding, output)
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
         return {name: rows[rows_N] for name, rows in state.items()}
@@ -247,9 +245,8 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def unconditional(self) -> Step:
         """Return the prediction after the end of a line: the network has learnt no other one without context."""
-        return self.advance(
-            None, self._model.recurrence.initial_state(1), torch.tensor([self.bos], device=device_of(self._model))
-        )
+        bos_1 = torch.tensor([self.bos], device=device_of(self._model))
+        return self.advance(None, self._model.recurrence.initial_state(1), bos_1)
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
         return read + 1

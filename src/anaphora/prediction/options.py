@@ -123,20 +123,18 @@ class SearchOptions(NamedTuple):
         """
         from anaphora.search.request import check_size
 
-        if self.beam is not None:
-            check_size(self.beam)
+        size = beam if self.beam is None else self.beam
+        if self.sampling is None or self.beam:
+            check_size(size)
         self.check()
         if self.sampling is not None:
             return self
-        resolved = self
-        if self.beam is None:
-            check_size(beam)
-            resolved = resolved._replace(beam=beam)
+        resolved = self._replace(beam=size)
         if self.length_penalty is None:
             resolved = resolved._replace(length_penalty=0.0 if self.per_token else length_penalty)
         resolved.ranking.check()
         if resolved.diverse is not None:
-            resolved.diverse.check(resolved.beam or beam)
+            resolved.diverse.check(size)
         return resolved
 
     @property
@@ -169,18 +167,15 @@ class SearchOptions(NamedTuple):
         kept: dict[str, Any] = {"protected": list(self.protect)} if self.protect else {}
         kept |= {"terms": len(self.terms.entries)} if self.terms else {}
         kept |= {"adaptation": str(self.adaptation)} if self.adaptation else {}
-        return (
-            kept
-            | self.settings
-            | {
-                "unknown_words": unknown,
-                "unknown_replaced": self.replace_unknown is not None or left < unknown,
-                "candidates": self.candidates and self.candidates.settings,
-                "known_words_only": self.known,
-                "diverse": self.diverse and {"groups": self.diverse.groups, "diversity": self.diverse.strength},
-                "sampling": self.sampling and self.sampling._asdict(),
-            }
-        )
+        kept |= self.settings
+        return kept | {
+            "unknown_words": unknown,
+            "unknown_replaced": self.replace_unknown is not None or left < unknown,
+            "candidates": self.candidates and self.candidates.settings,
+            "known_words_only": self.known,
+            "diverse": self.diverse and {"groups": self.diverse.groups, "diversity": self.diverse.strength},
+            "sampling": self.sampling and self.sampling._asdict(),
+        }
 
     def describe(self, sentences: int, unknown: int, left: int) -> str:
         """Describe how so many sentences were translated by a resolved search; see ``json``."""

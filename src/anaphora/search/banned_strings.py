@@ -79,8 +79,8 @@ class BannedStrings(Steering):
         return Edits(forbidden=Entries(*torch.tensor([rows, ids], device=ids_NT.device)))
 
     def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
-        rows = rows_N.tolist()
-        written = [
-            self._spelling.after(state.written[row], token) for row, token in zip(rows, ids_N.tolist(), strict=True)
-        ]
-        return _State([state.sentences[row] for row in rows], [one[-self._longest :] for one in written])
+        sentences, written = list[int](), list[str]()
+        for row, token in zip(rows_N.tolist(), ids_N.tolist(), strict=True):
+            sentences.append(state.sentences[row])
+            written.append(self._spelling.after(state.written[row], token)[-self._longest :])
+        return _State(sentences, written)

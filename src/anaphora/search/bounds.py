@@ -41,8 +41,7 @@ class Bounds:
         if len(lengths) != sentences or min(lengths, default=1) < 1:
             raise ConfigError(
                 f"The greatest length should be at least 1 for each of {counted(sentences, 'sentence')}, but is "
-                f"{max_length}: "
-                f"give one number, or one a sentence."
+                f"{max_length}: give one number, or one a sentence."
             )
         max_lengths_B = torch.tensor(lengths, dtype=torch.int64)
         if prefixes is None:

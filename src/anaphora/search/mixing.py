@@ -31,11 +31,6 @@ class Neighbours(NamedTuple):
     weight: float
     """w, from 0 to below 1: how much of each prediction is theirs."""
 
-    @property
-    def scale(self) -> Tensor:
-        """The mean squared norm of the keys."""
-        return self.keys_MH.double().square().sum(dim=1).mean().clamp(min=1e-30)
-
 
 class _Memory(NamedTuple):
     model: Any
@@ -73,8 +68,10 @@ class Mixed(Wrapper):
 
     def _mix(self, log_probs_KV: Tensor, states_KH: Tensor, neighbours: Neighbours) -> None:
         """Change the log-probabilities of the rows of a sentence in place."""
-        distances_KM = (states_KH[:, None, :].double() - neighbours.keys_MH.double()).square().sum(dim=2)
-        p_KM = (-distances_KM / (self._temperature * neighbours.scale)).softmax(dim=1)
+        keys_MH = neighbours.keys_MH.double()
+        distances_KM = (states_KH[:, None, :].double() - keys_MH).square().sum(dim=2)
+        scale = keys_MH.square().sum(dim=1).mean().clamp(min=1e-30)
+        p_KM = (-distances_KM / (self._temperature * scale)).softmax(dim=1)
         ids_U, places_M = torch.unique(neighbours.ids_M, return_inverse=True)
         p_KU = p_KM.new_zeros(len(p_KM), len(ids_U)).index_add_(1, places_M, p_KM)
         weight = neighbours.weight

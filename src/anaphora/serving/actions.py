@@ -241,9 +241,8 @@ async def _translated_html(
 ) -> dict[str, list[Any]]:
     """Pieces of HTML; they have no alternatives."""
     translate, languages = _translating(service, served, given), served.predictor.languages
-    pieces = [
-        asyncio.create_task(translate_steps(html(text, languages), translate, service.documents)) for text in texts
-    ]
+    steps = [translate_steps(html(text, languages), translate, service.documents) for text in texts]
+    pieces = [asyncio.create_task(one) for one in steps]
     try:
         answer: dict[str, list[Any]] = {"translatedText": [one.decode() for one in await asyncio.gather(*pieces)]}
     finally:

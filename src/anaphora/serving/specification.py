@@ -65,8 +65,7 @@ def _operation(action: Action) -> dict[str, Any]:
         ]
     else:
         schema = {"type": "object", "required": needed, "properties": {name: _FIELDS[name] for name in names}}
-        kinds = (
-            ["multipart/form-data"] if "file" in names else ["application/json", "application/x-www-form-urlencoded"]
-        )
+        plain = ["application/json", "application/x-www-form-urlencoded"]
+        kinds = ["multipart/form-data"] if "file" in names else plain
         found["requestBody"] = {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
     return found

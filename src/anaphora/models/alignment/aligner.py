@@ -153,18 +153,13 @@ class Aligner(nn.Module):
         """Learn from pairs of sentences, or from an even sample where they have more possible links than ``links``."""
         longer = int((np.maximum(sources.lengths, targets.lengths) > LONGEST).sum())
         if longer:
-            report(
-                Skipped(f"pairs with more than {LONGEST:,} tokens on a side are too long to learn links from", longer)
-            )
+            why = f"pairs with more than {LONGEST:,} tokens on a side are too long to learn links from"
+            report(Skipped(why, longer))
         rows = even_sample(sources, targets, self.config.max_word_pairs)
         if len(rows) < len(sources):
-            report(
-                Note(
-                    f"Word alignments are learnt from an even sample of {len(rows):,} of "
-                    f"{counted(len(sources), 'pair')}, since "
-                    f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)."
-                )
-            )
+            sample = f"an even sample of {len(rows):,} of {counted(len(sources), 'pair')}"
+            most = f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)"
+            report(Note(f"Word alignments are learnt from {sample}, since {most}."))
             sources, targets = sources.rows(rows), targets.rows(rows)
         self.to_target.fit(sources, targets, "linking source to target", report)
         self.to_source.fit(targets, sources, "linking target to source", report)

@@ -195,9 +195,8 @@ class InterpolationStepper:
         return SearchStart(None, InterpolationState(states, history_BL), history_BL.new_zeros(batch.size))
 
     def advance(self, memory: None, state: InterpolationState, ids_N: Tensor) -> Step:
-        steps = [
-            member.advance(None, before, ids_N) for member, before in zip(self._members, state.members, strict=True)
-        ]
+        own = zip(self._members, state.members, strict=True)
+        steps = [member.advance(None, before, ids_N) for member, before in own]
         return self._interpolated(steps, self._cache.read(state.history_NL, ids_N))
 
     def select(self, state: InterpolationState, rows_N: Tensor) -> InterpolationState:
