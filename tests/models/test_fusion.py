@@ -140,10 +140,6 @@ def test_a_copy_is_the_same_even_where_tables_hold_rows(tables: dict[str, Any]) 
     assert_close(dict(deepcopy(fused).state_dict()), dict(fused.state_dict()), rtol=0, atol=0)
 
 
-def test_a_gate_starts_from_its_bias() -> None:
-    assert make({}).decoder.weights.tensors()["gate.bias"].item() == -1
-
-
 @pytest.mark.parametrize(
     ("tables", "remedy"),
     [

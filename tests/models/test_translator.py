@@ -5,25 +5,19 @@ from typing import Any
 import pytest
 import torch
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from tests.networks import made
 from tests.runtimes import updating
 
-from ..batches import pair_batch
-from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_words
+from .four_pairs import ALL, SYMBOLS, cost_after_its_own_likeliest_words
 
 
 def make(tables: dict[str, Any], source: VocabularyInfo = SYMBOLS) -> Translator:
     sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
     merged = {name: sizes.get(name, {}) | tables.get(name, {}) for name in sizes.keys() | tables.keys()}
     return made(Translator, "translate", merged, {"source": source, "target": SYMBOLS})
-
-
-def batch(rows: list[int], multiple: int = 16) -> Batch:
-    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows, multiple=multiple)
 
 
 def test_shared_and_tied_tables_are_one() -> None:
@@ -66,7 +60,7 @@ SAMPLING = [
 def sampled(sampling: dict[str, Any], update: int = 1, **tables: Any) -> tuple[Translator, torch.Tensor]:
     model = make({"decoder": {"scheduled_sampling": sampling}} | tables)
     with updating(1, update):
-        return model, model(batch([0, 1, 2, 3]))[0].sum
+        return model, model(ALL)[0].sum
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
@@ -88,4 +82,4 @@ def test_scheduled_sampling_changes_nothing_but_training() -> None:
     model, _ = sampled(SAMPLING[0])
     plain = make({})
     with torch.no_grad():
-        assert torch.equal(model.eval()(batch([0, 1]))[0].sum, plain.eval()(batch([0, 1]))[0].sum)
+        assert torch.equal(model.eval()(ALL)[0].sum, plain.eval()(ALL)[0].sum)

@@ -171,23 +171,6 @@ def test_it_fits_a_telephone(page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_the_text_and_its_translation_stand_side_by_side_in_boxes_of_one_size(page: Any) -> None:
-    one, other = (page.locator(name).bounding_box() for name in ("#source", "#translation"))
-    assert all(one[key] == pytest.approx(other[key], abs=1) for key in ("y", "width", "height"))
-
-
-def test_every_control_is_reached_by_the_keyboard_and_has_a_name(page: Any) -> None:
-    translated(page, TEXT)
-    for control in page.locator("button:visible, select:visible, textarea:visible").all():
-        control.focus()
-        assert page.evaluate("document.activeElement !== document.body")
-    named = page.evaluate(
-        "[...document.querySelectorAll('select, textarea, input')]"
-        ".every((one) => one.labels.length > 0 || one.ariaLabel)"
-    )
-    assert named
-
-
 def test_a_key_is_asked_for_and_used(browser: Any, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     key = new_key(keys, "page")

@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
-from anaphora.evaluation.alignment import Agreement, agreement
 from anaphora.events import Event, Note, Progress, Skipped
 from anaphora.models.alignment.aligner import Aligner, AlignerConfig, AlignerModelConfig, Direction
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
-from anaphora.samples.english_french import Pair, corpus
 
 SIZE = 12
 SYMBOLS = VocabularyInfo(SIZE, 0, 1, 2, 3)
@@ -158,24 +156,3 @@ def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch:
             tracemalloc.stop()
 
     assert peak(2000) < 1.2 * peak(500)
-
-
-def measured(learning: Sequence[Pair], test: Sequence[Pair], **options: object) -> Agreement:
-    ids: tuple[dict[str, int], dict[str, int]] = ({}, {})
-    rows: tuple[list[list[int]], list[list[int]]] = ([], [])
-    for pair in (*learning, *test):
-        for side, known, text in zip(rows, ids, (pair.source_words, pair.target_words), strict=True):
-            side.append([known.setdefault(word.lower(), 4 + len(known)) for word in text])
-    sizes = [VocabularyInfo(4 + len(known), 0, 1, 2, 3) for known in ids]
-    learnt = Aligner(AlignerModelConfig.parse({"aligner": options}, "test"), *sizes)
-    learnt.fit(Ragged.of(rows[0][: len(learning)]), Ragged.of(rows[1][: len(learning)]))
-    given = (Ragged.of(side[len(learning) :]) for side in rows)
-    return agreement(learnt.links(*given, "grow-diag-final-and"), [frozenset(pair.links) for pair in test])
-
-
-@pytest.mark.slow
-def test_the_links_of_the_grammar_are_found_better_than_model_1_finds_them() -> None:
-    parts = corpus(seed=1, train=6000, valid=100, test=500)
-    alone, both = (measured(parts.train, parts.test, hmm_iterations=rounds) for rounds in (0, 5))
-    assert both.error_rate < 0.10 and both.precision > 0.94
-    assert 1 - both.precision < 0.75 * (1 - alone.precision)

@@ -79,24 +79,9 @@ def test_far_jumps_count_as_the_furthest() -> None:
     assert (far > 10 * near).all() and np.ptp(far) < 1e-12
 
 
-def test_a_pair_of_thousands_of_words_has_the_posteriors_of_sums_in_logarithms() -> None:
-    width, height = 4, LONGEST
-    group, probs, jumps = drawn(3, width, [height])
-    links = hidden_markov(group, probs / 1e4, jumps, EMPTY, EVEN)
-    before = np.arange(-1, width)[:, None]
-    shares = jumps[np.arange(width) - before + REACH]
-    log_A = np.log((1 - EMPTY) * ((1 - EVEN) * shares / shares.sum(1, keepdims=True) + EVEN / width))
-    log_t = np.log(probs[0] / 1e4)
-    alphas = [np.array([0.0, *[-np.inf] * width])]
-    for of_t in log_t:
-        stays = alphas[-1] + np.log(EMPTY) + of_t[-1]
-        moved = np.logaddexp.reduce(alphas[-1][:, None] + log_A, 0) + of_t[:-1]
-        alphas.append(np.logaddexp(stays, [-np.inf, *moved]))
-    beta, log_prob = np.zeros(width + 1), np.logaddexp.reduce(alphas[-1])
-    for t in range(height - 1, -1, -1):
-        moved = np.logaddexp.reduce(alphas[t][:, None] + log_A, 0) + log_t[t, :-1] + beta[1:]
-        empty = np.logaddexp.reduce(alphas[t] + np.log(EMPTY) + log_t[t, -1] + beta)
-        np.testing.assert_allclose(links.posteriors_RTS[0, t], np.exp([*moved, empty] - log_prob), rtol=1e-8)
-        onward = np.logaddexp.reduce(log_A + log_t[t, :-1] + beta[1:], 1)
-        beta = np.logaddexp(onward, np.log(EMPTY) + log_t[t, -1] + beta)
-    assert links.log_probs_R[0] == pytest.approx(log_prob, rel=1e-12)
+def test_a_pair_of_thousands_of_words_has_the_posteriors_of_any_scale() -> None:
+    group, probs, jumps = drawn(3, 4, [LONGEST])
+    whole, small = (hidden_markov(group, probs * scale, jumps, EMPTY, EVEN) for scale in (1.0, 1e-4))
+    np.testing.assert_allclose(small.posteriors_RTS, whole.posteriors_RTS, rtol=1e-8)
+    np.testing.assert_allclose(whole.posteriors_RTS.sum(2), 1, rtol=1e-12)
+    assert small.log_probs_R[0] == pytest.approx(whole.log_probs_R[0] + LONGEST * np.log(1e-4), rel=1e-12)
