@@ -1,4 +1,4 @@
-"""Feed-forward language models: their papers' equations by hand, and the rules of every language model."""
+"""Feed-forward language models: their papers' equations by hand, bits in any batch, gradients."""
 
 from typing import Any
 
@@ -9,11 +9,10 @@ from torch import Tensor
 from anaphora.kernels.naive.normalised import normalised
 from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.scoring import score
 from tests.networks import made
 from tests.runtimes import updating
 
-from ..batches import pair_batch, text_batch
+from ..batches import text_batch
 
 SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 END = SYMBOLS.eos
@@ -79,42 +78,6 @@ def test_a_window_of_text_costs_what_the_equations_say(window: dict[str, Any]) -
     loss, carry = model(text_batch([TEXT]))
     assert float(loss.sum) == pytest.approx(expected, rel=1e-5) and loss.count == len(TEXT) - 1
     assert carry["ids"].tolist() == [padded[len(padded) - steps : -1]]
-
-
-@pytest.mark.matrix
-@EVERY_KIND
-@pytest.mark.parametrize("cut", [1, 2, 7])
-@torch.no_grad()
-def test_carried_words_equal_one_long_pass(window: dict[str, Any], cut: int) -> None:
-    model = make(window)
-    whole, _ = model(text_batch([TEXT]))
-    first, carry = model(text_batch([TEXT[: cut + 1]]))
-    second, _ = model(text_batch([TEXT[cut:]], continues=True), carry)
-    assert float(first.sum + second.sum) == pytest.approx(float(whole.sum), rel=1e-5)
-    afresh, _ = model(text_batch([TEXT[cut:]]), carry)
-    assert float(afresh.sum) == pytest.approx(float(model(text_batch([TEXT[cut:]]))[0].sum), rel=1e-6)
-
-
-@EVERY_KIND
-@torch.no_grad()
-def test_what_stands_behind_a_row_is_never_looked_at(window: dict[str, Any]) -> None:
-    model = make(window)
-    short = [END, 8, 9]
-    both, carry = model(text_batch([TEXT, [*short, *[0] * (len(TEXT) - 3)]], lengths=[len(TEXT) - 1, 2]))
-    one, other = model(text_batch([TEXT])), model(text_batch([short]))
-    assert float(both.sum) == pytest.approx(float(one[0].sum + other[0].sum), rel=1e-5)
-    assert torch.equal(carry["ids"], torch.cat([one[1]["ids"], other[1]["ids"]]))
-
-
-@EVERY_KIND
-@torch.no_grad()
-def test_search_steps_through_what_a_window_computes_in_any_batch(window: dict[str, Any]) -> None:
-    model = make(window)
-    rows = [TEXT[1:], [8, 9, END], [5, END]]
-    found = [hypothesis.score for hypothesis in score(model.stepper(), pair_batch([[END]] * 3, rows, multiple=1))]
-    for number, row in enumerate(rows):
-        assert found[number] == pytest.approx(-float(model(text_batch([[END, *row]]))[0].sum), rel=1e-5)
-        assert score(model.stepper(), pair_batch([[END]], [row], multiple=1))[0].score == found[number]
 
 
 @pytest.mark.matrix

@@ -1,4 +1,4 @@
-"""A language model: windows with carried state are one long text."""
+"""Recurrent language models: truncation, penalties of states, learned initial states."""
 
 from typing import Any
 
@@ -25,48 +25,9 @@ def make(**tables: Any) -> LanguageModel:
 LEARNED = {"recurrence": {"size": 8, "layers": 2, "initial_state": "learned"}, "initializer": "uniform"}
 
 
-@pytest.mark.parametrize("initial", ["zero", "learned"])
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_windows_with_carried_state_are_one_long_text(cell: str, initial: str) -> None:
-    model = make(recurrence={"size": 8, "cell": cell, "initial_state": initial}, initializer="uniform").double()
-    ids = torch.randint(4, 17, (3, 13), generator=torch.Generator().manual_seed(1))
-    whole, _ = model(text_batch(ids, False))
-    carry, total = None, 0.0
-    for start in 0, 4, 8:
-        loss, carry = model(text_batch(ids[:, start : start + 5], start > 0), carry)
-        total += loss.sum.item()
-    assert total == pytest.approx(whole.sum.item(), rel=1e-12)
-
-
-@pytest.mark.parametrize("tables", [{}, LEARNED], ids=["zero", "learned"])
-def test_a_row_that_does_not_go_on_starts_afresh(tables: dict[str, Any]) -> None:
-    model = make(**tables)
-    ids = torch.randint(4, 17, (3, 5), generator=torch.Generator().manual_seed(1))
-    _, carry = model(text_batch(ids, False))
-    fresh, _ = model(text_batch(ids, False), carry)
-    first, _ = model(text_batch(ids, False))
-    assert torch.equal(fresh.sum, first.sum)
-
-
 def test_what_is_carried_has_no_gradient() -> None:
     _, carry = make()(text_batch(torch.full((2, 3), 5), False))
     assert carry and not any(state.requires_grad for state in carry.values())
-
-
-@pytest.mark.parametrize("tables", [{}, LEARNED], ids=["zero", "learned"])
-def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line(tables: dict[str, Any]) -> None:
-    model = make(**tables)
-    ids = torch.tensor([[3, 5, 9, 11, 3]])
-    stepper = model.stepper()
-    loss, _ = model(text_batch(ids, False))
-    memory, state, _ = stepper.start(text_batch(ids, False))
-    assert stepper.bos == stepper.eos == 3
-    total = 0.0
-    for before, after in zip(ids[0, :-1], ids[0, 1:], strict=True):
-        log_probs, weights, state, *_ = stepper.advance(memory, state, before.unsqueeze(0))
-        assert weights is None
-        total -= log_probs[0, after].item()
-    assert total == pytest.approx(loss.sum.item(), rel=1e-5)
 
 
 def test_a_learned_initial_state_is_trained_only_by_rows_that_start_from_it() -> None:

@@ -1,4 +1,4 @@
-"""N-gram models: their probabilities are the equations', sum to one, and do not depend on how a text is read."""
+"""N-gram models: their probabilities are the equations' and sum to one behind every context."""
 
 from collections import defaultdict
 from math import log
@@ -9,15 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.batch import Batch, Ids
 from anaphora.data.ngrams import BLOCK, count
 from anaphora.models.ngram.kneser_ney import FALLBACK
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.scoring import score
-from tests.searches import beam, sample
-
-from ...batches import pair_batch, text_batch
 
 SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
@@ -30,11 +25,6 @@ def fitted(units: list[int], order: int, block: int = BLOCK) -> NgramModel:
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), SYMBOLS)
     model.fit(np.array([END, *units]), lambda order: None, block=block)
     return model
-
-
-def window(ids: list[int], continues: bool = False, rows: int = 1) -> Batch:
-    """A window of running text: what is read, and the same one place later."""
-    return text_batch([ids] * rows, continues)
 
 
 def by_hand(units: list[int], order: int, context: list[int], unit: int) -> float:
@@ -97,22 +87,6 @@ def test_they_sum_to_one_behind_every_context_of_any_text(units: list[int], orde
     torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-6)
 
 
-@given(TOKENS, st.integers(1, 29), st.integers(1, 4))
-def test_carried_contexts_equal_one_long_pass_for_any_number_of_rows(ids: list[int], cut: int, rows: int) -> None:
-    model, ids = fitted(TEXT, 4), [END, *ids, 5]
-    cut = min(cut, len(ids) - 1)
-    whole, _ = model(window(ids))
-    first, carry = model(window(ids[: cut + 1], rows=rows))
-    second = first
-    if cut + 1 < len(ids):
-        second, _ = model(window(ids[cut:], continues=True, rows=rows), carry)
-        assert float(first.sum + second.sum) == pytest.approx(rows * float(whole.sum), rel=1e-12)
-        afresh, _ = model(window(ids[cut:], continues=False, rows=rows), carry)
-        assert float(afresh.sum) == float(model(window(ids[cut:], rows=rows))[0].sum)
-    else:
-        assert float(first.sum) == pytest.approx(rows * float(whole.sum), rel=1e-12)
-
-
 def test_a_line_is_predicted_without_the_line_before_it() -> None:
     table = fitted(TEXT, 4).table
     one, other = (
@@ -120,29 +94,6 @@ def test_a_line_is_predicted_without_the_line_before_it() -> None:
         for before in ([4, 5], [7, 8])
     )
     assert torch.equal(table.log_probs(one), table.log_probs(other))
-
-
-def test_what_stands_behind_a_row_s_length_is_never_looked_at() -> None:
-    model = fitted(TEXT, 3)
-    ids = torch.tensor([[3, 4, 5, 6], [3, 7, 0, 0]])
-    targets = torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]])
-    lengths = torch.tensor([4, 2])
-    batch = Batch(Ids(ids, lengths), Ids(targets, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
-    loss, carry = model(batch)
-    alone, its_carry = model(window([3, 7, 3]))
-    other, _ = model(window([3, 4, 5, 6, 3]))
-    assert float(loss.sum) == pytest.approx(float(alone.sum + other.sum), rel=1e-12) and loss.count == 6
-    assert torch.equal(carry["contexts"][1:], its_carry["contexts"])
-
-
-def test_search_steps_through_what_a_window_computes() -> None:
-    model = fitted(TEXT, 4)
-    stepper, loss = model.stepper(), float(model(window([3, 4, 5, 4, 4, 3]))[0].sum)
-    batch = pair_batch([[3], [3]], [[4, 5, 4, 4, 3], [6, 3]], multiple=1)
-    assert score(stepper, batch)[0].score == pytest.approx(-loss, rel=1e-12)
-    assert len(beam(stepper, batch, beam=3, max_length=6)) == 2
-    drawn = sample(stepper, batch, max_length=40, seed=1)
-    assert all(SYMBOLS.pad not in found.ids and SYMBOLS.bos not in found.ids for found in drawn)
 
 
 def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
