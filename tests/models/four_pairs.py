@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from anaphora.batch import Batch, pad
 from anaphora.kernels import naive
@@ -14,6 +15,7 @@ from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.decoder import Decoder
+from anaphora.nn.encoders.encoder import Encoded
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
@@ -76,25 +78,60 @@ def assert_an_update_helps(model: Translator) -> None:
         assert model.eval()(ALL)[0].sum < before
 
 
-def naive_reading(
-    decoder: Decoder,
-    x_TBD: Tensor,
-    memory_BSM: Tensor,
-    lengths_B: Tensor,
-    positions_B: Tensor,
-    first: dict[str, Tensor],
-    weights: dict[str, Tensor],
-    masks: dict[str, Tensor] | None,
-    language_TBL: Tensor | None = None,
-) -> dict[str, Tensor]:
-    """The outputs of a decoder by ``kernels.naive``, as its options say."""
+def assert_naive_reading(model: Translator) -> None:
+    """A training decoder has the outputs and gradients that ``kernels.naive`` reads from its options."""
+    decoder, spec = model.double().requires_grad_().decoder, model.encoder.spec
     config, attention = decoder.config, decoder.attention.config if decoder.attention else None
+    source = torch.Generator().manual_seed(8)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=source, dtype=torch.float64).requires_grad_()
+
+    shape = (3, 2, spec.width) if spec.columns else (3, spec.summary)
+    layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
+    encoded, x_TBD = Encoded(drawn(3, 5, spec.width), layers), drawn(4, 3, model.config.embedding.size)
+    weights = decoder.weights.tensors()
+    language_TBL = drawn(4, 3, weights["gate.weight"].shape[1]) if model.language_model else None
+    lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
+    with updating(1, 1):
+        first, memory = (read(encoded, positions_B) for read in (decoder.first, decoder.prepare))
+        o_TBR, weights_TBS = decoder(x_TBD, lengths_B, first, memory, language_TBL)
+        used = decoder.weights.dropped("decoder", config.weight_dropout)
+        masks = naive_masks(decoder, x_TBD)
+    memory_BSM = encoded.annotations_BSM
+    if not attention:
+        [memory_BSM] = (summary for name, summary in memory.items() if name.startswith("summary."))
+        memory_BSM = memory_BSM if spec.columns else memory_BSM.unsqueeze(1)
+        if config.sentence_encoding_place == "recurrent":
+            summary = torch.tanh(encoded.summaries[-1]["h"] @ weights["summary.weight"].T + weights["summary.bias"])
+            used = {name: weight for name, weight in used.items() if name != "context.weight"}
+            used["layer0.condition"] = summary @ weights["context.weight"].T
     scored = isinstance(attention, AttentionConfig)
     options = Scored(attention.score, attention.window, attention.normalizer) if scored else None
     query = "between" if attention and attention.two_transitions else attention.query if attention else "never"
-    inputs = x_TBD, memory_BSM, lengths_B, positions_B, first, weights, masks
+    inputs = x_TBD, memory_BSM, lengths_B, positions_B, first, used, masks
     readout = config.residual, config.readout_layer, config.readout_state
-    return naive.decoder(config.cell, options, query, *inputs, *readout, language_TBL).outputs
+    expected = naive.decoder(config.cell, options, query, *inputs, *readout, language_TBL).outputs
+    got = {"o": o_TBR} | ({} if weights_TBS is None else {"weights": weights_TBS})
+    assert_close(got, expected, rtol=0, atol=1e-10)
+    leaves = [
+        x_TBD,
+        encoded.annotations_BSM,
+        *(field for layer in layers for field in layer.values()),
+        *weights.values(),
+    ]
+    leaves += [] if language_TBL is None else [language_TBL]
+    gradients, naive_gradients = (
+        torch.autograd.grad(
+            sum(block.sin().sum() for block in outputs.values()),  # type: ignore[arg-type]
+            [leaf for leaf in leaves if leaf.requires_grad],
+            materialize_grads=True,
+            allow_unused=True,
+            retain_graph=True,
+        )
+        for outputs in (got, expected)
+    )
+    assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
 
 
 def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:

@@ -3,21 +3,16 @@
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor
-from torch.testing import assert_close
 
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
-from anaphora.nn.decoder import Decoder
 from tests.networks import made, members
-from tests.runtimes import updating
 
 from .covering import covering
-from .four_pairs import SYMBOLS, assert_an_update_helps, assert_one_model, naive_masks, naive_reading
+from .four_pairs import SYMBOLS, assert_an_update_helps, assert_naive_reading, assert_one_model
 
 CELLS, SCORES, SPANS = members(AnyCell), members(AnyScore), members(AnySpan)
 
@@ -126,41 +121,7 @@ def test_a_translator_is_one_model_trained_or_stepped_alone_or_in_any_batch(row:
 @pytest.mark.matrix
 @EVERY_ROW
 def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
-    decoder = make(row).double().decoder
-    if row["layer_norm"] and type(decoder.config.cell) not in NORMALISED_UNITS:
+    model = make(row)
+    if row["layer_norm"] and type(model.decoder.config.cell) not in NORMALISED_UNITS:
         pytest.skip("this unit has no normalised reading; finite differences and the other units speak for it")
-    leaves, lengths_B, positions_B = decoder_leaves(decoder), torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
-    weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
-    first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
-    memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
-    with updating(1, 1):
-        o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
-        dropped = decoder.weights.dropped("decoder", decoder.config.weight_dropout)
-        masks = naive_masks(decoder, leaves["x"])
-    read = leaves["x"], leaves["memory"], lengths_B, positions_B
-    expected = naive_reading(decoder, *read, first, dropped, masks)
-    got = {"o": o_TBR, "weights": weights_TBS}
-    assert_close(got, expected, rtol=0, atol=1e-10)
-    gradients, naive_gradients = (
-        torch.autograd.grad(
-            sum(block.sin().sum() for block in outputs.values()),  # type: ignore[arg-type]
-            list(leaves.values()),
-            materialize_grads=True,
-            retain_graph=True,
-        )
-        for outputs in (got, expected)
-    )
-    assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
-
-
-def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
-    source = torch.Generator().manual_seed(8)
-    shapes = {"x": (4, 3, 8), "memory": (3, 5, 24)}
-    shapes |= {f"first layer{n}.{f}": (3, 24) for n in range(decoder.config.layers) for f in decoder.config.cell.state}
-    if decoder.config.input_feeding:
-        context = decoder.config.input_feeding_from == "context"
-        shapes["first context" if context else "first o"] = (3, 24 if context else decoder.config.readout_width)
-    made = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
-    made |= {f"first {name}": value for name, value in decoder.attention.first(made["memory"]).items()}
-    used = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
-    return {name: leaf.requires_grad_() for name, leaf in made.items()} | used
+    assert_naive_reading(model)

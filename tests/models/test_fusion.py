@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
@@ -15,7 +15,7 @@ from tests.networks import build, made
 from tests.runtimes import updating
 
 from ..batches import text_batch
-from .four_pairs import ALL, SYMBOLS, assert_one_model, cost_after_its_own_likeliest_words, naive_reading
+from .four_pairs import ALL, SYMBOLS, assert_naive_reading, assert_one_model, cost_after_its_own_likeliest_words
 
 BAHDANAU = {
     "decoder": {"cell": "gru", "input_feeding": False, "readout_size": 10, "readout_layer": "maxout"}
@@ -101,30 +101,7 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
 
 @pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional"])
 def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
-    decoder = make(SYSTEMS[name]).double().eval().requires_grad_().decoder
-    config = decoder.config
-    weights = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
-    states = weights["gate.weight"].shape[1]
-    source = torch.Generator().manual_seed(8)
-
-    def drawn(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=source, dtype=torch.float64).requires_grad_()
-
-    x_TBD, language_TBL, memory_BSM = drawn(4, 3, 8), drawn(4, 3, states), drawn(3, 5, 16)
-    first = {f"layer{n}.{field}": drawn(3, 12) for n in range(config.layers) for field in config.cell.state}
-    first |= {"o": drawn(3, config.readout_width)} if config.input_feeding else {}
-    lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
-    memory = decoder.attention.prepare(memory_BSM, positions_B, weights)
-    o_TBR, weights_TBS = decoder(x_TBD, lengths_B, first, memory, language_TBL)
-    read = x_TBD, memory_BSM, lengths_B, positions_B
-    expected = naive_reading(decoder, *read, first, weights, None, language_TBL)
-    assert_close({"o": o_TBR, "weights": weights_TBS}, expected, rtol=0, atol=1e-10)
-    leaves = [x_TBD, language_TBL, memory_BSM, *first.values(), *weights.values()]
-    gradients, naive_gradients = (
-        torch.autograd.grad(o.sin().sum(), leaves, materialize_grads=True) for o in (o_TBR, expected["o"])
-    )
-    assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
-    assert all(bool(gradient.any()) for gradient in gradients[:2])
+    assert_naive_reading(make(SYSTEMS[name]))
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,14 @@
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor
-from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell
 from anaphora.models.translator import Translator
-from anaphora.nn.decoder import Decoder
-from anaphora.nn.encoders.encoder import Encoded
 from tests.networks import made, members
-from tests.runtimes import updating
 
 from .covering import Never, covering, product
-from .four_pairs import SYMBOLS, assert_an_update_helps, assert_one_model, naive_masks, naive_reading
+from .four_pairs import SYMBOLS, assert_an_update_helps, assert_naive_reading, assert_one_model
 
 ONE_WAY = {"size": 16, "bidirectional": False}
 EVERY_STEP = {"sentence_encoding": "every-step", "input_feeding": False}
@@ -180,44 +174,4 @@ def test_whatever_meets_is_the_same_alone_and_in_any_batch_and_stepped_through(r
 @pytest.mark.matrix
 @pytest.mark.parametrize("tables", (SYSTEMS | UNITS).values(), ids=(SYSTEMS | UNITS).keys())
 def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
-    model = make(tables).double()
-    decoder, lengths_B = model.decoder, torch.tensor([4, 2, 3])
-    config, x_TBD, encoded = decoder.config, drawn(4, 3, 12), summaries(model)
-    with updating(1, 1):
-        first, memory = (read(encoded, torch.tensor([5, 1, 2])) for read in (decoder.first, decoder.prepare))
-        o_TBR, weights = decoder(x_TBD, lengths_B, first, memory)
-        masks = naive_masks(decoder, x_TBD)
-    assert weights is None
-    used = decoder.weights.tensors()
-    if config.sentence_encoding_place == "recurrent":
-        condition = encoded_summary(decoder, encoded) @ used["context.weight"].T
-        used = {name: weight for name, weight in used.items() if name != "context.weight"} | {
-            "layer0.condition": condition
-        }
-    seen = memory["summary.columns"] if "summary.columns" in memory else memory["summary.vector"].unsqueeze(1)
-    lengths = lengths_B, torch.empty(0)
-    expected = naive_reading(decoder, x_TBD, seen, *lengths, first, used, masks)["o"]
-    assert_close(o_TBR, expected, rtol=0, atol=1e-10)
-    leaves = [x_TBD, *decoder.parameters(), *(field for layer in encoded.summaries for field in layer.values())]
-    derived, plain = (
-        torch.autograd.grad(o.sin().sum(), leaves, materialize_grads=True, allow_unused=True, retain_graph=True)
-        for o in (o_TBR, expected)
-    )
-    assert_close(derived, plain, rtol=0, atol=1e-9)
-
-
-def encoded_summary(decoder: Decoder, encoded: Encoded) -> Tensor:
-    """c = tanh(V h + b)."""
-    weights = decoder.weights.tensors()
-    return torch.tanh(encoded.summaries[-1]["h"] @ weights["summary.weight"].T + weights["summary.bias"])
-
-
-def drawn(*shape: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(8), dtype=torch.float64).requires_grad_()
-
-
-def summaries(model: Translator) -> Encoded:
-    spec = model.encoder.spec
-    shape = (3, 2, spec.width) if spec.columns else (3, spec.width)
-    layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
-    return Encoded(drawn(3, 5, spec.width), layers)
+    assert_naive_reading(make(tables))
