@@ -1,6 +1,7 @@
 """Steering a search: what is forbidden is not written, what is kept scores as before."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,21 +11,23 @@ from hypothesis import strategies as st
 from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
+from anaphora.search.banned_strings import BannedStrings, Spelling
+from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams, WholeWords
 from anaphora.search.scoring import score
 from anaphora.search.selection import Diversity
 from anaphora.search.steering import Edits, Entries, Steering
 from anaphora.search.suffixes import Suffixes
 from tests.searches import beam, greedy, sample
 
-from .naive import SOURCES, Make, MakeBatch, n_best, written
+from .naive import FEW_SOURCES, SOURCES, Make, MakeBatch, n_best, written
 
+EOS = 1
+WRITES = ["", "", "", "a", "b", "ab", " a", "{", "}b", "{a}"]
+"""The text of each token."""
 
-class NotAfterItself(Steering):
-    """No token twice in a row, from the tokens alone."""
-
-    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
-        rows_N = torch.arange(len(ids_NT))
-        return Edits(forbidden=Entries(rows_N, ids_NT[:, -1])) if ids_NT.shape[1] else Edits()
+Ids = tuple[int, ...]
+Allowed = Callable[[int, Ids, int], bool]
+"""Whether a token may follow others in the output of a sentence."""
 
 
 class Own(Steering):
@@ -45,19 +48,75 @@ class Own(Steering):
         return state[rows_N]
 
 
+def are_new(ids: Sequence[int], n: int) -> bool:
+    """True if no n-gram is there twice."""
+    ngrams = [tuple(ids[place : place + n]) for place in range(len(ids) - n + 1)]
+    return len(ngrams) == len(set(ngrams))
+
+
+def of_length(least: int) -> tuple[Steering, Allowed]:
+    return MinimumLength(least, EOS), lambda b, ids, token: token != EOS or len(ids) >= least
+
+
+def without_ngrams(n: int) -> tuple[Steering, Allowed]:
+    return NoRepeatedNgrams(n), lambda b, ids, token: token == EOS or are_new((*ids, token), n)
+
+
+def without_strings(texts: list[list[str]]) -> tuple[Steering, Allowed]:
+    def allowed(b: int, ids: Ids, token: int) -> bool:
+        spelt = "".join(WRITES[one] for one in (*ids, token))
+        return not any(text in spelt for text in texts[b])
+
+    return BannedStrings(texts, Spelling(WRITES)), allowed
+
+
+TEXTS = st.lists(st.lists(st.text("ab{} ", min_size=1, max_size=4), max_size=2), min_size=4, max_size=4).filter(any)
+MASKS = {
+    "length": st.builds(of_length, st.integers(0, 6)),
+    "ngrams": st.builds(without_ngrams, st.integers(1, 4)),
+    "strings": st.builds(without_strings, TEXTS),
+}
+
+
+@pytest.mark.parametrize("kind", MASKS)
 @settings(max_examples=12)
-@given(size=st.integers(1, 5), n=st.integers(1, 6), seed=st.integers(0, 20))
+@given(size=st.integers(1, 5), n=st.integers(1, 6), seed=st.integers(0, 20), data=st.data())
 def test_a_masked_beam_is_a_beam_that_never_had_what_is_masked(
-    automaton: Make, batch: MakeBatch, size: int, n: int, seed: int
+    automaton: Make, batch: MakeBatch, kind: str, size: int, n: int, seed: int, data: st.DataObject
 ) -> None:
-    stepper = automaton(size=5, seed=seed, sharpness=3.0)
-    together = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=8, steering=[NotAfterItself()])
-    for source, found in zip(SOURCES, together, strict=True):
-        best = n_best(stepper, batch([source]), size, n, 8, allowed=lambda before, token: before[-1:] != (token,))
+    stepper, (steering, allowed) = automaton(size=len(WRITES), seed=seed, sharpness=3.0), data.draw(MASKS[kind])
+    together = beam(stepper, batch(FEW_SOURCES), beam=size, n=n, max_length=8, steering=[steering])
+    for b, (source, found) in enumerate(zip(FEW_SOURCES, together, strict=True)):
+        best = n_best(stepper, batch([source]), size, n, 8, allowed=partial(allowed, b))
         assert [(one.score, one.ids) for one in found if one.finished] == [one[1:] for one in best]
-        outputs = written(found, stepper.eos)
-        forced = score(stepper, batch([source] * len(found), outputs))
+        assert all(allowed(b, one.ids[:place], token) for one in found for place, token in enumerate(one.ids))
+        forced = score(stepper, batch([source] * len(found), written(found, stepper.eos)))
         assert [one.score for one in found] == [one.score for one in forced]
+
+
+@settings(max_examples=12)
+@given(
+    prefixes=st.lists(st.lists(st.integers(2, 3), max_size=3), min_size=4, max_size=4),
+    after=st.lists(st.booleans(), min_size=4, max_size=4),
+    closed=st.lists(st.booleans(), min_size=4, max_size=4),
+    seed=st.integers(0, 20),
+)
+def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begins_with_it(
+    automaton: Make, batch: MakeBatch, prefixes: list[list[int]], after: list[bool], closed: list[bool], seed: int
+) -> None:
+    stepper, asked = automaton(size=4, seed=seed), {"beam": 4**4, "n": 4**4, "max_length": 5}
+    lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]
+    steering = [WholeWords(torch.tensor(lengths), torch.tensor([True, True, *after[2:]]))]
+    found = beam(stepper, batch(FEW_SOURCES, prefixes=prefixes), steering=steering, **asked)
+    for source, prefix, length, hypotheses in zip(FEW_SOURCES, prefixes, lengths, found, strict=True):
+
+        def begins(ids: Ids, token: int, prefix: list[int] = prefix, length: int = length) -> bool:
+            if len(ids) < len(prefix):
+                return token == prefix[len(ids)]
+            return not length or len(ids) != length or token < 2 or after[token]
+
+        best = n_best(stepper, batch([source]), 4**4, 4**4, 5, allowed=begins)
+        assert [(one.score, one.ids) for one in hypotheses] == [(score, ids) for _, score, ids in best]
 
 
 @pytest.mark.parametrize("search", [beam, greedy, sample])
@@ -65,28 +124,25 @@ def test_every_search_is_steered_and_a_state_stays_with_its_sentence(
     automaton: Make, batch: MakeBatch, search: Callable[..., list[Any]]
 ) -> None:
     stepper, allowed = automaton(size=8), [[1, 2 + b % 5, 3 + b % 5] for b in range(len(SOURCES))]
-    steering = [Own(allowed), NotAfterItself()]
-    together = search(stepper, batch(SOURCES), max_length=9, steering=steering)
+    together = search(stepper, batch(SOURCES), max_length=9, steering=[Own(allowed), NoRepeatedNgrams(2)])
     for b, (source, found) in enumerate(zip(SOURCES, together, strict=True)):
         [best] = found if search is beam else [found]
-        assert set(best.ids) <= set(allowed[b])
-        assert all(one != other for one, other in zip(best.ids, best.ids[1:], strict=False))
-        one = batch([source], example_ids=[b])
-        [alone] = search(stepper, one, max_length=9, steering=[Own([allowed[b]]), NotAfterItself()])
-        assert alone == found
+        assert set(best.ids) <= set(allowed[b]) and are_new(best.ids, 2)
+        one, steering = batch([source], example_ids=[b]), [Own([allowed[b]]), NoRepeatedNgrams(2)]
+        assert search(stepper, one, max_length=9, steering=steering) == [found]
 
 
-def test_a_prefix_goes_before_what_is_forbidden(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=7)
-    for search in (greedy, sample, beam):
-        found = search(  # type: ignore[operator]
-            stepper, batch([[4]], prefixes=[[3, 3]]), max_length=9, steering=[NotAfterItself()]
-        )
-        best = found[0][0] if search is beam else found[0]
-        assert best.ids[:2] == (3, 3) and best.score > -inf
+@pytest.mark.parametrize("search", [beam, greedy, sample])
+def test_a_prefix_goes_before_what_is_forbidden(
+    automaton: Make, batch: MakeBatch, search: Callable[..., list[Any]]
+) -> None:
+    begun = batch([[4]], prefixes=[[3, 3]])
+    [found] = search(automaton(size=7), begun, max_length=9, steering=[NoRepeatedNgrams(1)])
+    [best] = found if search is beam else [found]
+    assert best.ids[:2] == (3, 3) and best.score > -inf
 
 
 def test_groups_and_banks_are_refused_together(automaton: Make, batch: MakeBatch) -> None:
-    steering = [Suffixes([(2,)], torch.tensor([4]), 1)]
+    steering = [Suffixes([(2,)], torch.tensor([4]), EOS)]
     with pytest.raises(ConfigError, match="divide a beam"):
         beam(automaton(), batch([[4]]), beam=4, max_length=4, steering=steering, diversity=Diversity(2))
