@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.bulk.folder import Identity, ShardFolder
-from anaphora.bulk.shard import Shard
 from anaphora.bulk.translation import LoadTranslator
 from anaphora.cli.app import main
 from anaphora.errors import RunError
@@ -109,18 +107,6 @@ def test_what_workers_do_not_write_is_refused_before_anything_is_read(
     given = [str(tmp_path / "out") if option == "OUT" else option for option in options]
     assert main(["translate", str(tmp_path), str(tmp_path / "text"), *given]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_shards_of_another_model_are_one_error_and_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = ShardFolder(tmp_path / "out.shards", Identity("other", "options", 10_000))
-    other.make()
-    other.claim()
-    other.keep(Shard(0, 1, 0, ("a",)), ["b"], [])
-    (tmp_path / "text").write_text("a\n")
-    command = ["translate", str(RUN), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "2"]
-    assert main(command) == 2
-    assert "has shards of another model and other search options: remove it" in capsys.readouterr().err
-    other.claim()
 
 
 def test_ray_that_is_missing_or_cannot_be_reached_is_one_error_and_nothing_is_made(

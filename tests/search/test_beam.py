@@ -92,15 +92,6 @@ def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: M
 
 
 @pytest.mark.parametrize("size", [1, 5])
-def test_a_model_that_ends_at_once_gives_the_empty_output(automaton: Make, batch: MakeBatch, size: int) -> None:
-    stepper = automaton(size=6)
-    stepper.log_probs_QV = torch.log_softmax(torch.tensor([[0.0, 30.0, 0.0, 0.0, 0.0, 0.0]]), dim=1).expand(997, 6)
-    for found in beam(stepper, batch(SOURCES), beam=size, max_length=9):
-        assert found[0].ids == () and found[0].finished
-        assert found[0].weights is not None and found[0].weights.shape[0] == 1
-
-
-@pytest.mark.parametrize("size", [1, 5])
 def test_a_sentence_without_an_end_is_cut_at_its_own_greatest_length(
     automaton: Make, batch: MakeBatch, size: int
 ) -> None:

@@ -1,13 +1,11 @@
 """Search among candidates: nothing else is written, and a sentence does not notice its neighbours."""
 
-from dataclasses import replace
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.batch import Batch, Constraints, Ids
+from anaphora.batch import Batch
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
@@ -49,16 +47,6 @@ def test_a_sentence_is_searched_alike_alone_and_in_any_batch(model: Translator) 
         for row, hypotheses in found(model, rows).items():
             expected = [(hypothesis.ids, hypothesis.score) for hypothesis in together[row]]
             assert [(hypothesis.ids, hypothesis.score) for hypothesis in hypotheses] == expected
-
-
-def test_candidates_that_are_all_words_change_no_bit(model: Translator) -> None:
-    every = Ids(torch.arange(90).expand(2, 90), torch.full((2,), 90))
-    restricted, free = (
-        beam(model.stepper(), replace(batch([0, 2]), constraints=Constraints(candidates=one)), beam=3, max_length=6)
-        for one in (every, None)
-    )
-    for ours, theirs in zip(restricted, free, strict=True):
-        assert [(one.ids, one.score) for one in ours] == [(one.ids, one.score) for one in theirs]
 
 
 @given(st.lists(st.sets(st.integers(0, 89), min_size=1), min_size=4, max_size=4), st.integers(1, 6))

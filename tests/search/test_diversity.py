@@ -64,16 +64,6 @@ def test_every_group_gives_its_best(
         assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
 
 
-def test_groups_that_avoid_each_other_find_more_first_tokens(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=20, sharpness=3.0)
-
-    def firsts(diversity: Diversity | None) -> int:
-        found = beam(stepper, batch(FEW_SOURCES), beam=6, n=6, max_length=9, diversity=diversity)
-        return sum(len({one.ids[:1] for one in hypotheses}) for hypotheses in found)
-
-    assert firsts(Diversity(6, 5.0)) > firsts(Diversity(6, 0.01))
-
-
 @pytest.mark.parametrize("diversity", [Diversity(1), Diversity(4), Diversity(3, -1.0), Diversity(3, float("nan"))])
 def test_groups_that_cannot_be_are_refused(automaton: Make, batch: MakeBatch, diversity: Diversity) -> None:
     with pytest.raises(ConfigError, match="diverse beam needs"):

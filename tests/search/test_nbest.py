@@ -12,7 +12,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from tests.searches import beam
 
-from .naive import SOURCES, Finished, Make, MakeBatch, everything, n_best
+from .naive import SOURCES, Finished, Make, MakeBatch, n_best
 
 
 def rank(ranking: Ranking) -> Callable[[float, int], float]:
@@ -48,22 +48,6 @@ def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
         assert [one[1:] for one in read(found)] == [one[1:] for one in best]
         assert [one[0] for one in read(found)] == pytest.approx([one[0] for one in best])
         assert len(found) == max(1, len(best)) or not found[0].finished
-
-
-@settings(max_examples=10)
-@given(n=st.integers(1, 40), seed=st.integers(0, 50), ranking=RANKINGS)
-def test_a_beam_of_full_width_finds_the_n_best_of_all_outputs(
-    automaton: Make, batch: MakeBatch, n: int, seed: int, ranking: Ranking
-) -> None:
-    stepper = automaton(size=3, seed=seed)
-    for source, found in zip(
-        SOURCES, beam(stepper, batch(SOURCES), beam=81, n=n, max_length=4, ranking=ranking), strict=True
-    ):
-        ranked = [
-            (rank(ranking)(total, len(ids) + 1), total, ids) for total, ids in everything(stepper, batch([source]), 4)
-        ]
-        best = sorted(ranked, key=lambda entry: (-entry[0], len(entry[2])))[:n]
-        assert sorted(one[1:] for one in read(found)) == sorted(one[1:] for one in best)
 
 
 class Counted:

@@ -8,6 +8,7 @@ from anaphora.errors import ConfigError
 from anaphora.serving.app import ACTIONS, check_host, check_origin
 from anaphora.serving.keys import FAILURES, Doorkeeper, new_key, read_keys
 from anaphora.serving.refusal import Refusal
+from anaphora.serving.translators import Served
 from tests.serving.conftest import Serve
 
 FIELDS = {"q": "A man.", "source": "en", "target": "fr"}
@@ -89,19 +90,24 @@ def test_pages_of_listed_origins_alone_may_read_answers(serve: Serve) -> None:
         assert answer.headers.get("access-control-allow-origin") == allowed
 
 
-def test_no_text_and_no_key_is_in_the_log_or_the_counters(serve: Serve, key_file: tuple[Path, str]) -> None:
+def test_no_text_no_key_and_no_token_is_in_the_log_or_the_counters(
+    serve: Serve, remembering: Served, key_file: tuple[Path, str]
+) -> None:
     path, key = key_file
     lines: list[str] = []
-    client = serve(keys=read_keys(path), lines=lines)
+    client = serve([remembering], keys=read_keys(path), lines=lines, learns=True)
     canary = "canary"
+    confirmed = {**FIELDS, "q": canary, "s": canary, "undo": "1", "api_key": key}
+    token = client.post("/suggest", params=confirmed).json()["undo"]
+    client.post("/suggest/undo", params={"token": token, "api_key": key})
     client.post("/translate", params={**FIELDS, "q": canary, "api_key": key})
     client.post("/translate", json={**FIELDS, "q": canary, "source": canary, "api_key": key})
     client.get(f"/{canary}", params={"api_key": key})
     counters = client.get("/metrics", headers={"Authorization": f"Bearer {key}"}).text
     assert 'anaphora_requests_total{route="/translate",status="200"} 1.0' in counters
     for text in (*lines, counters):
-        assert canary not in text and key not in text
-    assert len(lines) >= 2
+        assert canary not in text and key not in text and token not in text
+    assert len(lines) >= 4
 
 
 def test_a_fault_is_answered_without_its_words_and_named_in_the_log(

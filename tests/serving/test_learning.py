@@ -126,16 +126,6 @@ def test_while_another_process_writes_texts_are_translated_and_suggestions_wait(
     assert client.post("/suggest", json=FIELDS).status_code == 200
 
 
-def test_no_confirmed_text_and_no_token_is_in_the_log(serve: Serve, remembering: Served) -> None:
-    lines: list[str] = []
-    client = serve([remembering], learns=True, lines=lines)
-    token = client.post("/suggest", params={**FIELDS, "q": "canary", "s": "canary", "undo": "1"}).json()["undo"]
-    client.post("/suggest", json={**FIELDS, "s": ["canary"]})
-    client.post("/suggest/undo", params={"token": token})
-    assert len(lines) == 3
-    assert not any("canary" in line or token in line for line in lines)
-
-
 def test_a_run_without_a_memory_is_named(tmp_path: Path) -> None:
     shutil.copytree(RUN, tmp_path / "run")
     with pytest.raises(RunError, match="has no translation memory: add segments"):

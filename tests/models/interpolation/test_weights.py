@@ -60,9 +60,3 @@ def test_who_knows_nothing_leaves_a_share_to_the_others(seed: int) -> None:
         total = sum(float(weights[k]) for k in here)
         expected = sum(float(weights[k]) / total * float(log_probs[k, place].exp()) for k in here)
         assert float(interpolated(*(x[:, place] for x in (log_probs, known)), weights).exp()) == pytest.approx(expected)
-
-
-def test_equal_sources_are_each_of_them() -> None:
-    log_probs = sources(1, 1, 30, 0.0)[0].expand(3, -1)
-    known = torch.ones_like(log_probs, dtype=torch.bool)
-    torch.testing.assert_close(interpolated(log_probs, known, fitted_weights(log_probs, known)), log_probs[0])
