@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.text.subwords import SubwordTokenizer
-from anaphora.text.tokenizer import UNK, encode_lines
+from anaphora.text.tokenizer import UNK
 
 LINES = [f"the {colour} dog sees the {other} cat" for colour in ("red", "blue") for other in ("green", "grey")]
 
@@ -33,12 +33,12 @@ def test_frequent_words_are_one_unit() -> None:
 
 @given(st.lists(st.text(alphabet="the dogx\u00e9e\u0301"), max_size=9), st.integers(1, 3))
 def test_lines_encoded_together_are_those_encoded_alone(lines: list[str], threads: int) -> None:
-    assert encode_lines(TOKENIZER, lines, threads) == [TOKENIZER.encode(line) for line in lines]
+    assert TOKENIZER.encode_lines(lines, threads) == [TOKENIZER.encode(line) for line in lines]
 
 
 def test_a_lone_surrogate_is_refused_among_other_lines() -> None:
     with pytest.raises(DataError, match="surrogate"):
-        encode_lines(TOKENIZER, ["the", "\ud800"], 1)
+        TOKENIZER.encode_lines(["the", "\ud800"], 1)
 
 
 def test_a_small_text_gives_as_many_units_as_it_has() -> None:

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from anaphora.data.processes import Processes
 from anaphora.data.ragged import Ragged
 from anaphora.errors import AnaphoraError, DataError, RunError
-from anaphora.text.tokenizer import Tokenizer, encode_lines
+from anaphora.text.tokenizer import Tokenizer
 
 MANY = 1 << 18
 """Lines from which several processes are worth their start."""
@@ -44,9 +44,7 @@ def encoded(
 
 
 def _encoded(tokenizers: Sequence[Tokenizer], sides: Sides, threads: int) -> list[Ragged]:
-    return [
-        Ragged.of(encode_lines(tokenizer, side, threads)) for tokenizer, side in zip(tokenizers, sides, strict=True)
-    ]
+    return [Ragged.of(tokenizer.encode_lines(side, threads)) for tokenizer, side in zip(tokenizers, sides, strict=True)]
 
 
 def _received(connection: Connection) -> list[Ragged]:

@@ -7,13 +7,13 @@ from typing import Self
 
 from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.normalise import Lowercase, case_name
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, one_line, symbols_of
 
 _FIRST = len(MARKS)
 
 
-class ByteTokenizer(BaseTokenizer):
+class ByteTokenizer(Tokenizer):
     """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
     context_free = False

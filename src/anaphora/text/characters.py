@@ -1,6 +1,5 @@
 """Characters as tokens: the alphabet of the training text, everything else ``<unk>``."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,12 +7,27 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, listed_in, one_line, shown, symbols_of
+from anaphora.text.normalise import Lowercase, normalise
+from anaphora.text.tokenizer import (
+    BOS,
+    EOS,
+    MARKS,
+    PAD,
+    SPACE,
+    UNK,
+    UNKNOWN,
+    Tokenizer,
+    listed_in,
+    one_line,
+    shown,
+    symbols_of,
+)
 
 
-class CharacterTokenizer(BaseTokenizer):
+class CharacterTokenizer(Tokenizer):
     """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
+
+    kind = "character"
 
     context_free = False
     """Inside a line, a space precedes a word."""
@@ -65,11 +79,6 @@ class CharacterTokenizer(BaseTokenizer):
     @property
     def symbols(self) -> VocabularyInfo:
         return symbols_of(len(self._shown))
-
-    @property
-    def fingerprint(self) -> str:
-        """A sha256 of the alphabet and the case."""
-        return hashlib.sha256(f"character {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """One id a character, without special tokens at the ends."""

@@ -13,6 +13,7 @@ from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from anaphora.text.normalise import lowercase_of, lowered
 from anaphora.text.punctuation import OTHER_ENDS, PAUSES, UNSPACED_ENDS
+from anaphora.text.segmentation import Tokens
 
 _HEBREW = "[\u0591-\u05f2]"
 _KEPT_WHOLE = ["<unk>", f'(?<!{_HEBREW}){_HEBREW}++(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
@@ -46,7 +47,7 @@ class MosesText:
         return str(self._tokeniser.tokenize(normal, escape=False, return_str=True))
 
 
-class MosesTokens:
+class MosesTokens(Tokens):
     """Running text to tokens and back, nothing escaped; ``<unk>`` in a text is a token."""
 
     def __init__(self, language: str) -> None:
@@ -65,10 +66,6 @@ class MosesTokens:
         """Return the line, with spaces where people write them; what directly followed its word does so again."""
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
-
-    def surface(self, token: str) -> str:
-        """Return a token as it is written in a line."""
-        return token
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ from typing import Literal
 
 from anaphora.errors import DataError
 from anaphora.text.language import bare
-from anaphora.text.text_rule import TextRule
 
 Lowercase = bool | Literal["tr"]
 """True to lower-case text; "tr" by the rules of Turkish, whose i has its dot in capitals too: I is ı, İ is i."""
@@ -48,16 +47,3 @@ def normalise(text: str, *, lowercase: Lowercase = False) -> str:
     composed = unicodedata.normalize("NFC", text)
     # lower-casing may leave a letter and its mark apart, so compose once more
     return unicodedata.normalize("NFC", lowered(composed, lowercase)) if lowercase else composed
-
-
-class BaseTokenizer:
-    """Normalize a text, as all tokenizers do first."""
-
-    lowercase: Lowercase
-    rule: TextRule | None = None
-
-    def plain(self, text: str) -> str:
-        return self.rule.plain(text) if self.rule else text
-
-    def normal(self, text: str) -> str:
-        return normalise(self.plain(text), lowercase=self.lowercase)

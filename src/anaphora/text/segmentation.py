@@ -18,9 +18,10 @@ class Tokens(Protocol):
 
     def surface(self, token: str) -> str:
         """Return a token as it is written in a line."""
+        return token
 
 
-class _Spaced:
+class _Spaced(Tokens):
     """Tokens between spaces."""
 
     def split(self, text: str) -> list[str]:
@@ -28,9 +29,6 @@ class _Spaced:
 
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
-
-    def surface(self, token: str) -> str:
-        return token
 
 
 def tokens_of(segmentation: Segmentation, language: str) -> Tokens:

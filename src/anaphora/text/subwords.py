@@ -4,7 +4,6 @@ Runs of spaces count as one and spaces at the ends as none, and U+2581, by which
 one; beyond that, and NFC, a line comes back as it was.
 """
 
-import hashlib
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,9 +14,9 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
+from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer, one_line, symbols_of
 
 _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are split."""
@@ -30,8 +29,10 @@ Kind = Literal["bpe", "unigram"]
 """Subword algorithm."""
 
 
-class SubwordTokenizer(BaseTokenizer):
+class SubwordTokenizer(Tokenizer):
     """A Tokenizer over a sentencepiece model."""
+
+    kind = "bpe"
 
     context_free = True
     """A line begins as if a space preceded it."""
@@ -110,11 +111,6 @@ class SubwordTokenizer(BaseTokenizer):
     @property
     def symbols(self) -> VocabularyInfo:
         return symbols_of(self._processor.get_piece_size())
-
-    @property
-    def fingerprint(self) -> str:
-        """A sha256 of the model and the case."""
-        return hashlib.sha256(f"bpe {case_name(self.lowercase)} ".encode() + self._model).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of one line, without special tokens at the ends."""

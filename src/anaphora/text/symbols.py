@@ -4,7 +4,6 @@
 vocabulary it has a tab in front.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -13,7 +12,7 @@ from unicodedata import category
 
 from anaphora.errors import RunError
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.tokenizer import UNK, Tokenizer, listed_in, one_line
 
 TAB = "\t"
@@ -27,6 +26,8 @@ _LONGEST = 3.0
 
 class SymbolTokenizer(CharacterTokenizer):
     """A Tokenizer of strings."""
+
+    kind = "symbol"
 
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase, separated: bool = False) -> None:
         """``alphabet`` gives the symbols in the order of their ids; ``separated``: spaces stand between them."""
@@ -55,11 +56,6 @@ class SymbolTokenizer(CharacterTokenizer):
         """JSON, readable by people: the symbols in the order of their ids, and whether spaces separate them."""
         table = {"separated": self.separated, "symbols": self.alphabet}
         return (json.dumps(table, ensure_ascii=False) + "\n").encode()
-
-    @property
-    def fingerprint(self) -> str:
-        """A sha256 of the symbols, the case and what separates them."""
-        return hashlib.sha256(f"symbol {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
     def plain(self, text: str) -> str:
         """Return a string by the rule, and its tags as they are."""

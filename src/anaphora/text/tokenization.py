@@ -150,12 +150,9 @@ class Symbol(TokenizerConfig):
 class Byte(TokenizerConfig):
     """Single bytes of UTF-8, the same ones for every text and side."""
 
-    tokenizer: Literal["byte"] = "byte"
+    joint: ClassVar[bool] = True
 
-    @property
-    def one_vocabulary(self) -> bool:
-        """They share the bytes."""
-        return True
+    tokenizer: Literal["byte"] = "byte"
 
 
 AnyTokenizer = Bpe | Unigram | Word | Character | Symbol | Byte

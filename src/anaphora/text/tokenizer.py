@@ -4,13 +4,14 @@ A tokenizer works on single lines and never adds special tokens; whoever makes r
 go.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase
+from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.text_rule import TextRule
 
 PAD, UNK, BOS, EOS = range(4)
@@ -45,10 +46,13 @@ def one_line(text: str) -> str:
 
 
 class Tokenizer(Protocol):
-    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens."""
+    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens.
 
-    def __hash__(self) -> int:
-        """A tokenizer does not change, so that what follows from it can be kept."""
+    A tokenizer does not change, so that what follows from it can be kept.
+    """
+
+    kind: ClassVar[str] = ""
+    """Its name in fingerprints."""
 
     @property
     def symbols(self) -> VocabularyInfo:
@@ -56,14 +60,16 @@ class Tokenizer(Protocol):
 
     lowercase: Lowercase
     """Casing of text before it is segmented."""
-    rule: TextRule | None
+    rule: TextRule | None = None
     """Rule of white space and invisible characters; None where every character is read as it is."""
 
     def plain(self, text: str) -> str:
         """Return a text by the rule, composed or not, in any case."""
+        return self.rule.plain(text) if self.rule else text
 
     def normal(self, text: str) -> str:
         """Return a text as it is read: by the rule, in normal form, lower-cased."""
+        return normalise(self.plain(text), lowercase=self.lowercase)
 
     @property
     def context_free(self) -> bool:
@@ -71,10 +77,15 @@ class Tokenizer(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 of all that decides what ``encode`` gives, but for the rule."""
+        """A SHA-256 of all that decides what ``encode`` gives, but for the rule."""
+        return hashlib.sha256(f"{self.kind} {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
+
+    def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
+        """Encode each line, by as many ``threads`` where that is faster; errors as for ``encode``."""
+        return [self.encode(line) for line in lines]
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         """Encode a text, each id with the place in the normalised text where it begins."""
@@ -87,21 +98,6 @@ class Tokenizer(Protocol):
 
     def serialise(self) -> bytes:
         """Return the content of the vocabulary's file."""
-
-
-@runtime_checkable
-class EncodesLines(Protocol):
-    """A tokenizer that encodes many lines faster together."""
-
-    def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
-        """Encode each, by as many ``threads``; errors as for ``encode``."""
-
-
-def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list[int]]:
-    """Encode each line, by as many ``threads`` where the tokenizer can use them."""
-    if isinstance(tokenizer, EncodesLines):
-        return tokenizer.encode_lines(lines, threads)
-    return [tokenizer.encode(line) for line in lines]
 
 
 def listed_in(data: bytes, key: str) -> tuple[dict[str, Any], list[str]]:

@@ -13,7 +13,7 @@ from typing import Self, TypedDict, Unpack
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import BaseTokenizer, Lowercase
+from anaphora.text.normalise import Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown, symbols_of
 
@@ -27,7 +27,7 @@ class WordOptions(TypedDict):
     """A two-letter code."""
 
 
-class WordTokenizer(BaseTokenizer):
+class WordTokenizer(Tokenizer):
     """A Tokenizer whose tokens are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
     def __init__(

@@ -9,7 +9,7 @@ from anaphora.batch import Ids, pad
 from anaphora.data.columns import Bound, Column, Integers, Table, Writer
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged, token_counts
-from anaphora.text.tokenizer import Tokenizer, encode_lines
+from anaphora.text.tokenizer import Tokenizer
 
 
 class Tokens(Field[str]):
@@ -27,7 +27,7 @@ class Tokens(Field[str]):
         return [self.tokenizer.fingerprint, self._longest]
 
     def encode(self, values: Sequence[str], place: Place) -> Ragged:
-        return self.truncated(Ragged.of(encode_lines(self.tokenizer, values, 1)))
+        return self.truncated(Ragged.of(self.tokenizer.encode_lines(values, 1)))
 
     def truncated(self, rows: Ragged) -> Ragged:
         """Return rows of at most ``longest`` tokens."""
