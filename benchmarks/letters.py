@@ -15,7 +15,7 @@ import numpy as np
 import anaphora
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
-from anaphora.samples.handwriting.writing import written
+from anaphora.samples.handwriting import written
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 EACH = 20

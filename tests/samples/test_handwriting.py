@@ -8,8 +8,7 @@ import pytest
 
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
-from anaphora.samples.handwriting import write
-from anaphora.samples.handwriting.writing import LETTERS, lines, written
+from anaphora.samples.handwriting import LETTERS, lines, write, written
 
 
 def test_a_longer_stream_begins_with_the_shorter_and_another_seed_gives_other_lines() -> None:

@@ -117,19 +117,9 @@ def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("file", "before", "after", "sentence"),
     [
-        (
-            "vocabulary.json",
-            b"(?<=.{40}).+",
-            b"",
-            r"vocabulary\.json should list the vocabularies beside it, but is damaged",
-        ),
+        ("vocabulary.json", b"(?<=.{40}).+", b"", r"/vocabulary\.json should list the vocabularies .* is damaged"),
         ("target", b".*", b"{}", r"/target is not the one that was saved \(sha256\)"),
-        (
-            "vocabulary.json",
-            b'"target",',
-            b'"../target",',
-            r"beside its index, but '\.\./target' is hidden or elsewhere",
-        ),
+        ("vocabulary.json", b'"target",', b'"../target",', r"but '\.\./target' is hidden or elsewhere"),
         ("vocabulary.json", b'"target",', b'".target",', r"beside its index, but '\.target' is hidden or elsewhere"),
         ("vocabulary.json", b'"size": 25', b'"size": 26', r"/target should have 26 tokens, but has 25"),
         ("vocabulary.json", None, b"", r"should be in .*, but vocabulary\.json is not there"),

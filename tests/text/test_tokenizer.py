@@ -1,6 +1,7 @@
 """What every tokenizer promises, run over each of them."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -139,49 +140,32 @@ def test_every_difference_shows_in_the_fingerprint() -> None:
     assert again.fingerprint == MADE["characters", False].fingerprint
 
 
-def words_in(data: bytes) -> Tokenizer:
-    return WordTokenizer.deserialise(data, lowercase=False, segmentation="whitespace")
+LISTS = [b"", b"{}", b"[]", b"\xff"]
+DAMAGED: dict[Callable[[bytes], Tokenizer], list[bytes]] = {
+    partial(CharacterTokenizer.deserialise, lowercase=False): [
+        *LISTS,
+        b'{"characters": "abc"}',
+        b'{"characters": ["ab"]}',
+        b'{"characters": ["a", "a"]}',
+    ],
+    partial(WordTokenizer.deserialise, lowercase=False, segmentation="whitespace"): [
+        *LISTS,
+        b'{"words": 3, "language": "en"}',
+        b'{"words": ["a", "a"], "language": "en"}',
+        b'{"words": ["<s>"], "language": "en"}',
+        b'{"words": ["a"], "language": 1}',
+    ],
+    partial(SymbolTokenizer.deserialise, lowercase=False): [
+        *LISTS,
+        b'{"symbols": ["a", "a"], "separated": true}',
+        b'{"symbols": ["a"]}',
+    ],
+    partial(ByteTokenizer.deserialise, lowercase=False): [b'{"characters": []}'],
+    partial(SubwordTokenizer, lowercase=False): [b"", b"garbage", MADE["subwords alone", False].serialise()[:700]],
+}
 
 
-DAMAGED: list[tuple[Callable[[bytes], Tokenizer], str, list[bytes]]] = [
-    (
-        lambda data: CharacterTokenizer.deserialise(data, lowercase=False),
-        "A vocabulary",
-        [b"", b"{}", b"[]", b'{"characters": "abc"}', b'{"characters": ["ab"]}', b'{"characters": ["a", "a"]}'],
-    ),
-    (
-        words_in,
-        "A vocabulary",
-        [
-            b"",
-            b"[]",
-            b'{"words": 3, "language": "en"}',
-            b'{"words": ["a", "a"], "language": "en"}',
-            b'{"words": ["<s>"], "language": "en"}',
-            b'{"words": ["a"], "language": 1}',
-        ],
-    ),
-    (
-        lambda data: SymbolTokenizer.deserialise(data, lowercase=False),
-        "list its symbols, each once|separated",
-        [b"[]", b"{}", b'{"symbols": ["a", "a"], "separated": true}', b"\xff"],
-    ),
-    (
-        lambda data: ByteTokenizer.deserialise(data, lowercase=False),
-        "should say so and no more",
-        [b'{"characters": []}'],
-    ),
-    (
-        lambda data: SubwordTokenizer(data, lowercase=False),
-        "subword vocabulary",
-        [b"", b"garbage", MADE["subwords alone", False].serialise()[:700]],
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("read", "said", "data"), [(read, said, one) for read, said, every in DAMAGED for one in every]
-)
-def test_a_damaged_vocabulary_is_refused(read: Callable[[bytes], Tokenizer], said: str, data: bytes) -> None:
-    with pytest.raises(RunError, match=said):
+@pytest.mark.parametrize(("read", "data"), [(read, data) for read in DAMAGED for data in DAMAGED[read]])
+def test_a_damaged_vocabulary_is_refused(read: Callable[[bytes], Tokenizer], data: bytes) -> None:
+    with pytest.raises(RunError, match=r"^A (subword )?vocabulary.* should "):
         read(data)

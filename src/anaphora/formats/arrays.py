@@ -7,6 +7,7 @@ that grows far beyond its size in the file is refused.
 """
 
 import json
+import math
 import struct
 import tokenize
 import warnings
@@ -324,10 +325,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImp
 
 
 def _bytes_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    size = int(dtype.itemsize)
-    for length in shape:
-        size *= int(length)
-    return size
+    return dtype.itemsize * math.prod(map(int, shape))
 
 
 def _line(error: object) -> str:

@@ -13,7 +13,6 @@ PEEKED = 1 << 12
 """Bytes of a file that are looked at."""
 
 _PAIRS = "export its segments as a .tsv, source, tab, target a line"
-_MESSAGES = "convert it to PO with  {tool} {{file}} messages.po  of the Translate Toolkit, or " + _PAIRS
 _ENTRIES = "translate it as a document, or train a translator on it"
 _AS_LINES = "write its texts as lines, or its pairs as a .tsv, source, tab, target a line"
 _CSV = f"train a translator, classifier or transducer on it, or {_AS_LINES}"
@@ -39,6 +38,10 @@ class Document(NamedTuple):
     """Endings of names, for formats that are not known by their beginning alone; then ``begin`` need only match."""
     reader: str = ""
     """Name of its reader in ``formats.entries``; empty for none."""
+
+
+def _messages(tool: str) -> str:
+    return f"convert it to PO with  {tool} {{file}} messages.po  of the Translate Toolkit, or {_PAIRS}"
 
 
 def _document(name: str, remedy: str, begin: str, *endings: str, reader: str = "") -> Document:
@@ -80,8 +83,8 @@ DOCUMENTS = (
     _document("an XLIFF document", _ENTRIES, r"\s*+<", ".xlf", ".xliff", ".mxliff", ".sdlxliff", reader="xliff"),
     _document("a term base (TBX)", _PAIRS, rf"{_BEFORE}<(?:tbx|martif)\b"),
     _document("a Qt translation file", "convert it with  lconvert -i {file} -o messages.po", rf"{_BEFORE}<TS\b"),
-    _document("messages of Android", _MESSAGES.format(tool="android2po"), rf"{_BEFORE}<resources\b"),
-    _document("messages of .NET (RESX)", _MESSAGES.format(tool="resx2po"), r"\s*+<", ".resx"),
+    _document("messages of Android", _messages("android2po"), rf"{_BEFORE}<resources\b"),
+    _document("messages of .NET (RESX)", _messages("resx2po"), r"\s*+<", ".resx"),
     _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<(?:!doctype +html|html|head|body)\b", reader="html"),
     _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<\w", ".html", ".htm", ".xhtml", reader="html"),
     _document("a test set in SGML", _PLAIN, rf"{_BEFORE}<(?:srcset|refset|tstset|mteval)\b"),
@@ -112,18 +115,12 @@ DOCUMENTS = (
         r"(?:#[^\n]*+\n)*+1(?:-\d)?\t(?:[^\t\n]++\t){8}[^\t\n]++\r?+\n",
     ),
     _document("a file of JSON lines", _JSON_LINES, r"\s*+[\[{]", ".jsonl", ".ndjson"),
-    _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
-    _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[\s*+[\["{]', ".json"),
-    _document(
-        "a YAML document",
-        _MESSAGES.format(tool="yaml2po"),
-        r"(?:\s++|#[^\n]*+\n|---\s)*+[\w.\"'-]++:\s",
-        ".yml",
-        ".yaml",
-    ),
+    _document("a JSON document", _messages("json2po"), r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
+    _document("a JSON document", _messages("json2po"), r'\s*+\[\s*+[\["{]', ".json"),
+    _document("a YAML document", _messages("yaml2po"), r"(?:\s++|#[^\n]*+\n|---\s)*+[\w.\"'-]++:\s", ".yml", ".yaml"),
     _document(
         "a table of messages (properties)",
-        _MESSAGES.format(tool="prop2po"),
+        _messages("prop2po"),
         r"(?:\s++|[#!][^\n]*+\n)*+[\w.-]++[ \t]*+[=:]",
         ".properties",
     ),

@@ -90,9 +90,9 @@ def columns_read(path: Path, *, encoding: str = "utf-8", columns: TableColumns =
 def class_folders(path: Path) -> list[Path]:
     """Return the folders of a folder's classes, sorted; none where it holds anything but folders of ``.txt`` files."""
     folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    return (
-        folders if len(folders) > 1 and not any(any(f.is_dir() for f in folder.iterdir()) for folder in folders) else []
-    )
+    if len(folders) < 2 or any(entry.is_dir() for folder in folders for entry in folder.iterdir()):
+        return []
+    return folders
 
 
 def _class_folders(path: Path, encoding: str) -> Iterator[Example]:

@@ -67,7 +67,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
     with _open(path) as stream:
         _check_is_text(stream, name)
         for block in _sound(iter(lambda: stream.read(_BLOCK) + stream.readline(LONGEST + 1), b""), name):
-            if len(block) > LONGEST or 0 in block or not _is_utf8(block):
+            if len(block) > LONGEST or 0 in block or block.decode(errors="ignore").encode() != block:
                 yield from _sound_lines(block, name, first)
             text = block.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n") + b"\n"
             yield text.removeprefix(BOM.encode()) if first == 1 else text
@@ -194,14 +194,6 @@ def _sound_lines(block: bytes, name: str, first: int) -> Iterator[bytes]:
         if sound:
             yield "".join(f"{line}\n" for line in sound).encode()
         raise
-
-
-def _is_utf8(block: bytes) -> bool:
-    try:
-        block.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -43,9 +43,8 @@ def read_stroke_json(path: Path) -> Iterator[Trace]:
 
 def _is_one(value: Any) -> bool:
     """True if a document is one sequence: an object, pen rows, or strokes; not an array of sequences of pen rows."""
-    return (
-        isinstance(value, Mapping) or 0 < _depth(value) < 3 or (_depth(value) == 3 and not all(map(_has_bits, value)))
-    )
+    depth = _depth(value)
+    return isinstance(value, Mapping) or 0 < depth < 3 or (depth == 3 and not all(map(_has_bits, value)))
 
 
 def _has_bits(rows: Any) -> bool:

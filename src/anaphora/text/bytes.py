@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Self
 
 from anaphora.errors import RunError
-from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase, case_name
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, one_line, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, one_line
 
 _FIRST = len(MARKS)
 
@@ -16,6 +15,7 @@ _FIRST = len(MARKS)
 class ByteTokenizer(Tokenizer):
     """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
+    _size = _FIRST + 256
     context_free = False
     """Inside a line, a space precedes a word."""
 
@@ -33,10 +33,6 @@ class ByteTokenizer(Tokenizer):
     def serialise(self) -> bytes:
         """JSON, readable by people."""
         return (json.dumps({"bytes": 256}) + "\n").encode()
-
-    @property
-    def symbols(self) -> VocabularyInfo:
-        return symbols_of(_FIRST + 256)
 
     @property
     def fingerprint(self) -> str:

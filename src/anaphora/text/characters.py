@@ -6,22 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from anaphora.errors import DataError, RunError
-from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase, normalise
-from anaphora.text.tokenizer import (
-    BOS,
-    EOS,
-    MARKS,
-    PAD,
-    SPACE,
-    UNK,
-    UNKNOWN,
-    Tokenizer,
-    listed_in,
-    one_line,
-    shown,
-    symbols_of,
-)
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, listed_in, one_line, shown
 
 
 class CharacterTokenizer(Tokenizer):
@@ -39,6 +25,7 @@ class CharacterTokenizer(Tokenizer):
         """The characters, special tokens left out."""
         self._ids = {character: len(MARKS) + place for place, character in enumerate(self.alphabet)}
         self._shown = (*MARKS, *(SPACE if character == " " else shown(character) for character in self.alphabet))
+        self._size = len(self._shown)
         self._written = ("", UNKNOWN, "", "", *self.alphabet)
 
     @classmethod
@@ -75,10 +62,6 @@ class CharacterTokenizer(Tokenizer):
     def serialise(self) -> bytes:
         """JSON, readable by people: the characters in the order of their ids."""
         return (json.dumps({"characters": self.alphabet}, ensure_ascii=False) + "\n").encode()
-
-    @property
-    def symbols(self) -> VocabularyInfo:
-        return symbols_of(len(self._shown))
 
     def encode(self, text: str) -> list[int]:
         """One id a character, without special tokens at the ends."""

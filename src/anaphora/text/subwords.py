@@ -13,10 +13,9 @@ from typing import Literal, Self
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer, one_line, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer, one_line
 
 _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are split."""
@@ -46,6 +45,7 @@ class SubwordTokenizer(Tokenizer):
         except RuntimeError:
             raise RunError("A subword vocabulary should be a sentencepiece model, but cannot be read as one.") from None
         processor = self._processor
+        self._size = processor.get_piece_size()
         marks = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if marks != (PAD, UNK, BOS, EOS):
             raise RunError(f"A subword vocabulary should number <pad> <unk> <s> </s> as 0 1 2 3, but has {marks}.")
@@ -94,9 +94,8 @@ class SubwordTokenizer(Tokenizer):
     def lattice_sampling(self, alpha: float) -> Resegment:
         """Segmentation sampled at ``alpha``, for a unigram vocabulary."""
         tokens = self._tokens()
-        return LatticeSampling(
-            tokens, {token: self._processor.get_score(number) for token, number in tokens.items()}, alpha
-        )
+        scores = {token: self._processor.get_score(number) for token, number in tokens.items()}
+        return LatticeSampling(tokens, scores, alpha)
 
     def _tokens(self) -> dict[str, int]:
         """Return the tokens that spell text, special tokens and bytes left out."""
@@ -107,10 +106,6 @@ class SubwordTokenizer(Tokenizer):
     def serialise(self) -> bytes:
         """Return the sentencepiece model."""
         return self._model
-
-    @property
-    def symbols(self) -> VocabularyInfo:
-        return symbols_of(self._processor.get_piece_size())
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of one line, without special tokens at the ends."""

@@ -365,15 +365,19 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
     return tokenizer
 
 
+_PLAIN: Mapping[type[TokenizerConfig], type[CharacterTokenizer | ByteTokenizer]] = {
+    Symbol: SymbolTokenizer,
+    Character: CharacterTokenizer,
+    Byte: ByteTokenizer,
+}
+"""Tokenizers of one class whatever the options."""
+
+
 def _deserialised(config: AnyTokenizer, side: str, data: bytes, lowercase: Lowercase) -> Tokenizer:
-    if isinstance(config, Symbol):
-        return SymbolTokenizer.deserialise(data, lowercase=lowercase)
-    if isinstance(config, Character):
-        return CharacterTokenizer.deserialise(data, lowercase=lowercase)
+    if plain := _PLAIN.get(type(config)):
+        return plain.deserialise(data, lowercase=lowercase)
     if isinstance(config, Word) and config.rare != "none" and side == "target":
         return AnnotatedTokenizer.restored(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
-    if isinstance(config, Byte):
-        return ByteTokenizer.deserialise(data, lowercase=lowercase)
     if isinstance(config, Word):
         kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
         return kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)

@@ -46,17 +46,21 @@ def one_line(text: str) -> str:
 
 
 class Tokenizer(Protocol):
-    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens.
-
-    A tokenizer does not change, so that what follows from it can be kept.
-    """
+    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens."""
 
     kind: ClassVar[str] = ""
     """Its name in fingerprints."""
+    _size: int
+    """Tokens of the vocabulary, special ones included."""
+
+    def __hash__(self) -> int:
+        """A tokenizer does not change, so that what follows from it can be kept."""
+        return object.__hash__(self)
 
     @property
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
+        return symbols_of(self._size)
 
     lowercase: Lowercase
     """Casing of text before it is segmented."""

@@ -18,12 +18,7 @@ def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
     for tokens of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
     annotations of rare words have their places.
     """
-    if (
-        isinstance(config, Word)
-        and isinstance(old, WordTokenizer)
-        and isinstance(new, WordTokenizer)
-        and config.rare == "none"
-    ):
+    if getattr(config, "rare", "") == "none" and isinstance(old, WordTokenizer) and isinstance(new, WordTokenizer):
         return old.extended(new.vocabulary)
     if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):
         return old.extended(new)

@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Self, TypedDict, Unpack
 
 from anaphora.errors import DataError, RunError
-from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown
 
 
 class WordOptions(TypedDict):
@@ -34,12 +33,14 @@ class WordTokenizer(Tokenizer):
         self, words: Sequence[str], *, lowercase: Lowercase, segmentation: Segmentation, language: str
     ) -> None:
         """``words`` in the order of their ids, special tokens left out; ``language`` is a two-letter code."""
-        self._words = tuple(words)
+        self.vocabulary = tuple(words)
+        """The words in the order of their ids, which begin behind the special tokens."""
         self.lowercase: Lowercase = lowercase
         self._segmentation: Segmentation = segmentation
         self._language = language
-        self._ids = {word: len(MARKS) + place for place, word in enumerate(self._words)}
-        self._written = (*MARKS, *self._words)
+        self._ids = {word: len(MARKS) + place for place, word in enumerate(self.vocabulary)}
+        self._written = (*MARKS, *self.vocabulary)
+        self._size = len(self._written)
 
     @classmethod
     def learn(
@@ -55,9 +56,8 @@ class WordTokenizer(Tokenizer):
             counts.update(empty.words(line))
         for mark in (*MARKS, *first):
             counts.pop(mark, None)
-        frequent = sorted(
-            (word for word, count in counts.items() if count >= least), key=lambda word: (-counts[word], word)
-        )
+        frequent = [word for word, count in counts.items() if count >= least]
+        frequent.sort(key=lambda word: (-counts[word], word))
         places = size - len(MARKS) - len(first)
         if places < 1:
             raise DataError(f"text.size = {size} leaves no room for words beside marks and annotations: raise it.")
@@ -79,11 +79,11 @@ class WordTokenizer(Tokenizer):
 
     def extended(self, words: Iterable[str]) -> Self:
         """Return the tokenizer with those of ``words`` appended that it has not."""
-        known = {*self._words, *MARKS}
+        known = {*self.vocabulary, *MARKS}
         more = [word for word in dict.fromkeys(words) if word not in known]
         if not more:
             return self
-        return type(self)([*self._words, *more], **self.options)
+        return type(self)([*self.vocabulary, *more], **self.options)
 
     @property
     def options(self) -> WordOptions:
@@ -92,17 +92,8 @@ class WordTokenizer(Tokenizer):
 
     def serialise(self) -> bytes:
         """JSON, readable by people: the language, and a word a line in the order of their ids."""
-        table = {"language": self._language, "words": self._words}
+        table = {"language": self._language, "words": self.vocabulary}
         return (json.dumps(table, ensure_ascii=False, indent=0) + "\n").encode()
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        """The words in the order of their ids, which begin behind the special tokens."""
-        return self._words
-
-    @property
-    def symbols(self) -> VocabularyInfo:
-        return symbols_of(len(self._written))
 
     @property
     def context_free(self) -> bool:
@@ -187,8 +178,6 @@ def _piece(word: str, spaced: bool) -> str:
 
 def written(tokenizer: Tokenizer) -> Sequence[str]:
     """Return the spelling of every token, by id, special tokens first: words without the space before them."""
-    return (
-        (*MARKS, *tokenizer.vocabulary)
-        if isinstance(tokenizer, WordTokenizer)
-        else tokenizer.pieces(range(tokenizer.symbols.size))
-    )
+    if isinstance(tokenizer, WordTokenizer):
+        return (*MARKS, *tokenizer.vocabulary)
+    return tokenizer.pieces(range(tokenizer.symbols.size))

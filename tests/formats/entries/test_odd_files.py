@@ -1,75 +1,54 @@
 """Files as other tools and people write them: they come back byte for byte, and what is filled is read again."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from anaphora.errors import DataError
-from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.entry import Reason
 from tests.formats.entries.filling import document_of, filled
-from tests.formats.entries.test_po_writing import Msgfmt
+from tests.formats.entries.test_po_writing import HEAD, Msgfmt
 from tests.formats.entries.test_tmx import tmx, tuv
 from tests.formats.entries.test_xliff import first, second, segment, trans_unit
 
 GAP = 'msgid "a"\nmsgstr ""\n'
-POLISH = "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2);"
-
-
-def head(charset: str = "UTF-8", plural: str = "nplurals=2; plural=(n != 1);") -> str:
-    fields = f"Content-Type: text/plain; charset={charset}", f"Plural-Forms: {plural}"
-    return 'msgid ""\nmsgstr ""\n' + "".join(f'"{field}\\n"\n' for field in fields) + "\n"
-
-
-def plural(forms: int, word: str = "file") -> str:
-    empty = "".join(f'msgstr[{form}] ""\n' for form in range(forms))
-    return f'msgid "%d {word}"\nmsgid_plural "%d {word}s"\n{empty}'
-
-
-PO = {
-    "both line ends": head() + 'msgid "a"\r\nmsgstr ""\r\n\r\nmsgid "b"\nmsgstr ""\n',
-    "mark": f"\ufeff{head()}{GAP}",
-    "no last line end": head() + GAP.rstrip("\n"),
-    "obsolete": head()
-    + GAP
-    + '\n#~ msgctxt "x"\n#~ msgid "o"\n#~ msgid_plural "os"\n#~ msgstr[0] ""\n\n#~| msgid "p"\n',
-    "previous": head()
+POLISH = HEAD.replace("(n != 1)", "(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2)").replace(
+    "=2;", "=3;", 1
+)
+FILES = 'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] ""\n'
+TIMES = "00:00:01,000 --> 00:00:02,000"
+CATALOGUES = {
+    "both line ends": HEAD + 'msgid "a"\r\nmsgstr ""\r\n\r\nmsgid "b"\nmsgstr ""\n',
+    "mark": f"\ufeff{HEAD}{GAP}",
+    "no last line end": HEAD + GAP.rstrip("\n"),
+    "obsolete": HEAD + GAP + '\n#~ msgctxt "x"\n#~ msgid "o"\n#~ msgid_plural "os"\n#~ msgstr[0] ""\n\n#~| msgid "p"\n',
+    "previous": HEAD
     + '#| msgid "was"\n#, fuzzy, c-format\nmsgctxt "c"\nmsgid "%s"\nmsgstr "x %s"\n\n# c\n#. e\n#: f:1\n'
     '#, c-format\nmsgctxt "d"\nmsgid "is %s"\nmsgstr ""\n',
-    "some forms": head(plural=POLISH) + plural(3).replace('[0] ""', '[0] "%d plik"') + "\n" + plural(3, "cat"),
-    "escapes": head() + 'msgid "\\t nl\\n q\\" bs\\\\ \\101\\x41"\nmsgstr ""\n',
-    "empty context": head() + f'msgctxt ""\n{GAP}\nmsgctxt "m"\nmsgid ""\nmsgstr ""\n\n{GAP}',
-    "header last": f"{GAP}\n{head()}",
-    "separators": head() + 'msgid "a\u2028b\u00a0c\u0085"\nmsgstr ""\n',
-    "windows-1250": (head("windows-1250") + 'msgid "ž"\nmsgstr ""\n').encode("cp1250"),
+    "some forms": POLISH + FILES.replace('[0] ""', '[0] "%d plik"') + "\n" + FILES.replace("file", "cat"),
+    "escapes": HEAD + 'msgid "\\t nl\\n q\\" bs\\\\ \\101\\x41"\nmsgstr ""\n',
+    "empty context": HEAD + f'msgctxt ""\n{GAP}\nmsgctxt "m"\nmsgid ""\nmsgstr ""\n\n{GAP}',
+    "header last": f"{GAP}\n{HEAD}",
+    "separators": HEAD + 'msgid "a\u2028b\u00a0c\u0085"\nmsgstr ""\n',
+    "windows-1250": (HEAD.replace("UTF-8", "windows-1250") + 'msgid "ž"\nmsgstr ""\n').encode("cp1250"),
 }
 
 
-def read_twice(
-    folder: Path, name: str, content: str | bytes, translate: Callable[[str], str] = str.upper
-) -> tuple[Document, Document, bytes]:
-    """A file, which comes back as it was without translations; and the file with its gaps filled."""
-    document = document_of(folder, name, content)
-    assert document.filled({}) == (content if isinstance(content, bytes) else content.encode())
-    written = filled(document, translate)
-    return document, document_of(folder, f"again-{name}", written), written
-
-
-@pytest.mark.parametrize("name", PO)
-def test_a_catalogue(name: str, tmp_path: Path) -> None:
-    def with_x(text: str) -> str:
-        return f"{text.rstrip()}x{text[len(text.rstrip()) :]}"
-
-    document, again, written = read_twice(tmp_path, "a.po", PO[name], with_x)
-    assert any(one.gap for one in document.entries)
-    assert not any(one.gap for one in again.entries)
+@pytest.mark.parametrize("content", CATALOGUES.values(), ids=CATALOGUES)
+def test_a_catalogue_is_filled_and_accepted_as_it_was(content: str | bytes, tmp_path: Path) -> None:
+    document = document_of(tmp_path, "a.po", content)
+    unfilled, written = (
+        document.filled({}),
+        filled(document, lambda text: f"{text.rstrip()}x{text[len(text.rstrip()) :]}"),
+    )
+    assert unfilled == (content if isinstance(content, bytes) else content.encode())
+    again = document_of(tmp_path, "b.po", written)
+    assert any(one.gap for one in document.entries) and not any(one.gap for one in again.entries)
     assert [one.source for one in again.entries] == [one.source for one in document.entries]
     check = Msgfmt(tmp_path)
-    assert check.accepts(document.filled({})) or not check.accepts(written)
+    assert check.accepts(unfilled) or not check.accepts(written)
 
 
-XML = {
+DOCUMENTS: dict[str, tuple[str | bytes, list[str]]] = {
     "a.tmx": (tmx(tuv("en", "<![CDATA[a < b]]> c <![CDATA[&amp;]]>")), ["a < b c &amp;"]),
     "cr.tmx": (tmx(tuv("en", "a\rb")).replace("\n", "\r"), ["a b"]),
     "no-mark.tmx": (tmx(tuv("en", "aß")).encode("utf-16-le"), ["aß"]),
@@ -80,22 +59,6 @@ XML = {
         second(segment("<source>a <pc id='1'>b <mrk id='m' translate='no'>K</mrk></pc><cp hex='001B'/> c</source>")),
         ["a b  c"],
     ),
-}
-
-
-@pytest.mark.parametrize("name", XML)
-def test_markup(name: str, tmp_path: Path) -> None:
-    content, sources = XML[name]
-    document, again, _ = read_twice(tmp_path, name, content)
-    assert [one.source for one in document.entries if one.gap] == sources
-    assert not any(one.gap for one in again.entries)
-    states = [one.skipped for one in again.entries]
-    targets = [one.target for one in again.entries if one.target]
-    assert targets[: len(sources)] == [one.upper() for one in sources] or states == [Reason.UNAPPROVED] * len(sources)
-
-
-TIMES = "00:00:01,000 --> 00:00:02,000"
-OTHERS = {
     "mark.srt": (f"\ufeff1\r\n{TIMES}\r\n<i>a\r\nb</i>\r\n\r\n2\r\n{TIMES}\r\n- c\r\n- d", ["a b", "- c- d"]),
     "place.srt": (f'1\n{TIMES} X1:1\n{{\\an8}}a <font color="#fff">b</font>\n\n\n\n2\n{TIMES}\n\n3\n', ["a b"]),
     "voice.vtt": (
@@ -120,22 +83,14 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_subtitles_and_pages(name: str, tmp_path: Path) -> None:
-    content, sources = OTHERS[name]
-    document, again, _ = read_twice(tmp_path, name, content)
-    assert sorted(one.source for one in document.entries) == sorted(sources)
-    assert sorted(one.source for one in again.entries) == sorted(one.upper() for one in sources)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("a.po", (head() + GAP).replace("\n", "\r").encode(), r"a\.po:1 is no line of a gettext catalogue"),
-        ("a.po", head().encode() + b'msgid "\xe9"\nmsgstr ""\n', r"a\.po:6 should be utf-8"),
-        ("a.srt", f"1\n{TIMES}\n\u00e9\n".encode("cp1252"), r"a\.srt:3 should be utf-8"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_with_its_line(name: str, content: bytes, said: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=said):
-        document_of(tmp_path, name, content)
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_texts_of_a_document_are_filled_and_read_again(name: str, tmp_path: Path) -> None:
+    content, sources = DOCUMENTS[name]
+    document = document_of(tmp_path, name, content)
+    assert document.filled({}) == (content if isinstance(content, bytes) else content.encode())
+    assert sorted(one.source for one in document.entries if one.gap) == sorted(sources)
+    again = document_of(tmp_path, f"again-{name}", filled(document)).entries
+    are_drafts = {one.skipped for one in again} == {Reason.UNAPPROVED}  # targets of XLIFF 1.2, to be reviewed
+    assert sorted(one.target or one.source for one in again) == sorted(
+        one if are_drafts else one.upper() for one in sources
+    )

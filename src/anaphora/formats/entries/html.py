@@ -105,7 +105,10 @@ class Html(Reader, HTMLParser):
     def handle_comment(self, data: str) -> None:
         self._close_run(self._at)
 
-    handle_decl = handle_pi = unknown_decl = handle_comment
+    def handle_decl(self, decl: str) -> None:
+        self._close_run(self._at)
+
+    handle_pi = unknown_decl = handle_comment
 
     # what does not end is text; the base class looks for its end to the end of the page, each time anew
 
@@ -160,16 +163,11 @@ class Html(Reader, HTMLParser):
 
     def _add(self, runs: Sequence[Run], quotes: str | None = None) -> None:
         """Add an entry; ``quotes`` are what an attribute still lacks around its value."""
-        places = tuple(runs)
+        places, around = tuple(runs), quotes or ""
 
         def fill(content: bytes, texts: Sequence[str]) -> list[Edit]:
-            return [
-                Edit(
-                    *self._in_bytes(run),
-                    f"{quotes or ''}{escape(text, quote=quotes is not None)}{quotes or ''}".encode(),
-                )
-                for run, text in zip(places, texts, strict=True)
-            ]
+            written = (f"{around}{escape(text, quote=quotes is not None)}{around}".encode() for text in texts)
+            return [Edit(*self._in_bytes(run), text) for run, text in zip(places, written, strict=True)]
 
         source = "".join(run.text for run in runs)
         line = bisect_right(self._line_starts, runs[0].begin)

@@ -21,7 +21,7 @@ _LINE = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"'?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|.)", re.DOTALL)
 _LETTERS = dict(zip("abfnrtv\\\"'?", "\a\b\f\n\r\t\v\\\"'?", strict=True))
-_WRITTEN = {char: f"\\{letter}" for letter, char in _LETTERS.items() if letter not in "'?"}
+_WRITTEN = str.maketrans({char: f"\\{letter}" for letter, char in _LETTERS.items() if letter not in "'?"})
 _FORMS = re.compile(r"nplurals\s*=\s*([1-9])\b(?:\s*;\s*plural\s*=([^;]*))?")
 
 
@@ -163,10 +163,7 @@ class Po(Reader):
         if any(message.text(form).strip() for form in message.forms) or not message.text("msgid").strip():
             return None
         keys = ["msgid", "msgid_plural"] if "msgid_plural" in message.texts else ["msgid"]
-        runs = tuple(
-            Run(message.spans[key][0], message.spans[key][1], message.text(key), number)
-            for number, key in enumerate(keys)
-        )
+        runs = tuple(Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys))
         return Gap(runs, partial(self._filled, message))
 
     def _filled(self, message: _Message, content: bytes, texts: Sequence[str]) -> list[Edit]:
@@ -220,8 +217,6 @@ def _unescaped(text: str, place: str) -> str:
 
 def _string(keyword: str, text: str) -> str:
     """Return a keyword with a string, a line of the file for every line of the text."""
-    lines = [
-        "".join(_WRITTEN.get(char, char) for char in line) for line in re.findall(r"[^\n]*\n|[^\n]+", text) or [""]
-    ]
+    lines = [line.translate(_WRITTEN) for line in re.findall(r"[^\n]*\n|[^\n]+", text) or [""]]
     strings = [f'"{line}"' for line in lines]
     return f"{keyword} {strings[0]}" if len(strings) == 1 else "\n".join([f'{keyword} ""', *strings])

@@ -30,6 +30,8 @@ class _Segment(NamedTuple):
     line: int
     begin: int
     attributes: Attributes
+    contents: dict[str, Content]
+    """Its texts, by the names of their elements."""
 
 
 class Xliff(Markup):
@@ -42,7 +44,6 @@ class Xliff(Markup):
             self._root, self._root_begin = attributes, at
             self._languages = attributes.get("srcLang", ""), attributes.get("trgLang", "")
             self._translate = [True]
-            self._open_segment: _Segment | None = None
             self._levels = list[Level]()
         elif name == "file":
             self._languages = (
@@ -56,8 +57,7 @@ class Xliff(Markup):
             for level in self._levels:
                 level.texts += 1
         if name in _UNIT:
-            self._open_segment = _Segment(self.line, at, attributes)
-            self._contents: dict[str, Content] = {}
+            self._open_segment = _Segment(self.line, at, attributes, {})
             self._states: Attributes = {}
         self._translate.append({"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), self._translate[-1]))
         gathered = name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT
@@ -70,9 +70,9 @@ class Xliff(Markup):
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
-            self._contents.setdefault(name, content)
+            self._open_segment.contents.setdefault(name, content)
             return
-        if name in _UNIT and self._open_segment is not None:
+        if name in _UNIT:
             self.entries += self._segment(name, self._open_segment)
         self._translate.pop()
         self._levels.pop()
@@ -81,7 +81,7 @@ class Xliff(Markup):
         return name in ("mrk", "sm") and (attributes.get("mtype") == "protected" or attributes.get(_TRANSLATE) == "no")
 
     def _segment(self, name: str, segment: _Segment) -> list[Entry]:
-        source, target = self._contents.get("source"), self._contents.get("target")
+        source, target = segment.contents.get("source"), segment.contents.get("target")
         if source is None or not source.text.strip():
             return [Entry(segment.line, "", "", Reason.EMPTY)]
         if not self._translate[-1]:
@@ -95,25 +95,18 @@ class Xliff(Markup):
             text = one_line(source.text)
             if state in _TRANSLATED or segment.attributes.get("approved") == "yes":
                 return [Entry(segment.line, text, "", Reason.UNTRANSLATED)]
-            shape = self._contents.get("seg-source", source)
-            filling = partial(self._filled, name, segment, source, shape, target)
-            gap = Gap(shape.runs, filling, partial(fits, tuple(self._levels)))
+            shape = segment.contents.get("seg-source", source)
+            whole = segment._replace(contents=dict(segment.contents))  # whatever follows in a document that is odd
+            gap = Gap(shape.runs, partial(self._filled, name, whole), partial(fits, tuple(self._levels)))
             return [Entry(segment.line, text, "", Reason.UNTRANSLATED, gap)]
         approved = segment.attributes.get("approved", "")
         if approved != "yes" and state not in _TRANSLATED and (state or approved == "no"):
             return [Entry(segment.line, one_line(source.text), "", Reason.UNAPPROVED)]
         return [Entry(segment.line, *pair) for pair in pairs(source, target)]
 
-    def _filled(
-        self,
-        name: str,
-        segment: _Segment,
-        source: Content,
-        shape: Content,
-        target: Content | None,
-        content: bytes,
-        texts: Sequence[str],
-    ) -> list[Edit]:
+    def _filled(self, name: str, segment: _Segment, content: bytes, texts: Sequence[str]) -> list[Edit]:
+        source, target = segment.contents["source"], segment.contents.get("target")
+        shape = segment.contents.get("seg-source", source)
         tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
         end = tag.replace(b"<", b"</")
         if target is not None:
