@@ -51,11 +51,12 @@ def test_every_row_comes_once_and_no_batch_is_over_budget(
 
 
 @BOTH
-def test_seed_and_epoch_change_the_order(make: Make) -> None:
+def test_seed_and_epoch_change_the_order_evenly(make: Make) -> None:
     lengths = np.arange(3000) % 50 + 1
     firsts = {tuple(np.concatenate(make(lengths, 500, seed, epoch)[:20])) for seed in (1, 2) for epoch in (1, 2, 3)}
-    assert len(firsts) == 6
     assert len({tuple(sorted(first)) for first in firsts}) == 6
+    places = np.bincount([int(shuffled(10, 1, epoch)[0]) for epoch in range(2000)], minlength=10)
+    assert abs(places - 200).max() < 60
 
 
 @BOTH
@@ -73,11 +74,6 @@ def test_the_order_never_changes_between_versions() -> None:
     assert shuffled(8, 1, 1, 0).tolist() == [1, 7, 2, 6, 5, 4, 0, 3]
     batches = [batch.tolist() for batch in windowed(np.arange(100) % 4 + 1, budget=8, window=64)]
     assert batches[:3] + batches[-1:] == [[22, 6], [17, 89, 45, 37], [82, 26], [19, 35]]
-
-
-def test_a_shuffle_is_even() -> None:
-    firsts = np.bincount([int(shuffled(10, 1, epoch)[0]) for epoch in range(5000)], minlength=10)
-    assert abs(firsts - 500).max() < 100
 
 
 @given(LENGTHS.filter(len), st.integers(1, 300), st.data())

@@ -16,7 +16,7 @@ def aligned(folder: Path, sources: list[str], targets: list[str]) -> AlignedFile
     return files
 
 
-@pytest.mark.parametrize(("sources", "targets"), [(3, 2), (2, 3), (5, 1), (0, 2), (2, 0)])
+@pytest.mark.parametrize(("sources", "targets"), [(3, 2), (2, 3), (0, 2)])
 def test_unequal_line_counts_name_both_files_and_counts(tmp_path: Path, sources: int, targets: int) -> None:
     files = aligned(tmp_path, ["a"] * sources, ["b"] * targets)
     with pytest.raises(DataError, match=rf"train\.en has {sources} and .*train\.cs\.gz has {targets}:"):

@@ -115,12 +115,10 @@ def test_the_data_check_has_a_finding_for_every_reason(folder: Path) -> None:
     assert found["marked fuzzy"] == found["without a translation"] == (1, 7)
 
 
-@pytest.mark.parametrize("name", ["letter.docx", "sheet.xlsx", "paper.pdf"])
-def test_office_documents_get_a_sentence_that_says_how_to_get_there(name: str, tmp_path: Path) -> None:
-    begin = {"letter.docx": b"PK\x03\x04word/", "sheet.xlsx": b"PK\x03\x04xl/", "paper.pdf": b"%PDF-1.7"}[name]
-    (tmp_path / name).write_bytes(begin)
+def test_office_documents_get_a_sentence_that_says_how_to_get_there(tmp_path: Path) -> None:
+    (tmp_path / "letter.docx").write_bytes(b"PK\x03\x04word/")
     with pytest.raises(DataError, match=r": (save|convert) .*\.$"):
-        translation_splits([tmp_path / name], "en", "de")
+        translation_splits([tmp_path / "letter.docx"], "en", "de")
 
 
 def test_a_file_without_a_pair_in_the_languages_is_refused(tmp_path: Path) -> None:

@@ -24,13 +24,8 @@ def read(batch: Batch) -> dict[int, list[int]]:
     """What each line of a batch predicts, its input being checked on the way."""
     assert not batch.carry_mask_B.any()
     found = {}
-    for number, before, units, length in zip(
-        batch.example_ids_B.tolist(),
-        batch.input_ids.ids_BT,
-        batch.target_ids.ids_BT,
-        batch.target_ids.lengths_B,
-        strict=True,
-    ):
+    numbers, inputs, targets = batch.example_ids_B.tolist(), batch.input_ids.ids_BT, batch.target_ids
+    for number, before, units, length in zip(numbers, inputs, targets.ids_BT, targets.lengths_B, strict=True):
         row = units[:length].tolist()
         assert before[:length].tolist() == [2, *row[:-1]]
         assert not before[length:].any() and not units[length:].any()

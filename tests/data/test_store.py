@@ -111,12 +111,8 @@ def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has 1 and .* has 2"):
         pair_store(corpus, tmp_path / "store")
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs"}
-
-
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    corpus = text_corpus(tmp_path, "a")
     with pytest.raises(DataError, match="cannot be written"):
-        encoded_text(corpus, CODER, tmp_path / "book.txt" / "store")
+        encoded_text(text_corpus(tmp_path, "a"), CODER, tmp_path / "book.txt" / "store")
 
 
 def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:

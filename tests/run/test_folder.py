@@ -132,12 +132,6 @@ def test_best_and_latest_are_one_line_texts(run: Run) -> None:
     assert run.load("best", events.append).update == 40 and events == []
 
 
-def test_saving_an_update_again_replaces_it(run: Run) -> None:
-    run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
-    assert run.load("latest").state == {"again": True}
-    assert run.checkpoints() == [10, 30, 40]
-
-
 def test_the_manifest_says_what_the_checkpoint_is_and_where_it_was_made(run: Run) -> None:
     manifest = json.loads((run.path / "checkpoints" / "step-40" / "manifest.json").read_text())
     assert (manifest["format"], manifest["step"]) == (2, 40)
@@ -145,14 +139,6 @@ def test_the_manifest_says_what_the_checkpoint_is_and_where_it_was_made(run: Run
     environment = manifest["environment"]
     assert environment["threads"] == torch.get_num_threads() and environment["torch"] == torch.__version__
     assert environment["precision"] == "float32" and environment["processor"]
-
-
-def test_tensors_that_share_memory_or_are_not_contiguous_are_saved(run: Run) -> None:
-    whole = torch.arange(12.0).reshape(3, 4)
-    run.save(50, {"upper": whole[:2], "turned": whole.T, "number": torch.tensor(3.0)}, {}, {})
-    found = run.load("latest").model
-    assert torch.equal(found["upper"], whole[:2]) and torch.equal(found["turned"], whole.T)
-    assert found["number"].shape == ()
 
 
 # --- what belongs together
@@ -228,3 +214,5 @@ def test_a_checkpoint_that_cannot_be_replaced_stays_as_it_was(run: Run, monkeypa
         run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
     assert run.load(40, for_training=True).state == before.state
     assert not [entry for entry in (run.path / "checkpoints").iterdir() if entry.name.startswith(".")]
+    run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
+    assert run.load("latest").state == {"again": True} and run.checkpoints() == [10, 30, 40]

@@ -79,6 +79,8 @@ def test_bytes_that_are_no_safetensors_are_refused_in_a_sentence(content: bytes)
 def test_a_file_is_read_as_it_was_written_and_without_a_copy() -> None:
     kinds = torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.int64, torch.uint8
     tensors = {str(kind): torch.arange(6).reshape(2, 3).to(kind) for kind in kinds} | {"none": torch.empty(0, 3)}
+    whole = torch.arange(12.0).reshape(3, 4)
+    tensors |= {"upper": whole[:2], "turned": whole.T, "number": torch.tensor(3.0)}  # which share memory
     content = bytearray(serialise(tensors))
     found = parse(content, HERE)
     assert found.keys() == tensors.keys()

@@ -29,8 +29,7 @@ def scale_of(corpus: TraceCorpus) -> Scale:
     return Scale(True, False, False, tuple(mean), tuple(deviation))
 
 
-@pytest.mark.parametrize("offset", [0.0, 0.1, 1e4, 1e9])
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("offset", "first"), [(0.0, False), (1e9, False), (1e9, True)])
 def test_the_deviation_of_long_sequences_does_not_depend_on_where_zero_is(offset: float, first: bool) -> None:
     random = np.random.default_rng(1)
     sequences = [offset + random.integers(-3, 4, (5000, 2)).astype(np.float64) for _ in range(5)]
@@ -63,6 +62,8 @@ def item(side: Side, row: int) -> np.ndarray[Any, Any]:
 
 def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_path: Path) -> None:
     scale, (read, written) = scale_of(corpus), stored(corpus, tmp_path / "encoded")
+    every = np.concatenate([scale.encoded(trace)[:, :2] for trace in corpus.examples()])
+    assert np.allclose(every.mean(0), 0) and np.allclose(every.std(0), 1)
     for row, trace in enumerate(corpus.examples()):
         read_TX, targets_TY = item(read, row), item(written, row)
         points_TD = trace.values_TD[0] + np.cumsum(scale.decoded(targets_TY[:, :2].astype(np.float64)), 0)
@@ -72,12 +73,6 @@ def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_pa
         assert np.flatnonzero(targets_TY[:, 3]).tolist() == [len(points_TD) - 1]
         assert np.array_equal(read_TX[1:], targets_TY[:-1, :3])
         assert written.lengths[row] == len(points_TD)
-
-
-def test_scaled_vectors_have_mean_0_and_deviation_1(corpus: TraceCorpus) -> None:
-    scale = scale_of(corpus)
-    every = np.concatenate([scale.encoded(trace)[:, :2] for trace in corpus.examples()])
-    assert np.allclose(every.mean(0), 0) and np.allclose(every.std(0), 1)
 
 
 def test_a_store_is_read_again_and_made_again_for_another_scale(corpus: TraceCorpus, tmp_path: Path) -> None:
