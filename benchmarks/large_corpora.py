@@ -15,11 +15,11 @@ from pathlib import Path
 from random import Random
 from typing import cast
 
+from anaphora.data.buckets import WINDOW
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.example_store import example_store
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.pairs import PairBatches, pair_fields
-from anaphora.data.shuffle_window import WINDOW
 from anaphora.data.sources import translation_splits
 from anaphora.events import silent
 from anaphora.experiment.check import check

@@ -110,8 +110,9 @@ def with_languages(asked: Asked, report: Report) -> Asked:
         usual = (table["source"], table["target"])
     found = direction_of(data, (source, target), usual, layout=layout_in(override({}, settings)))
     if found is not None:
-        report(Note(f"Source language {found.source}, target language {found.target}: by the names or headings."))
-        return replace(asked, source=found.source, target=found.target)
+        source, target = found
+        report(Note(f"Source language {source}, target language {target}: by the names or headings."))
+        return replace(asked, source=source, target=target)
     open_ones = [path for path in data if holds_pairs(path)]
     if open_ones and not (source or target):
         languages = languages_of_entries(open_ones[:1])

@@ -35,6 +35,8 @@ class AlignedFiles:
         """The pairs of lines without their special tokens; errors as for ``rows``."""
         return map(plain_pair, self.rows())
 
+    lines = __iter__
+
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs of lines as they are written, none of them ``rejected``.
 
@@ -53,9 +55,6 @@ class AlignedFiles:
                 f"Line-aligned files should have as many lines as each other, but {self.source} has {counts[0]:,} and "
                 f"{self.target} has {counts[1]:,}: find the line that was lost or added."
             )
-
-    def lines(self) -> Iterator[Pair | None]:
-        return iter(self)
 
 
 _CHOICE = "--columns {0} (data.columns = [{0}])"

@@ -122,22 +122,16 @@ def _fetch_archive(name: str, archive: PairArchive, files: Sequence[RemoteFile],
 
 def _download_and(put: Callable[[], None], wanted: Download, report: Report) -> None:
     """Download, then ``put`` in place; what came in pieces and does not fit is downloaded once more, whole."""
-
-    def put_once() -> None:
+    for last in (False, True):
+        in_pieces = wanted.fetch(report)  # what an interrupted download leaves can be resumed
         try:
-            put()
+            return put()
+        except DataError:
+            if last or not in_pieces:
+                raise
+            report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
         finally:
             wanted.remove()
-
-    in_pieces = wanted.fetch(report)
-    try:
-        put_once()
-    except DataError:
-        if not in_pieces:
-            raise
-        report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
-        wanted.fetch(report)  # what an interrupted download leaves can be resumed
-        put_once()
 
 
 def _has_sum(path: Path, sha256: str) -> bool:

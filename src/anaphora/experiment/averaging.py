@@ -105,11 +105,8 @@ def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Ten
 def _whole(run: Run, last: int, report: Report) -> Iterator[Checkpoint]:
     there = run.checkpoints()
     if len(there) < last:
-        report(
-            Note(
-                f"{run.path} has {counted(len(there), 'checkpoint')}, and not {last}: training.keep says how many stay."
-            )
-        )
+        found = f"{run.path} has {counted(len(there), 'checkpoint')}, and not {last}"
+        report(Note(f"{found}: training.keep says how many stay."))
     for update in there[-last:]:
         try:
             yield run.load(update)

@@ -60,9 +60,8 @@ class WordVectors:
                     f"written ('{next(iter(tokens))}'), but has none for any of {asked:,}: give others, or set "
                     f"text.tokenizer and text.lowercase as its words are."
                 )
-            report(
-                Note(f"Of {counted(asked, f'{side} token')}, {asked - len(rows):,} start from their vectors in {file}.")
-            )
+            tokens_asked = counted(asked, f"{side} token")
+            report(Note(f"Of {tokens_asked}, {asked - len(rows):,} start from their vectors in {file}."))
 
 
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:

@@ -169,22 +169,16 @@ class FolderLock:
 
         What killed writers left half-written is removed.
         """
-        if self._depth:
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
-            return
-        descriptor = self._take()
-        self._depth = 1
+        descriptor = None if self._depth else self._take()
+        self._depth += 1
         try:
-            for folder in (self._folder, self._folder / "encoded"):
+            for folder in (self._folder, self._folder / "encoded") if descriptor is not None else ():
                 files.sweep(folder)
             yield
         finally:
-            self._depth = 0
-            os.close(descriptor)  # the file stays: removing it would let two processes hold two files of one name
+            self._depth -= 1
+            if descriptor is not None:  # the file stays: else two processes could hold two files of one name
+                os.close(descriptor)
 
     def _take(self) -> int:
         path = self._folder / "lock"

@@ -59,7 +59,7 @@ def read(run: Path, vocabularies: str, sizes: tuple[int, int]) -> TokenShortlist
     Raises DamagedError for a changed file, and RunError for one of other vocabularies.
     """
     path = run / NAME
-    tensors = _unsealed(run)
+    tensors = unsealed(run)
     if tensors is None:
         return None
     if _hexadecimal(tensors.pop(_VOCABULARIES)) != vocabularies:
@@ -76,13 +76,11 @@ def digest(run: Path) -> str:
     return files.sha256(files.read(run / NAME, _LARGEST))
 
 
-def check(run: Path) -> None:
-    """Raise DamagedError where there is a file that was changed."""
-    _unsealed(run)
+def unsealed(run: Path) -> dict[str, Tensor] | None:
+    """Return the tensors in the file of a run, as they were written; None where there is none.
 
-
-def _unsealed(run: Path) -> dict[str, Tensor] | None:
-    """Return the tensors in the file of a run, as they were written; None where there is none."""
+    Raises DamagedError for a changed file.
+    """
     path = run / NAME
     if not os.path.lexists(path):
         return None

@@ -85,7 +85,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     checkpoints, used = _checkpoints(run)
     tokenizers, vocabulary_fault = _tried(run.tokenizers)
     memory, memory_fault = _tried(lambda: _segments(path))
-    of_files = (_tried(partial(check, path))[1] for check in (calibrations.read, shortlists.check))
+    of_files = (_tried(partial(check, path))[1] for check in (calibrations.read, shortlists.unsealed))
     other_faults = [*damaged_logs(run), *of_files, memory_fault]
     fingerprints = used.fingerprints.items() if used else ()
     return RunInfo(
