@@ -11,6 +11,7 @@ from anaphora.events import silent
 from anaphora.formats.tsv import PLAIN, Layout
 
 USUAL = ("en", "de")
+NONE = ("", "")
 
 
 def files(folder: Path, *names: str) -> list[Path]:
@@ -23,40 +24,30 @@ def files(folder: Path, *names: str) -> list[Path]:
 @pytest.mark.parametrize(
     ("folder", "names", "given", "expected"),
     [
-        ("mine", ("train.en", "train.cs"), ("", ""), ("en", "cs")),
-        ("mine", ("train.cs", "train.de"), ("", ""), ("cs", "de")),
-        ("cs-en", ("train.en", "train.cs"), ("", ""), ("cs", "en")),
-        ("mine", ("train.en", "train.cs"), ("cs", ""), ("cs", "en")),
-        ("mine", ("train.uk", "train.cs"), ("", "uk"), ("cs", "uk")),
-        ("mine", ("train.en", "train.de", "train.fr"), ("", ""), ("en", "de")),
-        ("en-fr", ("train.tsv", "valid.tsv"), ("", ""), ("en", "fr")),
-        ("mine", ("Tatoeba.en-fr.en", "Tatoeba.en-fr.fr"), ("", ""), ("en", "fr")),
-        ("mine", ("train.txt", "valid.txt"), ("", ""), None),
-        ("my-own", ("train.tsv",), ("", ""), None),
+        ("mine", "train.en train.cs", NONE, ("en", "cs")),
+        ("mine", "train.cs train.de", NONE, ("cs", "de")),
+        ("cs-en", "train.en train.cs", NONE, ("cs", "en")),
+        ("mine", "train.en train.cs", ("cs", ""), ("cs", "en")),
+        ("mine", "train.uk train.cs", ("", "uk"), ("cs", "uk")),
+        ("mine", "train.en train.de train.fr", NONE, ("en", "de")),
+        ("en-fr", "train.tsv valid.tsv", NONE, ("en", "fr")),
+        ("mine", "Tatoeba.en-fr.en Tatoeba.en-fr.fr", NONE, ("en", "fr")),
+        ("mine", "train.txt valid.txt", NONE, None),
+        ("my-own", "train.tsv", NONE, None),
+        ("", "train.cs.gz train.en.gz", NONE, ("cs", "en")),
+        ("", "Tatoeba.en-fr.fr Tatoeba.en-fr.en", NONE, ("en", "fr")),
+        ("", "pairs.en-cs.tsv", NONE, ("en", "cs")),
+        ("", "ted_pt-BR-en.tsv.gz", NONE, ("pt-BR", "en")),
+        ("", "it_is.tsv", NONE, None),
+        ("", "book.txt other.txt", NONE, None),
+        ("", "book.en", NONE, None),
     ],
 )
-def test_of_a_folder(
-    tmp_path: Path, folder: str, names: tuple[str, ...], given: tuple[str, str], expected: tuple[str, str] | None
+def test_of_a_folder_or_of_files(
+    tmp_path: Path, folder: str, names: str, given: tuple[str, str], expected: tuple[str, str] | None
 ) -> None:
-    files(tmp_path / folder, *names)
-    assert direction_of([tmp_path / folder], given, USUAL) == expected
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (("train.cs.gz", "train.en.gz"), ("cs", "en")),
-        (("Tatoeba.en-fr.fr", "Tatoeba.en-fr.en"), ("en", "fr")),
-        (("pairs.en-cs.tsv",), ("en", "cs")),
-        (("ted_pt-BR-en.tsv.gz",), ("pt-BR", "en")),
-        (("it_is.tsv",), None),
-        (("pairs.tsv",), None),
-        (("book.txt", "other.txt"), None),
-        (("book.en",), None),
-    ],
-)
-def test_of_files(tmp_path: Path, names: tuple[str, ...], expected: tuple[str, str] | None) -> None:
-    assert direction_of(files(tmp_path, *names), ("", ""), USUAL) == expected
+    data = files(tmp_path / folder, *names.split())
+    assert direction_of([tmp_path / folder] if folder else data, given, USUAL) == expected
 
 
 def test_two_files_are_a_pair_in_either_order(tmp_path: Path) -> None:

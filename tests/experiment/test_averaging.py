@@ -133,13 +133,10 @@ def test_an_average_stays_the_best_until_training_finds_something_better(loss: f
     assert run.best() == (least if loss else "average")
 
 
-def test_a_run_in_training_is_not_averaged(trained_lm: Path) -> None:
+def test_a_run_in_training_and_counts_are_not_averaged(trained_lm: Path, trained_copy: Trained) -> None:
     with Run.open(trained_lm).lock(), pytest.raises(RunError, match="is in use"):
         average_run(trained_lm)
     with pytest.raises(ConfigError, match="at least 2"):
         average_run(trained_lm, last=1)
-
-
-def test_counts_have_nothing_to_average(trained_copy: Trained) -> None:
     with pytest.raises(ConfigError, match="fitted in one go"):
         average_run(trained_copy("counts"))

@@ -61,13 +61,17 @@ def refuses(experiment: ExperimentBase, run: Path, sentence: str) -> str:
     return str(fault.value)
 
 
-def test_a_kept_vocabulary_leaves_every_weight_as_it_was(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
-    said = texts(child(parent, new_pairs, "keep", EPOCHS, STILL), tmp_path / "child")
+def test_a_kept_vocabulary_leaves_every_weight_as_it_was_and_lines_may_be_split_otherwise(
+    parent: Path, new_pairs: Path, tmp_path: Path
+) -> None:
+    said = texts(child(parent, new_pairs, "keep", EPOCHS, STILL, "text.sentences=whole"), tmp_path / "child")
     before, after = weights(parent), weights(tmp_path / "child")
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
     (told,) = [text for text in said if text.startswith("Starting from")]
     assert f"{len(before)} of {len(before)} matrices and vectors kept." in told and "0 new" in told
+    own, theirs = (Run.open(run).tokenizers()["source"].fingerprint for run in (tmp_path / "child", parent))
+    assert own == theirs
 
 
 def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
@@ -128,20 +132,6 @@ def test_a_child_that_is_begun_goes_on_to_the_same_bits_without_its_parent(
     assert_goes_on_without(child(parent, new_pairs, "extend", EPOCHS), tmp_path, lambda: shutil.rmtree(parent))
 
 
-def test_sizes_that_do_not_fit_are_listed_and_nothing_is_made(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
-    wider = child(parent, new_pairs, "keep", "embedding.size=12")
-    said = refuses(wider, tmp_path / "child", r"does not fit.*embedding.weight is \d+ x 8 there and \d+ x 12 here")
-    assert re.search(r" here; and \d+ more\. Give it", said) and said.count(" there and ") == 4
-
-
-def test_options_of_text_that_leave_the_vocabulary_alone_may_change(
-    parent: Path, new_pairs: Path, tmp_path: Path
-) -> None:
-    train(child(parent, new_pairs, "keep", EPOCHS, "text.sentences=whole"), tmp_path / "child")
-    own, theirs = (Run.open(run).tokenizers()["source"].fingerprint for run in (tmp_path / "child", parent))
-    assert own == theirs
-
-
 @pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
 def test_how_subwords_are_drawn_may_change_and_others_take_the_likeliest_and_either_side(
     units: str, option: str, trained: Trained, language_model: ExperimentBase, toy_pairs: Path, tmp_path: Path
@@ -167,9 +157,12 @@ def test_a_vocabulary_that_does_not_go_with_the_experiment_is_not_taken_over(
     refuses(lent, tmp_path / "child", r"annotates rare words \(text.rare = 'posunk'\)")
 
 
-def test_another_text_table_or_task_or_no_run_is_refused(
+def test_other_sizes_text_tables_or_tasks_or_no_run_are_refused(
     parent: Path, new_pairs: Path, language_model: ExperimentBase, tmp_path: Path
 ) -> None:
+    wider = child(parent, new_pairs, "keep", "embedding.size=12")
+    said = refuses(wider, tmp_path / "child", r"does not fit.*embedding.weight is \d+ x 8 there and \d+ x 12 here")
+    assert re.search(r" here; and \d+ more\. Give it", said) and said.count(" there and ") == 4
     lowercased = child(parent, new_pairs, "keep", "text.lowercase=true")
     refuses(lowercased, tmp_path / "child", r"tokenize text otherwise: text.lowercase was False and is True\.")
     refuses(changed(language_model, f'start.run="{parent}"'), tmp_path / "child", "same task")

@@ -54,15 +54,17 @@ def test_long_sentences_are_left_out_of_training_and_that_is_reported(
     assert not [event for event in events if isinstance(event, Update)]
 
 
-@pytest.mark.parametrize("options", [{"steps": 7}, {"windows": "random"}])
-def test_what_cuts_running_text_is_refused_for_sentences(
-    options: dict[str, object], of_sentences: ExperimentBase
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"reads": "sentences", "data": {"steps": 7}}, 'reads = "sentences": it says where running text'),
+        ({"reads": "sentences", "data": {"windows": "random"}}, 'reads = "sentences": it says where running text'),
+        ({"reads": "stream", "data": {"max_length": 9}}, r"data\.max_length leaves out sentences"),
+        ({"model": "feed-forward", "data": {"max_length": 9}}, r"data\.max_length leaves out sentences"),
+    ],
+)
+def test_what_cuts_running_text_is_not_for_sentences_and_running_text_has_no_longest_line(
+    table: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(ConfigError, match='reads = "sentences": it says where running text is cut'):
-        changed(of_sentences, data=options)
-
-
-@pytest.mark.parametrize("changes", [{"reads": "stream"}, {"model": "feed-forward"}])
-def test_running_text_has_no_longest_line(changes: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=r"data\.max_length leaves out sentences"):
-        parse({"task": "language-model", "data": {"max_length": 9}} | changes, "x")
+    with pytest.raises(ConfigError, match=sentence):
+        parse({"task": "language-model"} | table, "x")

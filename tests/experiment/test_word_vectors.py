@@ -43,11 +43,10 @@ def start(run: Path) -> str:
 
 
 def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
-    translator: ExperimentBase, vectors: str, tmp_path: Path
+    translator: ExperimentBase, trained: Trained, vectors: str, tmp_path: Path
 ) -> None:
     said = texts(changed(translator, *STILL, source(vectors)), tmp_path / "run")
-    train(changed(translator, *STILL), tmp_path / "drawn")
-    given, drawn = last_weights(tmp_path / "run"), last_weights(tmp_path / "drawn")
+    given, drawn = last_weights(tmp_path / "run"), last_weights(trained("translator", *STILL))
     a, b = rows(tmp_path / "run", "source", "ab")
     table = given["source_embedding.weight"]
     assert table[a].tolist() == VECTOR
@@ -92,12 +91,11 @@ def letters(trained: Trained) -> Path:
 
 
 def test_tokens_start_from_what_looking_them_up_in_a_language_model_gives(
-    translator: ExperimentBase, letters: Path, tmp_path: Path
+    translator: ExperimentBase, trained: Trained, letters: Path, tmp_path: Path
 ) -> None:
     said = texts(changed(translator, *STILL, source(letters)), tmp_path / "run")
-    train(changed(translator, *STILL), tmp_path / "drawn")
-    known = Run.open(letters).load("best").model["embedding.weight"]
-    table, drawn = (last_weights(tmp_path / run)["source_embedding.weight"] for run in ("run", "drawn"))
+    known, drawn = Run.open(letters).load("best").model["embedding.weight"], trained("translator", *STILL)
+    table, drawn = (last_weights(run)["source_embedding.weight"] for run in (tmp_path / "run", drawn))
     own, theirs = rows(tmp_path / "run", "source", "be"), rows(letters, "text", "be")
     assert_close(table[own], 8**0.5 * known[theirs])
     assert torch.equal(table[:4], drawn[:4])
