@@ -23,11 +23,6 @@ def test_unequal_line_counts_name_both_files_and_counts(tmp_path: Path, sources:
         list(files)
 
 
-def test_line_separators_inside_lines_do_not_shift_pairs(tmp_path: Path) -> None:
-    files = aligned(tmp_path, ["a\u2028b", "c\x85", "d\x0b"], ["A", "B", "C"])
-    assert list(files) == [("a\u2028b", "A"), ("c\x85", "B"), ("d\x0b", "C")]
-
-
 def test_a_corpus_is_walked_as_often_as_needed(tmp_path: Path) -> None:
     files = aligned(tmp_path, ["a", " ", "c"], ["A", "B", "C"])
     corpus = PairCorpus("train", (files, files), "print", 4, both_sides)

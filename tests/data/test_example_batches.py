@@ -32,16 +32,6 @@ def stored(folder: Path, **options: Any) -> tuple[ExampleStore, Tokens, Label]:
     return example_store(CORPUS, [text, label], folder, noun="text", **options), text, label
 
 
-def test_values_come_back_from_a_store(tmp_path: Path) -> None:
-    for _ in range(2):  # made, and read again
-        store, text, label = stored(tmp_path / "encoded")
-        rows = store.rows(text)
-        assert [TOKENIZER.decode(row.tolist()) for row in rows.each(np.arange(20))] == [one for one, _ in CORPUS.rows]
-        assert "".join("xy"[number] for number in label.targets(store.rows(label))) == "".join(
-            y for _, y in CORPUS.rows
-        )
-
-
 def test_every_example_is_in_one_batch_in_an_order_of_seed_and_epoch(tmp_path: Path) -> None:
     store, text, label = stored(tmp_path / "encoded")
     batches = ExampleBatches(store, text, label, batch_tokens=60, seed=1, sized_by=[text])

@@ -41,11 +41,6 @@ def test_kernels_that_round_otherwise_are_a_difference() -> None:
     assert "kernels in C (rounding 2)" in after.describe() and before.describe().endswith("kernels in C")
 
 
-def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_bytes(GOOD.serialise())
-    assert read_manifest(tmp_path) == GOOD
-
-
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.sampled_from(KEYS), ANYTHING)
 def test_any_other_value_is_refused_in_a_sentence_or_means_a_manifest(

@@ -1,11 +1,15 @@
 """Runs of every format load for ever; those of a later one are refused."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+import tomli_w
 
+from anaphora.errors import RunError
 from anaphora.events import Event
+from anaphora.files import parse_toml
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.run import upgrade
 from anaphora.run.manifest import FORMAT
@@ -13,7 +17,7 @@ from anaphora.run.summary import about
 from anaphora.run.upgrade import UPGRADES, upgraded
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.runs import load, weights_of_runs
+from anaphora.tasks.runs import load, load_trained, weights_of_runs
 from anaphora.tasks.translation import TranslationPredictor
 
 STORED = Path(__file__).parents[1] / "runs"
@@ -62,6 +66,15 @@ def test_a_stored_aligner_links_as_it_did(stored: Path) -> None:
     expected = json.loads((stored / "figures.json").read_text())
     found = aligner.align(expected["sources"], expected["targets"])
     assert [to_pharaoh(links) for links in found] == expected["aligner"]
+
+
+def test_another_task_than_the_vocabulary_serves_is_refused(tmp_path: Path) -> None:
+    run = shutil.copytree(STORED / f"kinds-{FORMAT}" / "language-model", tmp_path / "run")
+    file = run / "experiment.toml"
+    table = parse_toml(file.read_text())
+    file.write_text(tomli_w.dumps({"format": FORMAT, "task": "translate", "text": table["text"]}))
+    with pytest.raises(RunError, match="'translate' needs a vocabulary 'source'"):
+        load_trained(run)
 
 
 def test_upgrades_are_taken_one_format_after_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,13 +75,6 @@ def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_pa
         assert written.lengths[row] == len(points_TD)
 
 
-def test_a_store_is_read_again_and_made_again_for_another_scale(corpus: TraceCorpus, tmp_path: Path) -> None:
-    first, again = (stored(corpus, tmp_path / "encoded")[0] for _ in range(2))
-    assert np.array_equal(item(first, 3), item(again, 3))
-    other, _ = stored(corpus, tmp_path / "encoded", Scale(True, False, False, (0.0, 0.0), (1.0, 1.0)))
-    assert not np.array_equal(item(other, 3), item(first, 3))
-
-
 def test_a_single_point_is_read_but_not_predicted() -> None:
     scale, dot = Scale(True, False, False, (0.0, 0.0), (1.0, 1.0)), Trace("here", np.zeros((1, 2)), np.array([True]))
     assert Values("values", scale).encode([dot], str).lengths.tolist() == [1]
