@@ -50,7 +50,6 @@ def complaint(**encoder: Any) -> str:
     ("options", "sentence"),
     [
         ({"cell": "lstmm"}, "reverse.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: gru, lstm."),
-        ({"cell": {"kind": "xyz"}}, "reverse.toml: encoder.cell 'xyz' is unknown. Known: gru, lstm."),
         ({"cell": {"reset": "before"}}, "reverse.toml: encoder.cell needs encoder.cell.kind too: one of gru, lstm."),
         (
             {"cell": {"kind": "gru", "reset": "befor"}},
@@ -73,15 +72,12 @@ def complaint(**encoder: Any) -> str:
             "reverse.toml: encoder.zzz is not an option. Known: bidirectional, cell, dropout, layers, sizes, weights.",
         ),
         ({"layers": "3"}, "reverse.toml: encoder.layers should be a whole number, but is '3'."),
-        ({"layers": True}, "reverse.toml: encoder.layers should be a whole number, but is true."),
-        ({"layers": 1.5}, "reverse.toml: encoder.layers should be a whole number, but is 1.5."),
         ({"layers": 0}, "reverse.toml: encoder.layers should be greater than 0, but is 0."),
         ({"dropout": 1}, "reverse.toml: encoder.dropout should be less than 1, but is 1."),
         ({"dropout": float("nan")}, "reverse.toml: encoder.dropout should be a finite number, but is nan."),
         ({"bidirectional": 1}, "reverse.toml: encoder.bidirectional should be true or false, but is 1."),
         ({"sizes": 3}, "reverse.toml: encoder.sizes should be an array, but is 3."),
         ({"sizes": [1, "a"]}, "reverse.toml: encoder.sizes[1] should be a whole number, but is 'a'."),
-        ({"weights": {"a": "b"}}, "reverse.toml: encoder.weights.a should be a whole number, but is 'b'."),
     ],
 )
 def test_a_wrong_option_is_named_with_what_came_and_what_is_known(options: dict[str, Any], sentence: str) -> None:

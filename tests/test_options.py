@@ -106,18 +106,12 @@ def test_the_first_conflict_is_refused(given: set[str], message: str) -> None:
     ("call", "wrong", "right"),
     [
         (TranslationPredictor.translate, "beem", "beam"),
-        (TranslationPredictor.translate, "suffix", "suffixes"),
         (TranslationPredictor.translate_text, "lenght_penalty", "length_penalty"),
-        (TranslationPredictor.stream, "limit", "limits"),
         (LanguageModelPredictor.generate, "temprature", "temperature"),
-        (LanguageModelPredictor.generate, "lenght", "length"),
         (LanguageModelPredictor.generate_stream, "top_q", "top_p"),
         (TransducerPredictor.predict, "alternative", "alternatives"),
-        (TransducerPredictor.predict_stream, "reports", "report"),
         (VectorTransducerPredictor.predict, "atention", "attention"),
-        (VectorTransducerPredictor.predict_stream, "raport", "report"),
         (DescriberPredictor.predict, "beams", "beam"),
-        (DescriberPredictor.predict_file, "limit", "limits"),
     ],
 )
 def test_a_wrong_name_is_refused_with_the_nearest(call: Any, wrong: str, right: str) -> None:

@@ -54,9 +54,9 @@ def places() -> Iterator[tuple[str, ast.Module]]:
 def calls_of(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
     """The calls of ``re.NAME`` and ``regex.NAME``."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
-            f"{of}.{n}" for of in ("re", "regex") for n in names
-        }:
+        function = getattr(node, "func", None)
+        module = getattr(getattr(function, "value", None), "id", "")
+        if isinstance(node, ast.Call) and module in ("re", "regex") and getattr(function, "attr", "") in names:
             yield node
 
 

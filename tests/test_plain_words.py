@@ -12,8 +12,9 @@ import pytest
 from typer.main import get_command
 
 from anaphora.cli.app import app, main
-from tests.package import ROOT, trees
+from tests.package import ROOT, code, docstrings_of, nodes_of, strings_of
 
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
 
 DRIFTED = {
@@ -44,27 +45,26 @@ DRIFTED = {
     r"\blikeliest\b": "most probable",
 }
 """What is not said any more, and what is."""
+ANY = re.compile("|".join(DRIFTED), re.IGNORECASE)
 
 
 def drifted(text: str) -> list[str]:
     """The drifted terms of a text, each with what to say instead."""
+    line = " ".join(text.split())
     return [
         f"{match.group()!r}: say {term}"
-        for pattern, term in DRIFTED.items()
-        for match in re.finditer(pattern, " ".join(text.split()), re.IGNORECASE)
+        for pattern, term in (DRIFTED.items() if ANY.search(line) else ())
+        for match in re.finditer(pattern, line, re.IGNORECASE)
     ]
 
 
-def said(tree: ast.Module) -> Iterator[str]:
+def said(place: str) -> Iterator[str]:
     """The texts of a file: strings of two words or more that are no docstrings, and the sentences under options."""
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in docstrings and isinstance(node.value, str):
-            yield from [node.value] if " " in node.value.strip() else []
-        elif isinstance(node, ast.ClassDef):
-            for before, after in pairwise(node.body):
-                if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr):
-                    yield ast.unparse(after.value)
+    yield from (text for text in strings_of(place) if " " in text.strip())
+    for node in nodes_of(place, ast.ClassDef):
+        for before, after in pairwise(node.body):
+            if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr):
+                yield ast.unparse(after.value)
 
 
 BY_CONTEXT = {
@@ -72,13 +72,6 @@ BY_CONTEXT = {
     *("fraction, probability", "reports, receives", "encoder, decoder, readout"),
 }
 """What to say instead of words that have another meaning in some docstring: recurrent units, combining marks, plots."""
-
-
-def docstrings(tree: ast.Module) -> Iterator[str]:
-    """The docstrings of a file, and the sentences under its names."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield node.value.value
 
 
 def without_code(page: Path) -> str:
@@ -91,22 +84,13 @@ def test_pages_use_standard_terms() -> None:
 
 
 def test_messages_use_standard_terms() -> None:
-    messages = {text: place for place, tree in trees().items() for text in said(tree)}
+    messages = {text: place for place in code() for text in said(place)}
     assert {(place, text): found for text, place in messages.items() if (found := drifted(text))} == {}
 
 
 def test_docstrings_use_standard_terms() -> None:
-    found = [(place, term) for place, tree in trees().items() for text in docstrings(tree) for term in drifted(text)]
+    found = [(place, term) for place in code() for text in docstrings_of(place) for term in drifted(text)]
     assert [(place, term) for place, term in found if term.partition(": say ")[2] not in BY_CONTEXT] == []
-
-
-def helped() -> dict[str, str]:
-    """The help of every command, its options' included."""
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    return {
-        verb: " ".join([command.help or "", *(getattr(option, "help", None) or "" for option in command.params)])
-        for verb, command in commands.items()
-    }
 
 
 def printed(*command: str) -> str:
@@ -116,10 +100,6 @@ def printed(*command: str) -> str:
     return out.getvalue()
 
 
-def test_the_help_of_every_command_uses_standard_terms() -> None:
-    assert {verb: found for verb, text in helped().items() if (found := drifted(text))} == {}
-
-
 @pytest.mark.parametrize("command", ["settings", "recipes"])
 def test_what_a_command_lists_uses_standard_terms(command: str) -> None:
     assert drifted(printed(command)) == []
@@ -127,13 +107,17 @@ def test_what_a_command_lists_uses_standard_terms(command: str) -> None:
 
 def help_lines() -> dict[str, str]:
     """The first sentence of every command and every help text of an option, without its default."""
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    lines = {verb: (command.help or "").split("\n\n")[0] for verb, command in commands.items()}
-    for verb, command in commands.items():
+    lines = {verb: (command.help or "").split("\n\n")[0] for verb, command in COMMANDS.items()}
+    for verb, command in COMMANDS.items():
         for option in command.params:
             text = getattr(option, "help", None) or ""
             lines[f"{verb} {option.name}"] = re.sub(r" ?\[default: .*\]$", "", " ".join(text.split()))
     return lines
+
+
+def test_a_help_line_uses_standard_terms() -> None:
+    lines = help_lines() | {verb: command.help or "" for verb, command in COMMANDS.items()}
+    assert {place: found for place, line in lines.items() if (found := drifted(line))} == {}
 
 
 def test_a_help_line_has_at_most_80_characters() -> None:

@@ -23,13 +23,10 @@ LARGE = re.compile(
     ("count", "noun", "text"),
     [
         (1, "line", "1 line"),
-        (0, "line", "0 lines"),
         (2000, "source token", "2,000 source tokens"),
         (3, "hypothesis", "3 hypotheses"),
         (2, "class", "2 classes"),
         (2, "vocabulary", "2 vocabularies"),
-        (2, "key", "2 keys"),
-        (2, "batch", "2 batches"),
         (2, "epoch", "2 epochs"),
     ],
 )

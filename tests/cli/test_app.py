@@ -1,3 +1,4 @@
+import io
 import os
 import re
 import subprocess
@@ -8,7 +9,8 @@ import pytest
 from typer.main import get_command
 
 import anaphora
-from anaphora.cli.app import app
+from anaphora import recipes
+from anaphora.cli.app import app, main
 
 from ..conftest import Trained
 from .conftest import Cli
@@ -17,16 +19,17 @@ COMMAND = [sys.executable, "-m", "anaphora"]
 VERBS = tuple(get_command(app).commands)  # type: ignore[attr-defined]  # it is a group
 
 
+def seconds_of_help() -> float:
+    """The processor's time, since neighbours take the clock's."""
+    before = os.times()
+    subprocess.run([*COMMAND, "--help"], capture_output=True, check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
 def test_help_is_quick() -> None:
-    seconds = []
-    for _ in range(5):
-        before = os.times()
-        subprocess.run([*COMMAND, "--help"], capture_output=True, check=True)
-        after = os.times()
-        # the processor's time, since neighbours take the clock's
-        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
     # alone on the machine it takes under 0.2 s; the bound leaves room for a core that is shared
-    assert min(seconds) < 0.4
+    assert any(seconds_of_help() < 0.4 for _ in range(5))
 
 
 def test_help_the_version_and_errors_in_arguments_import_nothing_heavy() -> None:
@@ -70,24 +73,12 @@ def test_a_process_ends_without_taking_everything_apart_once_its_threads_have(th
     assert thread or "taken apart" not in done.stdout
 
 
-def test_what_is_printed_is_utf8_whatever_the_locale() -> None:
-    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
-    script = [sys.executable, "-c", "from anaphora.cli.app import app, main; import typer;"
-              "app.command(name='shout')(lambda: typer.echo('Zażółć ₂')); main(['shout'])"]  # fmt: skip
-    shouted = subprocess.run(script, capture_output=True, env=environment, check=True)
-    assert shouted.stdout.decode() == "Zażółć ₂\n"
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help_with_examples(verb: str, cli: Cli) -> None:
-    shown = cli(verb, "--help").out
-    assert f"Usage: anaphora {verb}" in shown
-    assert f"Examples:\n    anaphora {verb}" in shown
-
-
-def test_the_command_alone_shows_every_verb(cli: Cli) -> None:
-    shown = cli().out
-    assert all(f"  {verb} " in shown for verb in VERBS)
+def test_every_verb_is_listed_and_has_help_with_examples(cli: Cli) -> None:
+    listed = cli().out
+    for verb in VERBS:
+        shown = cli(verb, "--help").out
+        assert f"  {verb} " in listed and f"Usage: anaphora {verb}" in shown
+        assert f"Examples:\n    anaphora {verb}" in shown
 
 
 def test_the_version_is_printed(cli: Cli) -> None:
@@ -96,19 +87,23 @@ def test_the_version_is_printed(cli: Cli) -> None:
 
 def test_recipes_are_listed_and_printed(cli: Cli) -> None:
     listed = cli("recipes").lines
-    assert [line.split()[0] for line in listed] == ["auto", *anaphora.recipes.names()]  # type: ignore[attr-defined]
-    assert cli("recipes", "character-lm").out == anaphora.recipes.read("character-lm")  # type: ignore[attr-defined]
+    assert [line.split()[0] for line in listed] == ["auto", *recipes.names()]
+    assert cli("recipes", "character-lm").out == recipes.read("character-lm")
+    described = cli("recipes", "auto").lines
+    assert all(line.startswith("#") for line in described)
+    for size in "5,000", "1,000,000", "200,000":  # what the data chooses depends on how much there is
+        assert any(re.match(rf"# +{size} ", line) for line in described)
 
 
-def test_what_the_data_chooses_is_shown_for_every_size_of_data(cli: Cli) -> None:
-    shown = cli("recipes", "auto").out
-    assert all(line.startswith("#") for line in shown.splitlines())
-    for size in ("5,000", "1,000,000", "200,000"):
-        assert re.search(rf"^# +{size} ", shown, re.MULTILINE)
+def test_what_is_printed_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="latin-1"))
+    assert main(["recipes", "ud-ewt-upos"]) == 0
+    assert printed.getvalue().decode() == recipes.read("ud-ewt-upos")
 
 
 def test_a_reader_that_goes_away_is_no_fault() -> None:
-    script = f"{sys.executable} -m anaphora recipes multi30k-en-de | true; echo ${{PIPESTATUS[0]}}"
+    script = f"{sys.executable} -m anaphora --help | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.strip() in ("0", "141")  # 0 when all was written before the reader went
@@ -165,15 +160,3 @@ def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(
     assert answer.read_text().startswith("  ")
     cli("translate", run, text, "--output", answer, "--no-split")
     assert not answer.read_text().startswith("  ")
-
-
-def test_a_language_model_is_trained_and_writes(
-    toy_book: Path, tiny_language_model: Path, tmp_path: Path, cli: Cli
-) -> None:
-    run = tmp_path / "run"
-    cli("train", tiny_language_model, "--data", toy_book, "--run", run)
-    written = cli("generate", run, "--prompt", "line 1", "--length", "20").out
-    assert written.startswith("line 1")
-    assert cli("generate", run, "--prompt", "line 1", "--length", "20").out == written
-    figures = cli("evaluate", run, "--text", toy_book, "--json").split
-    assert figures["characters"] == len(toy_book.read_text())

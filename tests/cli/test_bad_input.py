@@ -27,13 +27,6 @@ def add_line(name: str) -> Spoil:
     return spoil
 
 
-def drop_line(name: str) -> Spoil:
-    def spoil(folder: Path) -> None:
-        (folder / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[:-1]))
-
-    return spoil
-
-
 def overwrite(name: str, content: bytes) -> Spoil:
     return lambda folder: (folder / name).write_bytes(content)
 
@@ -50,7 +43,7 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(
     toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "anaphora", "recipes"]
+        command = [sys.executable, "-m", "anaphora", "--help"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == FULL
@@ -82,7 +75,7 @@ def test_a_text_that_is_read_is_never_written_over(toy_pairs: Path, tmp_path: Pa
     assert "would be lost" in cli.refused("score", counts, text, "--output", counts)
 
 
-@pytest.mark.parametrize("name", ["experiment.toml", "card.md", "vocabulary/joint", "checkpoints/step-1/model"])
+@pytest.mark.parametrize("name", ["card.md", "checkpoints/step-1/model"])
 def test_files_of_a_run_are_written_by_the_run_alone(name: str, toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     run = tmp_path / "run"
     (run / name).parent.mkdir(parents=True)
@@ -137,16 +130,9 @@ def test_a_persons_own_text_keeps_its_case_under_any_recipe(
     ("spoil", "words"),
     [
         (remove("train.en"), ["train.en", "train.fr"]),
-        (remove("val.fr"), ["val.fr"]),
         (shutil.rmtree, ["--data"]),
         (add_line("train.en"), ["train.en has 13", "train.fr has 12"]),
-        (drop_line("train.en"), ["train.en has 11", "train.fr has 12"]),
-        (add_line("train.fr"), ["train.en has 12", "train.fr has 13"]),
-        (add_line("val.en"), ["val.en has 4", "val.fr has 3"]),
-        (drop_line("test.fr"), ["test.en has 3", "test.fr has 2"]),
         (overwrite("train.en", b"a\nb\nc\xff\n"), ["train.en:3", "UTF-8", "0xFF"]),
-        (overwrite("test.fr", b"a\nb\xc3\nc\n"), ["test.fr:2", "UTF-8"]),
-        (overwrite("train.en", b"\n" * 12), ["train.en"]),
         (overwrite("train.en", b"a\n\0\n"), ["train.en:2", "NUL"]),
         (overwrite("train.en", gzip.compress(b"word\n" * 12)[:-9]), ["train.en", "archive", "damaged"]),
     ],
@@ -167,49 +153,25 @@ def test_bad_data_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["train", "multi30k"], "anaphora: There is no recipe called 'multi30k'. Did you mean 'multi30k-"),
         (
             ["train", "multi30k-en-de."],
-            "Did you mean 'multi30k-en-de'? anaphora recipes lists all; name your own file with its ending, .toml.",
+            "There is no recipe called 'multi30k-en-de.'. Did you mean 'multi30k-en-de'? anaphora recipes lists all;",
         ),
-        (
-            ["check", "."],
-            "anaphora: . is a folder, but a recipe or a file ending in .toml was expected: write --data ..",
-        ),
-        (["recipes", "character"], "Did you mean 'character-lm'?"),
         (["train", "mine.toml"], "anaphora: The experiment mine.toml cannot be read: No such file or directory."),
         (["train"], "anaphora: Without a recipe, --data FOLDER|FILE says what to train on; anaphora recipes lists"),
-        (["train", "--resume"], "anaphora: --run DIR is missing"),
         (["train", "--from", "a"], "anaphora: --run DIR is missing"),
         (["train", "--resume", "--from", "a", "--run", "b"], "leave out --resume, or --from"),
-        (["train", "--from", "missing", "--run", "b"], "anaphora: A run folder should be at missing"),
-        (
-            ["train", "quickstart", "--vocabulary", "extend"],
-            "anaphora: --vocabulary belongs to --from, which is missing",
-        ),
         (["train", "--from", "a", "--run", "b", "--vocabulary", "new"], "anaphora: --from: vocabulary 'new' is"),
         (
             ["train", "quickstart", "--set", "training.epoch=3"],
             "anaphora: quickstart.toml: training.epoch is not an option. Did you mean 'epochs'?",
         ),
-        (
-            ["train", "quickstart", "--set", "training.epochs=five"],
-            "anaphora: quickstart.toml: training.epochs should be a whole number, but is 'five'.",
-        ),
-        (
-            ["train", "quickstart", "--set", "encoder.cell=lstmm"],
-            "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: elman, gru, lstm, "
-            "lstm-additive, lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, "
-            "two-gate.",
-        ),
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
         (["train", "quickstart", "--time", "0m"], "anaphora: --time must be a duration such as 30m"),
-        (["fetch", "--from", "."], "anaphora: --from belongs to CORPUS, which is missing"),
         (["train", "quickstart", "--time", "soon"], "anaphora: --time must be a duration such as 30m"),
         (["train", "quickstart"], "anaphora: Training needs data, but none was given: pass --data"),
         (["train", "quickstart", "--epochs", "3"], "anaphora: No such option: --epochs"),
         (["trian"], "anaphora: No such command 'trian'. Did you mean 'train'?"),
-        (["translate"], "anaphora: Missing argument 'RUN"),
         (
             ["translate", "missing", "--beam", "0"],
             "anaphora: Invalid value for '--beam': Input should be greater than or equal to 1, but got '0' (see",
@@ -223,16 +185,10 @@ def test_bad_data_is_refused_before_anything_is_written(
             "anaphora: --pairs should be a .tsv file, which training reads, but is made.txt: name it made.txt.tsv.",
         ),
         (
-            ["evaluate", "run", "--language-model", "lm", "--text", "x"],
-            "anaphora: --text is for a language model, --language-model for",
-        ),
-        (
             ["translate", "missing"],
             "anaphora: A run folder should be at missing, but nothing is there: check the path, or train",
         ),
-        (["evaluate", "missing", "--source", "a"], "anaphora: --source belongs to --reference, which is missing"),
         (["translate", "run", "--output", "no/where"], "anaphora: no/where cannot be written: there is no folder"),
-        (["generate", "run", "--greedy", "--beam", "3"], "anaphora: --greedy is a beam of 1"),
         (["generate", "run", "--beam", "3", "--seed", "7"], "anaphora: --seed is for drawing, --beam draws none"),
     ],
 )
@@ -256,11 +212,9 @@ def test_a_run_folder_that_exists_is_left_alone(
     assert [file.name for file in run.iterdir()] == ["thesis.txt"]
 
 
-@pytest.mark.parametrize("verb", ["translate", "generate", "evaluate", "info"])
-def test_an_empty_run_folder_is_refused(verb: str, tmp_path: Path, cli: Cli) -> None:
-    assert f"{tmp_path} should be a run folder, but is empty: check the path, or train it first." in cli.refused(
-        verb, tmp_path
-    )
+def test_an_empty_run_folder_is_refused(tmp_path: Path, cli: Cli) -> None:
+    for verb in "translate", "generate", "info":
+        assert f"{tmp_path} should be a run folder, but is empty: check the path" in cli.refused(verb, tmp_path)
 
 
 def flip(path: Path) -> None:
@@ -273,10 +227,11 @@ def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-7])
 
 
-@pytest.mark.parametrize("damage", [flip, truncate, Path.unlink])
-@pytest.mark.parametrize("name", ["model.safetensors", "manifest.json", "experiment.toml", "vocabulary.json"])
+@pytest.mark.parametrize(
+    ("name", "damage"), [("model.safetensors", flip), ("manifest.json", truncate), ("experiment.toml", Path.unlink)]
+)
 def test_a_damaged_run_folder_is_refused_and_the_file_named(
-    damage: Callable[[Path], object], name: str, trained_copy: Trained, toy_pairs: Path, cli: Cli
+    name: str, damage: Callable[[Path], object], trained_copy: Trained, toy_pairs: Path, cli: Cli
 ) -> None:
     run = trained_copy("translator", "training.epochs=1")
     [file] = run.rglob(name)

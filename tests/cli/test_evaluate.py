@@ -66,7 +66,7 @@ def test_info_says_what_a_run_was_begun_with_beyond_the_defaults_or_why_that_can
 
 
 def test_what_is_measured_again_is_shown_once(run: Path, cli: Cli) -> None:
-    for _ in range(3):
+    for _ in range(2):
         cli("evaluate", run)
     assert cli("info", run).out.count(": BLEU ") == 1
 
@@ -108,7 +108,6 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     found = {}
     for options in (
         [],
-        ["--neural-cache", "100"],
         ["--neural-cache", "tokens=50,theta=0.5,weight=0.1"],
         ["--dynamic", "0.1"],
         ["--dynamic", "rule=rms,learning_rate=0.05,epsilon=2"],
@@ -116,7 +115,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         figures = cli(*command, *options, "--json").split
         found[figures["adaptation"]] = figures
     plain = found.pop("")
-    assert "neural cache of 50 tokens, theta 0.5, weight 0.1000" in found and len(found) == 4
+    assert "neural cache of 50 tokens, theta 0.5, weight 0.1000" in found and len(found) == 3
     assert "dynamic evaluation by 20 predictions, rate 0.1" in found
     assert "dynamic evaluation by 20 predictions, rate 0.05, scaled by gradients in training, epsilon 2" in found
     assert all(one["perplexity"] < plain["perplexity"] for one in found.values())

@@ -83,9 +83,7 @@ def test_what_is_wrong_is_said(run: str, arguments: list[str], message: str, cli
 
 
 def test_options_of_translate_that_need_a_memory(run: str, tsv: str, cli: Cli) -> None:
-    assert "--fuzzy belongs to --memory, which is missing" in cli.refused("translate", run, "--fuzzy", "80")
-    assert "no word alignments" in cli.refused("translate", run, "--memory", "--alignments", "a")
-    assert "belongs to --memory, which is missing" in cli.refused("translate", run, "--adapt")
+    assert "--adapt belongs to --memory, which is missing" in cli.refused("translate", run, "--adapt")
     cli("memory", run, "add", tsv)
     assert "calibrated for the model alone" in cli.refused("translate", run, "--memory", "--adapt", "--confidence")
 

@@ -76,8 +76,7 @@ def test_samples_and_minimum_risk(run: str, text: str, cli: Cli) -> None:
     one, other = (cli(*sample, "--seed", seed).lines for seed in "12")
     assert one != other and one == cli(*sample, "--seed", "1").lines
     assert one[1] == "" and len(one) == 3
-    assert len(cli(*sample, "--minimum-risk", "4").lines) == 3
-    assert len(cli(*sample, "--nbest", "4").lines) > 5
+    assert len(cli(*sample, "--minimum-risk", "4", "--nbest", "4").lines) > 5
 
 
 def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
@@ -108,8 +107,6 @@ def test_pairs_are_aligned_softly(run: str, text: str, tmp_path: Path, cli: Cli)
     cli(*command, "--soft-alignments", soft, "--pairs", pairs)
     lines = cli("align", run, pairs, "--soft").lines
     assert lines == soft.read_text().splitlines()
-    refused = ["align", run, str(pairs), "--soft", "--gold", str(soft)]
-    assert "--soft prints weights" in cli.refused(*refused)
 
 
 def test_a_translator_without_attention_is_aligned_by_another(
@@ -122,9 +119,6 @@ def test_a_translator_without_attention_is_aligned_by_another(
     expected = model.align(TEXT.splitlines(), lines)
     assert [from_pharaoh(line, "links") for line in links.read_text().splitlines()] == expected
     assert cli("translate", run, text, "--alignments", links, "--align-with", other, code=2).lines == []
-    # one with attention and one without translate together
-    together = cli("translate", run, other, text).lines
-    assert len(together) == 3
 
 
 def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, tmp_path: Path, cli: Cli) -> None:
@@ -155,13 +149,7 @@ def test_an_evaluation_says_how_it_searched(run: str, cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [
-        ("--temperature 0.5", "--temperature belongs to --sample"),
-        ("--sample --beam 3", "leave out beam, or sampling"),
-        ("--beam 5 --groups 2", "groups of equal size"),
-        ("--align-with RUN", "--align-with belongs to"),
-        ("--nbest 3 --pairs made.tsv", "--nbest is for translations"),
-    ],
+    [("--beam 5 --groups 2", "groups of equal size"), ("--nbest 3 --pairs made.tsv", "--nbest is for translations")],
 )
 def test_options_that_do_not_go_together_are_refused_in_a_sentence(
     options: str, said: str, run: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli

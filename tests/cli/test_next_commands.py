@@ -106,25 +106,15 @@ def test_the_suggested_command_works_and_so_does_evaluate(
         assert "validation split is scored" in cli("evaluate", "my runs/1").err
 
 
+def test_every_task_has_its_suggested_command_tested() -> None:
+    assert {task.name for task in every_task()} <= TRAIN.keys()
+    assert all(task.next_command.count("{run}") == 1 for task in every_task())
+
+
 @pytest.mark.usefixtures("files")
 def test_the_command_that_mix_suggests_works(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli(*TRAIN["ngram"], "--run", "counts")
     run_next(cli("mix", "counts", "--cache", "--run", "my mix"), cli, monkeypatch)
-
-
-def test_every_task_has_its_suggested_command_tested() -> None:
-    assert {task.name for task in every_task()} <= TRAIN.keys()
-
-
-def test_every_task_of_model_suggests_a_command_with_its_run() -> None:
-    for task in every_task():
-        assert task.next_command.count("{run}") == 1 and "anaphora " in task.next_command
-
-
-def test_training_that_starts_from_a_run_says_so_before_anything_is_read(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "experiment.toml").write_text("[")
-    first = cli("train", "--from", tmp_path, "--data", "x", "--run", tmp_path / "run", code=2).err.splitlines()[0]
-    assert first == f"Starting from the weights and vocabulary of {tmp_path} ..."
 
 
 def test_data_in_the_place_of_a_recipe_is_told_from_one(toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:

@@ -39,10 +39,9 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     cli("train", "--resume", "--run", counted)
     assert (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes() == weights
     assert "all whole" in cli("info", counted).out
-    cli("generate", counted, "--prompt", "line 3", "--seed", "1")
-    figures = cli("evaluate", counted, "--text", toy_book, "--json").split
-    assert figures["perplexity"] < 3
-    cli("check", tmp_path / "counted.toml", "--data", toy_book)
+    assert "count the old text and the new one together" in cli.refused(
+        "train", "--from", counted, "--data", toy_book, "--run", tmp_path / "second"
+    )
 
 
 def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
@@ -89,18 +88,8 @@ def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, tmp_path:
     )
 
 
-def test_a_count_model_starts_from_no_other_run(counted: Path, toy_book: Path, tmp_path: Path, cli: Cli) -> None:
-    assert "count the old text and the new one together" in cli.refused(
-        "train", "--from", counted, "--data", toy_book, "--run", tmp_path / "second"
-    )
-
-
-def test_pairs_are_scored_by_a_translator(toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli) -> None:
-    run, pairs = tmp_path / "my run", tmp_path / "pairs.tsv"
-    assert (
-        f"Next: echo 'Your text.' | anaphora translate '{run}'\n"
-        in cli("train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run).err
-    )
+def test_pairs_are_scored_by_a_translator(trained: Trained, tmp_path: Path, cli: Cli) -> None:
+    run, pairs = trained("translator"), tmp_path / "pairs.tsv"
     pairs.write_text("adf\tfda\nbeg\tgeb\n")
     first, second = map(float, cli("score", run, pairs).out.split())
     assert first < 0 and second < 0 and not math.isclose(first, second)
@@ -159,11 +148,8 @@ def test_an_unknown_format_is_answered_with_the_known_ones(counted: Path, tmp_pa
     ("before", "options", "said"),
     [
         ("0 ||| line ||| f= 1 ||| 1", ["--name", ""], "name of a feature should be a word"),
-        ("0 ||| line ||| f= 1 ||| 1", ["--name", "x ||| y"], "name of a feature should be a word"),
-        ("0 ||| line ||| f= 1 ||| 1", ["--name", "f"], "nbest:1 should have no feature f yet"),
         ("0 ||| line ||| LM0= 1 ||| 1", [], "another name."),
         ("u-1 line", ["--format", "kaldi", "--name", "LM0"], "the scores of kaldi have no names"),
-        ("1 2 1 line", ["--format", "srilm", "--name", "LM1"], "the scores of srilm have no names"),
     ],
 )
 def test_a_name_that_a_list_cannot_take_is_refused(

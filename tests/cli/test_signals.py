@@ -14,6 +14,7 @@ import typer
 from anaphora.cli.signals import handling_signals, say_what_is_kept
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 Begin = Callable[..., "subprocess.Popen[str]"]
 
 
@@ -23,14 +24,8 @@ def heeded() -> Iterator[None]:
 
     Processes that are started meanwhile inherit it.
     """
-    before = {
-        number: signal.signal(number, handler)
-        for number, handler in (
-            (signal.SIGINT, signal.default_int_handler),
-            (signal.SIGTERM, signal.SIG_DFL),
-            (signal.SIGHUP, signal.SIG_DFL),
-        )
-    }
+    handlers = signal.default_int_handler, signal.SIG_DFL, signal.SIG_DFL
+    before = {number: signal.signal(number, handler) for number, handler in zip(SIGNALS, handlers, strict=True)}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -103,52 +98,36 @@ def test_an_interrupted_training_says_what_is_kept(
     assert said in found and ("--resume" in found) == bool(kept)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_before_there_is_anything_to_save_one_signal_is_enough(number: signal.Signals) -> None:
     with pytest.raises((KeyboardInterrupt, typer.Exit)) as left, handling_signals():
         os.kill(os.getpid(), number)
     assert getattr(left.value, "exit_code", 130) == 128 + number
 
 
-def test_the_second_signal_leaves_at_once() -> None:
-    script = (
-        "import os, signal, time\n"
-        "from anaphora.cli.signals import handling_signals\n"
-        "with handling_signals() as signals:\n"
-        "    assert not signals.stop()\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    assert signals.stop() and signals.exit_code == 130\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    print('still here')\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == -signal.SIGINT
-    assert "once more leaves at once" in done.stderr and "still here" not in done.stdout
+def test_the_second_signal_leaves_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), handling_signals() as signals:
+        assert not signals.stop()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signals.stop() and signals.exit_code == 130
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("the process is still here")
+    assert "once more leaves at once" in capfd.readouterr().err
 
 
 def test_handlers_are_put_back() -> None:
-    script = (
-        "import signal\n"
-        "from anaphora.cli.signals import handling_signals\n"
-        "before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]\n"
-        "with handling_signals():\n"
-        "    assert signal.getsignal(signal.SIGTERM) != before[1]\n"
-        "assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with handling_signals():
+        assert all(signal.getsignal(number) != handler for number, handler in zip(SIGNALS, before, strict=True))
+    assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_what_a_process_was_started_to_ignore_stays_ignored(number: signal.Signals) -> None:
-    script = (
-        "import os\n"
-        "from anaphora.cli.signals import handling_signals\n"
-        "with handling_signals() as signals:\n"
-        f"    os.kill(os.getpid(), {number:d})\n"
-        "    assert not signals.stop()\n"
-    )
-    signal.signal(number, signal.SIG_IGN)  # which processes inherit
-    subprocess.run([sys.executable, "-c", script], check=True)
+    signal.signal(number, signal.SIG_IGN)
+    with handling_signals() as signals:
+        os.kill(os.getpid(), number)
+        assert not signals.stop()
 
 
 def test_an_interrupt_before_there_is_any_parser_ends_quietly() -> None:

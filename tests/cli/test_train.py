@@ -12,15 +12,16 @@ def test_what_a_command_was_allowed_is_not_inherited_and_what_was_trained_is(
     tiny_language_model: Path, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
-    options = ["--time", "9m", "--threads", "1", "--set", "training.seed=7"]
+    options = ["--time", "9m", "--threads", "1", "--set", "training.seed=7", "--set", "training.epochs=1"]
     cli("train", tiny_language_model, "--data", toy_book, *options, "--run", first)
-    cli("train", "--from", first, "--run", second)
+    said = cli("train", "--from", first, "--run", second).err
+    assert said.startswith(f"Starting from the weights and vocabulary of {first} ...\n")
     cli("train", "--from", first, "--time", "8m", "--run", third)
     found = [experiment_of(run).training for run in (first, second, third)]
     assert [(one.minutes, one.threads, one.seed) for one in found] == [(9, 1, 7), (0, 0, 7), (8, 0, 7)]
-    cli("train", "--resume", "--set", "training.epochs=4", "--run", first)
+    cli("train", "--resume", "--set", "training.epochs=2", "--run", first)
     going_on = experiment_of(first).training
-    assert (going_on.minutes, going_on.threads, going_on.epochs) == (9, 1, 4)  # all parts of one training together
+    assert (going_on.minutes, going_on.threads, going_on.epochs) == (9, 1, 2)  # all parts of one training together
 
 
 def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(

@@ -14,7 +14,7 @@ from anaphora.tasks.translation import Translation
 from ..conftest import Trained
 from .conftest import Cli
 
-SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
+SETTINGS = ["--target", "fr", "--set", "training.epochs=1"]
 MORE = "training.seed=7", "text.min_count=5"
 
 
@@ -36,12 +36,9 @@ def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
     alone = translated(runs[0], text)
     for mean in ("arithmetic", "geometric"):
         assert translated(runs[0], runs[0], text, "--mean", mean) == alone
-        assert len(translated(runs[0], runs[1], text, "--mean", mean).splitlines()) == 3
     both = anaphora.TranslationPredictor.ensemble([_translator(run) for run in runs[:2]])
     sources = (toy_pairs / "test.en").read_text().splitlines()
     assert translated(runs[0], runs[1], text).splitlines() == [found.text for found in both.translate_text(sources)]
-    [scored] = both.score_pairs(sources[:1], ["abc"], attention=True)
-    assert scored.weights is not None and scored.weights.sum(1) == pytest.approx(1, abs=1e-5)
 
 
 def _translator(run: str) -> anaphora.TranslationPredictor:
@@ -95,8 +92,6 @@ def test_translations_are_pairs_to_train_on_in_either_order(
     assert [row[1:3] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
     train = ["train", str(tiny_translator), "--data", str(toy_pairs), *SETTINGS]
     cli(*train, "--data", made, "--run", tmp_path / "more")
-    cli(*train, "--set", "data.train=taught", "--run", tmp_path / "taught")
-    assert "--translation-first belongs to --pairs" in cli.refused(*translate, "--translation-first")
 
 
 REFUSED = {
@@ -105,7 +100,6 @@ REFUSED = {
     "translate a --mean geometric": "--mean says how several runs are averaged, but one run was given",
     "translate a text b": "Run folders come first and then one text",
     "evaluate a --ensemble": "--ensemble takes two runs or more",
-    "evaluate a b --mean geometric": "--mean belongs to --ensemble",
     "evaluate a b b": "Two runs can be compared, but 3 were given",
     "evaluate a c --ensemble": "An ensemble needs translators of the same vocabularies",
 }
@@ -137,7 +131,6 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
             for run, names in ((model, ("text",)), (runs[0], ("target", "joint")))
         ]
         assert of_model == of_target
-        cli("train", "--resume", "--run", model)
     found = {}
     for options in ([], ["--language-model", models[0]], ["--language-model", models[1], "--fusion-weight", "9"]):
         found[str(options)] = cli("translate", *runs[:2], toy_pairs / "test.en", *options).out
@@ -150,7 +143,6 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     other = cli.refused("evaluate", runs[0], "--language-model", runs[1])
     assert "should be a language model, but is a translator" in other
     for refused, said in (
-        (["--fusion-weight", "0.2"], "--language-model, which is missing"),
         (["--language-model", models[0], "--fusion-weight", "0"], "a finite weight above 0"),
         (["--language-model", runs[0]], "should be a language model"),
     ):
@@ -161,7 +153,6 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     # and pairs cannot be cut by the vocabulary of a text
     pairs = [str(tiny_translator), "--data", str(toy_pairs), *SETTINGS, "--run", str(tmp_path / "new")]
     assert "the vocabularies of both sides" in cli.refused("train", *pairs, "--from", models[0], "--vocabulary", "only")
-    cli("train", *pairs, "--from", runs[1], "--vocabulary", "only")
 
 
 def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
