@@ -10,39 +10,25 @@ Names are looked up when they are first used, so that ``import anaphora`` is lig
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anaphora.version import VERSION as __version__
+from anaphora.version import VERSION
 
 if TYPE_CHECKING:
-    from anaphora.errors import AnaphoraError
-    from anaphora.experiment.reading import read_experiment
-    from anaphora.experiment.run_training import train
-    from anaphora.prediction.candidates import Shortlist
-    from anaphora.prediction.limits import Limits
-    from anaphora.prediction.options import SearchOptions
-    from anaphora.search.sampling import Sampling
-    from anaphora.tasks.alignment import AlignmentPredictor
-    from anaphora.tasks.base import ExperimentBase
-    from anaphora.tasks.language_model import LanguageModelPredictor
-    from anaphora.tasks.runs import load
-    from anaphora.tasks.translation import Framed, Translation, TranslationPredictor
+    from anaphora.errors import AnaphoraError as AnaphoraError
+    from anaphora.experiment.reading import read_experiment as read_experiment
+    from anaphora.experiment.run_training import train as train
+    from anaphora.prediction.candidates import Shortlist as Shortlist
+    from anaphora.prediction.limits import Limits as Limits
+    from anaphora.prediction.options import SearchOptions as SearchOptions
+    from anaphora.search.sampling import Sampling as Sampling
+    from anaphora.tasks.alignment import AlignmentPredictor as AlignmentPredictor
+    from anaphora.tasks.base import ExperimentBase as ExperimentBase
+    from anaphora.tasks.language_model import LanguageModelPredictor as LanguageModelPredictor
+    from anaphora.tasks.runs import load as load
+    from anaphora.tasks.translation import Framed as Framed
+    from anaphora.tasks.translation import Translation as Translation
+    from anaphora.tasks.translation import TranslationPredictor as TranslationPredictor
 
-__all__ = [
-    "AlignmentPredictor",
-    "AnaphoraError",
-    "ExperimentBase",
-    "Framed",
-    "LanguageModelPredictor",
-    "Limits",
-    "Sampling",
-    "SearchOptions",
-    "Shortlist",
-    "Translation",
-    "TranslationPredictor",
-    "__version__",
-    "load",
-    "read_experiment",
-    "train",
-]
+__version__ = VERSION
 
 _HOMES = {
     "AlignmentPredictor": "anaphora.tasks.alignment",
@@ -60,6 +46,8 @@ _HOMES = {
     "read_experiment": "anaphora.experiment.reading",
     "train": "anaphora.experiment.run_training",
 }
+
+__all__ = sorted(["__version__", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:
