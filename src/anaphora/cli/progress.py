@@ -1,15 +1,14 @@
 """Events as a person sees them: bars on a terminal, a quiet line now and then elsewhere."""
 
-import io
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from anaphora.cli.garbage import usually
+from anaphora.cli import collect_garbage
 from anaphora.cli.talk import console, give_up_stderr, raw_of, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
@@ -63,9 +62,9 @@ def listening(*, bars: bool = True) -> Iterator[Report]:
 
     Without ``bars``, lines alone.
     """
-    usually()  # a command listens from when its work begins
+    collect_garbage()  # a command listens from when its work begins
     if not (bars and sys.stderr.isatty()):
-        yield LastingReport(_Lines().report)
+        yield LastingReport(_Listener(_Lines()).report)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bars
@@ -73,7 +72,7 @@ def listening(*, bars: bool = True) -> Iterator[Report]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[remark]}"))
     terminal = _Terminal(raw_of(sys.stderr))
     with Bars(*columns, console=console(cast(TextIO, terminal)), transient=True) as drawn:
-        yield LastingReport(_Drawn(drawn, terminal).report)
+        yield LastingReport(_Listener(_Bars(drawn, terminal)).report)
 
 
 def sentence(event: Event) -> str:
@@ -90,96 +89,91 @@ def sentence(event: Event) -> str:
             return ""
 
 
-class _Terminal(io.TextIOBase):
+class _Terminal:
     """Standard error for the bars, whose thread must not die with the terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.fault: OSError | None = None
-        """Why it cannot be written to any more."""
+        self._fault: OSError | None = None
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self._stream.encoding
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
+    def flush(self) -> None:
+        """Do nothing, as every write is flushed."""
 
     def write(self, text: str) -> int:
         try:
             self._stream.write(text)
             self._stream.flush()
         except OSError as error:
-            self.fault = error
+            self._fault = error
             give_up_stderr()
         return len(text)
 
+    def raise_fault(self) -> None:
+        """Raise the OSError for which it cannot be written to any more."""
+        if self._fault:
+            raise self._fault
 
-class _Drawn:
-    """Bars on a terminal; sentences scroll by above them. Raises OSError once the terminal is gone."""
+
+class _Listener:
+    """Shows sentences, and work that goes on by a bar with a remark or by a line."""
+
+    def __init__(self, shown: "_Bars | _Lines") -> None:
+        self._shown = shown
+        self._pace = Pace()
+
+    def report(self, event: Event) -> None:
+        """Show an event; OSError where that can be done no more."""
+        match event:
+            case Progress(task, done, total, unit):
+                self._shown.move(task, done, total, unit, f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
+            case Update(update, epoch, done, total, epochs):
+                self._pace.see(event)
+                speed = f"{self._pace}  at most {clock(self._pace.seconds_left)} left"
+                remark, line = f"epoch {epoch}/{epochs}  {speed}", f"epoch {epoch}/{epochs}, update {update:,}: {speed}"
+                self._shown.move("training", (epoch - 1) * total + done, epochs * total, remark, line)
+            case _:
+                if text := sentence(event):
+                    self._shown.say(text)
+
+
+class _Bars:
+    """Bars on a terminal; sentences scroll by above them."""
 
     def __init__(self, bars: "Bars", terminal: _Terminal) -> None:
         self._bars = bars
         self._terminal = terminal
         self._tasks: dict[str, TaskID] = {}
-        self._pace = Pace()
 
-    def report(self, event: Event) -> None:
-        match event:
-            case Progress(task, done, total, unit):
-                self._move(task, done, total, unit)
-            case Update(_, epoch, done, total, epochs):
-                self._pace.see(event)
-                self._move(
-                    "training",
-                    (epoch - 1) * total + done,
-                    epochs * total,
-                    f"epoch {epoch}/{epochs}  {self._pace}  at most {clock(self._pace.seconds_left)} left",
-                )
-            case _:
-                if text := sentence(event):
-                    self._bars.console.print(text, markup=False, soft_wrap=True)
-        if self._terminal.fault:
-            raise self._terminal.fault
-
-    def _move(self, name: str, done: int, total: int, remark: str) -> None:
+    def move(self, name: str, done: int, total: int, remark: str, line: str) -> None:
         if name not in self._tasks:
             self._tasks[name] = self._bars.add_task(name, total=total or None, remark=remark)
         self._bars.update(self._tasks[name], completed=done, total=total or None, remark=remark)
         if total and done >= total:
             self._bars.remove_task(self._tasks.pop(name))
+        self._terminal.raise_fault()
+
+    def say(self, text: str) -> None:
+        self._bars.console.print(text, markup=False, soft_wrap=True)
+        self._terminal.raise_fault()
 
 
 class _Lines:
-    """Plain lines, where nobody watches. Raises OSError where they cannot be written."""
+    """Plain lines, where nobody watches."""
 
     def __init__(self) -> None:
-        self._pace = Pace()
         self._spoken: dict[str, float] = {}
 
-    def report(self, event: Event) -> None:
-        match event:
-            case Progress(task, done, total, unit):
-                if self._due(task):
-                    write(f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
-            case Update(update, epoch, _, _, epochs):
-                self._pace.see(event)
-                if self._due("training"):
-                    left = clock(self._pace.seconds_left)
-                    write(f"epoch {epoch}/{epochs}, update {update:,}: {self._pace}  at most {left} left")
-            case _:
-                if text := sentence(event):
-                    write(text)
-
-    def _due(self, task: str) -> bool:
+    def move(self, name: str, done: int, total: int, remark: str, line: str) -> None:
         now = time.monotonic()
-        if now - self._spoken.setdefault(task, now) < QUIET_SECONDS:
-            return False
-        self._spoken[task] = now
-        return True
+        if now - self._spoken.setdefault(name, now) >= QUIET_SECONDS:
+            self._spoken[name] = now
+            write(line)
+
+    def say(self, text: str) -> None:
+        write(text)
 
 
 def clock(seconds: float) -> str:

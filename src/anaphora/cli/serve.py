@@ -6,14 +6,12 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
-
-from anaphora.cli.garbage import usually
+from anaphora.cli import collect_garbage
 from anaphora.cli.options import Processor
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import say, show
 from anaphora.errors import ConfigError, MissingExtraError
-from anaphora.options import Excludes, Needs, Option
+from anaphora.options import Argument, Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.kernels.backends import InferencePrecision
@@ -58,7 +56,7 @@ class RunFiles:
         """Return the translators of runs with what is used beside them."""
         from anaphora.serving.translators import Translators
 
-        usually()
+        collect_garbage()
         learns = self.learn or any(key.learns for key in keys)
         return Translators.load(
             runs,
@@ -99,7 +97,7 @@ CONFLICTS = (Needs("--new-key", "--keys"),)
 def run(
     files: RunFiles,
     network: Network,
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
+    runs: Annotated[list[Path] | None, Argument("Run folders of translators.", metavar="RUN...")] = None,
     host: Annotated[str, Option("Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
     port: Annotated[int, Option("Port to listen at; 0 for any.", min=0, max=65535)] = 5000,
     keys: Annotated[Path | None, Option("File of API keys; without it none are needed.")] = None,
@@ -169,7 +167,7 @@ def _nearest(run: Path) -> "Nearest":
 def _add_key(keys: Path, name: str, *, learns: bool) -> None:
     from anaphora.serving.keys import new_key
 
-    typer.echo(new_key(keys, name, learns=learns))
+    show(new_key(keys, name, learns=learns))
     say(f"The key is printed once; {keys} keeps its hash.")
 
 
