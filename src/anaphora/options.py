@@ -33,6 +33,13 @@ class Option(NamedTuple):
     """Heading of the command line's help under which it is listed."""
 
 
+class Argument(NamedTuple):
+    """The declaration of an argument of a command."""
+
+    help: str
+    metavar: str
+
+
 class Excludes(NamedTuple):
     """Options of which none can be combined with any of the others; names are separated by spaces."""
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
-import typer
-
 from anaphora.cli.files import check_writable, given_texts, named, writing
 from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
@@ -15,7 +13,7 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import Links, each_links, to_pharaoh, words_between_spaces
 from anaphora.formats.tsv import split_pairs
-from anaphora.options import Excludes, Needs, Option
+from anaphora.options import Argument, Excludes, Needs, Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -38,8 +36,8 @@ CONFLICTS = (
 
 
 def run(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of an aligner or a translator.")],
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="File of pairs: source, tab, translation.")] = "-",
+    run_folder: Annotated[Path, Argument("Run folder of an aligner or a translator.", metavar="RUN")],
+    file: Annotated[str, Argument("File of pairs: source, tab, translation.", metavar="[FILE|-]")] = "-",
     source: Annotated[Path | None, Option("Source file, instead of a file of pairs.")] = None,
     target: Annotated[Path | None, Option("Target file, line-aligned with --source.")] = None,
     symmetrise: Annotated[

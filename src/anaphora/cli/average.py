@@ -2,11 +2,9 @@
 
 from typing import Annotated
 
-import typer
-
 from anaphora.cli.options import RunFolder, Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import say, show
 from anaphora.options import Option
 
 EXAMPLES = ("anaphora average runs/en-de --last 5",)
@@ -24,9 +22,9 @@ def run(
         found = average_run(run_folder, last, report)
     steps = ", ".join(f"step-{update}" for update in found.updates)
     for what, metrics in ((f"average of {steps}", found.metrics), ("best before", found.best_metrics)):
-        typer.echo(f"{what}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
+        show(f"{what}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
     say("The average is the best of the run now." if found.better else "The best of the run stays what it was.")
     if found.path is None:
         say("That is an average too, so this one was not kept.")
     else:
-        typer.echo(found.path)
+        show(found.path)

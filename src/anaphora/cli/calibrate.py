@@ -1,11 +1,9 @@
 """``anaphora calibrate``: how sure to be of a run's translations, fitted to pairs that training never showed."""
 
-import typer
-
 from anaphora.cli.options import GivenPairs, Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.talk import print_json, say
+from anaphora.cli.talk import print_json, say, show
 from anaphora.wording import counted
 
 EXAMPLES = (
@@ -37,10 +35,10 @@ def run(
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
         return print_json(table | measured)
     settings, pairs = describe_settings(found.settings), counted(found.fitted_on, "pair")
-    typer.echo(f"Calibrated for {settings} on {pairs}; measured on others:")
+    show(f"Calibrated for {settings} on {pairs}; measured on others:")
     for name, one in found.measured.items():
         area = "no AUC, as all are alike" if one.area is None else f"AUC {one.area:.3f}"
-        typer.echo(
+        show(
             f"{counted(one.examples, name.removesuffix('s'))}: {one.positive:.1%} right, {area}, "
             f"expected calibration error {one.calibration_error:.3f}"
         )

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import GivenTexts, Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import declared_option
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -25,9 +23,7 @@ EXAMPLES = (
 
 
 def run(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders of one task; the first is the baseline.")
-    ],
+    runs: Annotated[list[Path], Argument("Run folders of one task; the first is the baseline.", metavar="RUN RUN...")],
     texts: GivenTexts,
     beam: Annotated[int | None, declared_option(SearchOptions, "beam", heading="Search")] = None,
     length_penalty: Annotated[float | None, declared_option(SearchOptions, "length_penalty", heading="Search")] = None,

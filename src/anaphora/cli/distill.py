@@ -9,8 +9,8 @@ import typer
 from anaphora.cli.options import Json, SettingsOption, TrainingThreads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals
-from anaphora.cli.talk import print_json, say
-from anaphora.options import Option
+from anaphora.cli.talk import print_json, say, show
+from anaphora.options import Argument, Option
 
 EXAMPLES = (
     "anaphora distill runs/en-de --run runs/small",
@@ -20,9 +20,7 @@ EXAMPLES = (
 
 
 def run(
-    teachers: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Translator, or several that translate together.")
-    ],
+    teachers: Annotated[list[Path], Argument("Translator, or several that translate together.", metavar="RUN...")],
     run_folder: Annotated[Path, Option("Run folder of the student.", metavar="DIR", name="--run")],
     beam: Annotated[int, Option("Beam size of the teachers.", min=1)] = 5,
     settings: SettingsOption = None,
@@ -60,5 +58,5 @@ def run(
     rows = [(found.split, *names), *((one.name, *(f"{one.metrics[n]:,.2f}" for n in names)) for one in found.systems)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *cells in rows:
-        typer.echo("  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]))
-    typer.echo("Sentences per second are of processor time on this machine.")
+        show("  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]))
+    show("Sentences per second are of processor time on this machine.")

@@ -3,21 +3,25 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.talk import put
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.events import Note, Report
+from anaphora.formats.entries.document import REPLACED, Document
+from anaphora.formats.entries.kinds import READERS, kind_of
+from anaphora.formats.entries.tmx import tmx_lines
 from anaphora.formats.lines import packed_by_name, replacing
+from anaphora.formats.omegat import Project, read_project
+from anaphora.formats.term_bases import read_term_bases
+from anaphora.prediction.glossary import Glossary
+from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.documents import Translate, fill, pretranslate, segments_of
+from anaphora.text.language import bare
 from anaphora.wording import agreeing, counted
-
-if TYPE_CHECKING:
-    from anaphora.formats.omegat import Project
-    from anaphora.prediction.options import SearchOptions
-    from anaphora.tasks.translation import TranslationPredictor
-    from anaphora.tasks.translation.documents import Translate
 
 FOR_LINES = (
     "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --workers --shard-lines "
@@ -33,8 +37,6 @@ def document_kind(file: str, given: Sequence[str]) -> str:
 
     Raises ConfigError for a document with given options that are for lines of text.
     """
-    from anaphora.formats.entries.kinds import READERS, kind_of
-
     kind = PROJECT if Path(file).is_dir() else kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
     if kind != PROJECT and kind not in READERS:
         return ""
@@ -45,7 +47,7 @@ def document_kind(file: str, given: Sequence[str]) -> str:
 
 
 def translate_document(
-    translator: "TranslationPredictor", file: Path, kind: str, outputs: Outputs, how: dict[str, Any]
+    translator: TranslationPredictor, file: Path, kind: str, outputs: Outputs, how: dict[str, Any]
 ) -> None:
     """Write a document with its gaps filled, or print it; what was left empty is reported.
 
@@ -54,9 +56,6 @@ def translate_document(
     """
     if kind == PROJECT:
         return translate_project(translator, file, outputs, how)
-    from anaphora.formats.entries.document import REPLACED, Document
-    from anaphora.tasks.translation.documents import fill
-
     report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
     filled = fill(document, translating(translator, outputs.min_confidence, how), translator.languages[1])
@@ -93,17 +92,12 @@ MEMORY = Path("mt", "anaphora.tmx")
 """Place of translations in the folder of memories."""
 
 
-def translate_project(translator: "TranslationPredictor", folder: Path, outputs: Outputs, how: dict[str, Any]) -> None:
+def translate_project(translator: TranslationPredictor, folder: Path, outputs: Outputs, how: dict[str, Any]) -> None:
     """Write translations of what a project lacks into ``tm/mt/anaphora.tmx`` or the output.
 
     What has a lower confidence than is asked for is left out. ``how`` is passed to the translator; the glossaries of
     the project are used unless its options have one.
     """
-    from anaphora.formats.entries.tmx import tmx_lines
-    from anaphora.formats.omegat import read_project
-    from anaphora.tasks.translation.documents import pretranslate, segments_of
-    from anaphora.text.language import bare
-
     report: Report = how["report"]
     project = read_project(folder)
     if tuple(map(bare, project.languages)) != tuple(map(bare, translator.languages)):
@@ -131,7 +125,7 @@ def translate_project(translator: "TranslationPredictor", folder: Path, outputs:
         report(Note(f"{were} left out (the first is '{left[0]}').", warning=True))
 
 
-def translating(translator: "TranslationPredictor", min_confidence: float | None, how: dict[str, Any]) -> "Translate":
+def translating(translator: TranslationPredictor, min_confidence: float | None, how: dict[str, Any]) -> Translate:
     """Return a function that translates the texts of a document; None for those of a lower confidence."""
 
     def translate(texts: Sequence[str], protects: bool) -> Iterator[str | None]:
@@ -142,10 +136,7 @@ def translating(translator: "TranslationPredictor", min_confidence: float | None
     return translate
 
 
-def _with_glossary(options: "SearchOptions", project: "Project", report: Report) -> "SearchOptions":
-    from anaphora.formats.term_bases import read_term_bases
-    from anaphora.prediction.glossary import Glossary
-
+def _with_glossary(options: SearchOptions, project: Project, report: Report) -> SearchOptions:
     terms = [] if options.terms else read_term_bases(project.glossary, project.languages)
     if not terms:
         return options
@@ -155,7 +146,7 @@ def _with_glossary(options: "SearchOptions", project: "Project", report: Report)
     return options
 
 
-def _memory_of(project: "Project") -> Path:
+def _memory_of(project: Project) -> Path:
     """Return the memory that is written, in a folder that is made where there is none."""
     file = project.memories / MEMORY
     try:

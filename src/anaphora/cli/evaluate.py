@@ -3,16 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import AdaptationOptions, ColumnsOption, Combination, GivenTexts, Json, Processor, columns_in
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import WORDS, SearchTable
 from anaphora.cli.tables import declared_option
-from anaphora.cli.talk import heading, print_json
+from anaphora.cli.talk import heading, print_json, show
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs, Option
+from anaphora.options import Argument, Excludes, Needs, Option
 from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ CONFLICTS = (
 
 def run(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folder, or two translators to compare on the same text.")
+        list[Path], Argument("Run folder, or two translators to compare on the same text.", metavar="RUN...")
     ],
     search: SearchTable,
     models: Combination,
@@ -123,11 +121,11 @@ def _print(answer: "Answer", as_json: bool, *, named: bool) -> None:
         if named:
             heading(one.name)
         for split, result in one.results.items():
-            typer.echo(f"{split}\n{result}")
+            show(f"{split}\n{result}")
     for part, comparisons in answer.compared.items():
         heading(f"{part}: {first.name} against {others[0].name}")
         for comparison in comparisons:
-            typer.echo(comparison)
+            show(comparison)
 
 
 def _write(output: Path, answer: "Answer") -> None:

@@ -8,14 +8,13 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
-import typer
 
 from anaphora import recipes
 from anaphora.cli.options import ColumnsOption, SettingsOption, TrainingThreads, columns_in
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 from anaphora.tasks.registry import TASKS, named_in, tasks_named
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class Asked:
     """An experiment as the command line asks for it."""
 
     recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
+        str, Argument("Recipe name, or TOML file. [default: chosen by the data]", metavar="RECIPE|FILE.toml")
     ] = ""
     """``auto`` or nothing for an experiment that the data chooses."""
     data: Annotated[

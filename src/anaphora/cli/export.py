@@ -6,11 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.talk import show
 from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
@@ -82,7 +81,7 @@ def run(
             write_microscope(run_folder, output, report=report)
         else:
             exports[to](run_folder, output, report)
-    typer.echo(output)
+    show(output)
 
 
 def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
@@ -95,12 +94,12 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
         trained = load_trained(run_folder, report=report)
         rounded = write_folder(trained, output, int8=int8, examples=_examples(trained, report))
     if rounded:
-        typer.echo(rounded)
-    typer.echo(output)
+        show(rounded)
+    show(output)
     config = json.loads((output / "config.json").read_text(encoding="utf-8"))
     program = "sampler.py" if config["answers"] == "vectors" else "driver.py"
     given = {"vectors": "FILE.npz", "grid": "FILE.npz", "nothing": "--count 3"}.get(config["reads"], "< FILE")
-    typer.echo(f"Next: python {output / program} {given}")
+    show(f"Next: python {output / program} {given}")
 
 
 def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
-from anaphora.options import Excludes, Needs, Option
+from anaphora.cli.talk import say, show
+from anaphora.options import Argument, Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.data.catalogue import KnownCorpus
@@ -24,7 +22,7 @@ CONFLICTS = (Excludes("--from", "--list", "--from brings files and --list only s
 
 
 def run(
-    corpus: Annotated[str, typer.Argument(metavar="[CORPUS]", help="Corpus to download; without it, list all.")] = "",
+    corpus: Annotated[str, Argument("Corpus to download; without it, list all.", metavar="[CORPUS]")] = "",
     origin: Annotated[
         Path | None,
         Option("Take the files from this folder instead of downloading them.", metavar="DIR", name="--from"),
@@ -39,18 +37,18 @@ def run(
 
     if not corpus:
         for name, known in CORPORA.items():
-            typer.echo(f"{name}  {known.about} {known.bytes / 1e6:.1f} MB. Licence: {known.licence}.")
+            show(f"{name}  {known.about} {known.bytes / 1e6:.1f} MB. Licence: {known.licence}.")
         say(f"They go into {data_home()}, or into the folder that ANAPHORA_DATA names.")
         return
     if listed:
         for row in _rows(known_corpus(corpus)):
-            typer.echo("  ".join(row).rstrip())
+            show("  ".join(row).rstrip())
         say(f"They go into {data_home() / corpus}; --from DIR takes each of them, gzipped or not, from a folder.")
         return
     with listening() as report:
         folder = fetch(corpus, origin, report=report)
     say(f"Licence: {CORPORA[corpus].licence}.")
-    typer.echo(folder)
+    show(folder)
 
 
 def _rows(corpus: "KnownCorpus") -> Iterator[tuple[str, ...]]:

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_declared
-from anaphora.cli.talk import put, say
+from anaphora.cli.talk import put, say, show
 from anaphora.options import Excludes, Option
 from anaphora.search.sampling import Sampling
 
@@ -73,7 +71,7 @@ def run(
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where, initial_state)
     if prompts is None:
         unknown = model.generate(prompt or "", **asked, lines=lines, on_text=_write).unknown
-        typer.echo()
+        show()
     else:
         unknown = (_continue_typed if is_typed(prompts) else _continue_lines)(model, prompts, asked)
     if unknown:
@@ -85,7 +83,7 @@ def _continue_typed(model: "LanguageModelPredictor", file: str, asked: dict[str,
     unknown = 0
     for number, text in enumerate(typed_texts()):
         unknown += model.generate(text, **asked | {"seed": asked["seed"] + number}, lines=1, on_text=_write).unknown
-        typer.echo()
+        show()
     return unknown
 
 

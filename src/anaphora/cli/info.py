@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from anaphora.cli.options import Json, RunFolder
-from anaphora.cli.talk import heading, print_json
+from anaphora.cli.talk import heading, print_json, show
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
 
@@ -58,7 +58,7 @@ def _section(title: str, lines: Iterable[str]) -> None:
     """A title and what belongs to it; ``none`` where there is nothing."""
     for place, line in enumerate(list(lines) or ["none"]):
         heading(f"{'' if place else title:<14}", end="")
-        typer.echo(line)
+        show(line)
 
 
 def _chosen(found: "RunInfo") -> Iterable[str]:

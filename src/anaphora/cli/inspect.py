@@ -11,12 +11,12 @@ from anaphora.cli.files import given_texts, named
 from anaphora.cli.options import Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
-from anaphora.cli.talk import print_json, say
+from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import writing_text
-from anaphora.options import Needs, Option
+from anaphora.options import Argument, Needs, Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ class Request(Choices):
 def run(
     context: typer.Context,
     arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RUN...] [VERB] [FILE|-]", help="Run folders, what to look at, and a text."),
+        list[str] | None, Argument("Run folders, what to look at, and a text.", metavar="[RUN...] [VERB] [FILE|-]")
     ] = None,
     *,
     choices: Choices,
@@ -196,8 +195,8 @@ def _list(runs: Sequence[str], known: "dict[str, Verb]") -> None:
     for name, verb in known.items():
         if verb.of_runs or not subject:
             why = verb.lacks(subject) if subject else ""
-            typer.echo(f"{name:<12} {f'no: {why}' if why else verb.summary}")
-    typer.echo(MICROSCOPE)
+            show(f"{name:<12} {f'no: {why}' if why else verb.summary}")
+    show(MICROSCOPE)
 
 
 def _print(shown: "Results", request: Request, as_json: bool) -> None:
@@ -205,9 +204,9 @@ def _print(shown: "Results", request: Request, as_json: bool) -> None:
         if as_json:
             print_json({stem: _as_json(result)})
         elif request.blank and hasattr(result, "text"):
-            typer.echo(result.text(blank=True))
+            show(result.text(blank=True))
         else:
-            typer.echo("\n".join(map(str, result)) if isinstance(result, list | tuple) else str(result))
+            show("\n".join(map(str, result)) if isinstance(result, list | tuple) else str(result))
 
 
 def _as_json(result: Any) -> Any:

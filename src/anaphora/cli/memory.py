@@ -5,14 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import Json, RunFolder
-from anaphora.cli.talk import print_json, say
+from anaphora.cli.talk import print_json, say, show
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -31,10 +29,8 @@ _ACTIONS = ("add", "list", "remove", "export")
 
 def run(
     run_folder: RunFolder,
-    action: Annotated[str, typer.Argument(metavar="add|list|remove|export", help="Action on the memory.")],
-    given: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE...|NUMBER...]", help="Files, or numbers to remove.")
-    ] = None,
+    action: Annotated[str, Argument("Action on the memory.", metavar="add|list|remove|export")],
+    given: Annotated[list[str] | None, Argument("Files, or numbers to remove.", metavar="[FILE...|NUMBER...]")] = None,
     origin: Annotated[str, Option("With list and remove: the segments of this file.")] = "",
     text: Annotated[str, Option("With list: the segments for this text, best first.")] = "",
     fuzzy: Annotated[int, Option("With --text: minimum similarity in percent.", min=1, max=100)] = 75,
@@ -124,7 +120,7 @@ def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fu
             print_json(segment.json() | extra)
         else:
             shown = (str(segment.number), *extra.values(), _cell(segment.source), _cell(segment.target))
-            typer.echo("\t".join((*shown, _cell(segment.origin), segment.day)))
+            show("\t".join((*shown, _cell(segment.origin), segment.day)))
     if segment is None:
         say("No segment was found.")
 

@@ -4,13 +4,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-import typer
-
 from anaphora.cli.options import SettingsOption, Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import say, show
 from anaphora.errors import ConfigError
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 
 EXAMPLES = (
     "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
@@ -20,7 +18,7 @@ EXAMPLES = (
 
 
 def run(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders of language models.")],
+    runs: Annotated[list[Path], Argument("Run folders of language models.", metavar="RUN...")],
     run_folder: Annotated[Path, Option("Run folder to create.", metavar="DIR", name="--run")],
     cache: Annotated[bool, Option("Add n-gram models of the text just read.")] = False,
     data: Annotated[
@@ -44,4 +42,4 @@ def run(
         )
         train(experiment, run_folder, report)
     say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")
-    typer.echo(run_folder)
+    show(run_folder)

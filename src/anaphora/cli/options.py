@@ -11,7 +11,7 @@ import typer
 from anaphora.cli.files import given_lines, given_texts, named
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs, Option
+from anaphora.options import Argument, Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Text
     from anaphora.tasks.task import Task
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
+RunFolder = Annotated[Path, Argument("Run folder, as created by anaphora train.", metavar="RUN")]
 InitialState = Annotated[
     Path | None, Option("Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h.", metavar="FILE")
 ]

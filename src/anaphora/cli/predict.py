@@ -6,13 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
 from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -33,7 +31,7 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, file to tag, arrays, or strokes.")
+        str, Argument("File of texts, one per line, file to tag, arrays, or strokes.", metavar="[FILE|-]")
     ] = "-",
     output: Annotated[Path | None, Option("Write predictions to this file instead of printing them.")] = None,
     as_json: Annotated[

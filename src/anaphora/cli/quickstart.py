@@ -6,12 +6,10 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.options import SettingsOption, Threads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave
-from anaphora.cli.talk import say
+from anaphora.cli.talk import say, show
 from anaphora.errors import AnaphoraError, ConfigError, MissingExtraError, RunError
 from anaphora.options import Option
 
@@ -84,12 +82,12 @@ def _show(run_folder: Path, links: Path, picture: Path) -> None:
         scores = score_translations(translator, test, experiment, report=report)
     pairs = list(islice(test, SHOWN))
     for (source, reference), output in zip(pairs, translator.translate([source for source, _ in pairs]), strict=True):
-        typer.echo(f"English   {source}\nFrench    {output.text}\nexpected  {reference}\n")
-    typer.echo(scores)
+        show(f"English   {source}\nFrench    {output.text}\nexpected  {reference}\n")
+    show(scores)
     _draw(translator, list(islice(test, DRAWABLE)), links, picture)
     page = run_folder.with_name("microscope.html")
     write_microscope(run_folder, page, [source for source, _ in pairs])
-    typer.echo(
+    show(
         f"The page     {page} (open it in a browser: the model, computed step by step)\n"
         f"\nThe run      {run_folder}\n"
         f"Yours next   echo 'The old man sees a cat.' | anaphora translate {quote(str(run_folder))}\n"
@@ -126,4 +124,4 @@ def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], link
     except (ConfigError, MissingExtraError) as error:
         say(str(error))
         return
-    typer.echo(f"\nThe picture  {picture}")
+    show(f"\nThe picture  {picture}")

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora import recipes
 from anaphora.cli.experiments import AUTO
 from anaphora.cli.options import Json
-from anaphora.cli.talk import print_json
+from anaphora.cli.talk import print_json, show
 from anaphora.errors import ConfigError
-from anaphora.options import Needs, Option
+from anaphora.options import Argument, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.protocols import PartDescription
@@ -26,7 +24,7 @@ CONFLICTS = (Needs("--json", "--program"),)
 
 
 def run(
-    name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Recipe to print as TOML.")] = "",
+    name: Annotated[str, Argument("Recipe to print as TOML.", metavar="[RECIPE]")] = "",
     program: Annotated[bool, Option("Print the program of one step instead: its parts, signals and weights.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -36,11 +34,11 @@ def run(
     if program:
         return _print_program(name, as_json)
     if name:
-        return typer.echo(auto.description() if name == AUTO else recipes.read(name), nl=False)
+        return show(auto.description() if name == AUTO else recipes.read(name), end="")
     described = {AUTO: auto.SUMMARY} | {known: recipes.describe(known) for known in recipes.names()}
     width = max(map(len, described))
     for known, line in described.items():
-        typer.echo(f"{known:<{width}}  {line}")
+        show(f"{known:<{width}}  {line}")
 
 
 def _print_program(name: str, as_json: bool) -> None:
@@ -60,7 +58,7 @@ def _print_program(name: str, as_json: bool) -> None:
         shown = [{"name": step, "parts": [_as_table(part) for part in parts]} for step, parts in programs.items()]
         print_json({"recipe": name, "programs": shown, "note": note})
     else:
-        typer.echo(note or "\n\n".join("\n".join(_lines(step, parts)) for step, parts in programs.items()))
+        show(note or "\n\n".join("\n".join(_lines(step, parts)) for step, parts in programs.items()))
 
 
 def _as_table(part: "PartDescription") -> Mapping[str, object]:

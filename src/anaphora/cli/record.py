@@ -4,15 +4,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable
 from anaphora.cli.talk import say
+from anaphora.options import Argument
 
 EXAMPLES = ("anaphora record strokes.html",)
 
 
-def run(output: Annotated[Path, typer.Argument(metavar="FILE.html", help="File for the page.")]) -> None:
+def run(output: Annotated[Path, Argument("File for the page.", metavar="FILE.html")]) -> None:
     """Write a web page that records handwriting, and saves it for training.
 
     It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora

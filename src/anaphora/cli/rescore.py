@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 from anaphora.wording import counted
 
 _NAME = "LM0"
@@ -25,7 +23,7 @@ EXAMPLES = (
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="N-best list.")] = "-",
+    file: Annotated[str, Argument("N-best list.", metavar="[FILE|-]")] = "-",
     kind: Annotated[
         str,
         Option("List format: moses and kaldi use base e, srilm base 10.", metavar="moses|kaldi|srilm", name="--format"),

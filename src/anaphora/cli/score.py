@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from anaphora.cli.files import check_writable, given_texts, named, writing
 from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
-from anaphora.options import Option
+from anaphora.options import Argument, Option
 from anaphora.wording import counted
 
 EXAMPLES = (
@@ -24,7 +22,7 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="File of lines; for a translator: source, tab, translation.")
+        str, Argument("File of lines; for a translator: source, tab, translation.", metavar="[FILE|-]")
     ] = "-",
     output: Annotated[Path | None, Option("Write scores to this file instead of printing them.")] = None,
     as_json: Annotated[bool, Option("Print a JSON object per line instead of a number.", name="--json")] = False,

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.options import Json
-from anaphora.cli.talk import print_json
+from anaphora.cli.talk import print_json, show
+from anaphora.options import Argument
 
 if TYPE_CHECKING:
     from anaphora.experiment.settings import Owned, Setting
@@ -23,9 +22,7 @@ EXAMPLES = (
 
 
 def run(
-    key: Annotated[
-        str, typer.Argument(metavar="[KEY]", help="Table such as training, or option such as training.seed.")
-    ] = "",
+    key: Annotated[str, Argument("Table such as training, or option such as training.seed.", metavar="[KEY]")] = "",
     json: Json = False,
 ) -> None:
     """List the options of an experiment with their defaults."""
@@ -37,7 +34,7 @@ def run(
     if json:
         return print_json([{"table": prefix.rstrip("."), **asdict(owned)} for prefix, owned in found])
     parts = [part_of(prefix, owned) for prefix, owned in found] if key else [tables(found)]
-    typer.echo("\n\n".join("\n".join(part) for part in parts))
+    show("\n\n".join("\n".join(part) for part in parts))
 
 
 def tables(found: "list[tuple[str, Owned]]") -> Iterator[str]:

@@ -9,9 +9,8 @@ from inspect import Parameter
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
-from typer.models import ArgumentInfo
 
-from anaphora.options import Excludes, Needs, Option, check_conflicts, declared
+from anaphora.options import Argument, Excludes, Needs, Option, check_conflicts, declared
 
 T = TypeVar("T")
 
@@ -87,8 +86,10 @@ def given_in(*tables: Any) -> list[str]:
 
 
 def _parsed(parameter: Parameter) -> Parameter:
-    """Return a parameter as the parser takes it, which has a class for options itself."""
+    """Return a parameter as the parser takes it, which has classes for options and arguments itself."""
     kind, option = (*get_args(parameter.annotation), None, None)[:2]
+    if isinstance(option, Argument):
+        return parameter.replace(annotation=Annotated[kind, typer.Argument(metavar=option.metavar, help=option.help)])
     if not isinstance(option, Option):
         return parameter
     # the parser adds a twin that turns a flag off, unless the flag is named
@@ -107,8 +108,8 @@ def _parsed(parameter: Parameter) -> Parameter:
 def _option(parameter: Parameter) -> str:
     """Return the name of an option on the command line, or the word that stands for an argument in the help."""
     [info] = getattr(parameter.annotation, "__metadata__", (None,))
-    if isinstance(info, ArgumentInfo):
-        return re.sub(r"\[?([A-Z]+).*", r"\1", str(info.metavar))
+    if isinstance(info, Argument):
+        return re.sub(r"\[?([A-Z]+).*", r"\1", info.metavar)
     return getattr(info, "name", "") or f"--{parameter.name.replace('_', '-')}"
 
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+import typer
+
 from anaphora.formats.json_text import figures_as_json
 
 if TYPE_CHECKING:
@@ -71,6 +73,11 @@ def put(content: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
     sys.stdout.flush()
+
+
+def show(result: object = "", end: str = "\n") -> None:
+    """Print a result on standard output."""
+    typer.echo(f"{result}{end}", nl=False)
 
 
 def print_json(value: Any) -> None:

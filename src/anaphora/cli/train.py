@@ -1,7 +1,7 @@
 """``anaphora train``: a recipe and a person's data become a run folder."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -13,7 +13,7 @@ from anaphora.cli.experiments import AUTO, Asked, experiment_asked, experiment_t
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
-from anaphora.cli.talk import say
+from anaphora.cli.talk import say, show
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 from anaphora.options import Excludes, Needs, Option
@@ -101,7 +101,7 @@ def run(
     if stopped:
         leave(outcome, folder, exit_code)
     say(_ending(outcome, folder, experiment))
-    typer.echo(folder)
+    show(folder)
 
 
 @contextmanager
@@ -110,14 +110,12 @@ def _reporting(first: bool, folder: Path | None) -> "Iterator[Report]":
     if not first:
         yield silent
         return
-    with listening() as report:
-        if folder is None:
-            yield report
-            return
-        from anaphora.inspection.board import board
+    with listening() as report, ExitStack() as boards:
+        if folder is not None:
+            from anaphora.inspection.board import board
 
-        with board(folder, report) as both:
-            yield both
+            report = boards.enter_context(board(folder, report))
+        yield report
 
 
 def _experiment(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from anaphora.cli.bulk import Workers
-from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_lines, given_texts, is_typed, typed_texts
 from anaphora.cli.options import Combination, Machine
 from anaphora.cli.progress import listening
@@ -20,7 +19,7 @@ from anaphora.cli.tables import declared_option, given_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
-from anaphora.options import Excludes, Needs, Option
+from anaphora.options import Argument, Excludes, Needs, Option
 from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.wording import agreeing, counted
 
@@ -138,9 +137,7 @@ class Remembering:
 def run(
     given: Annotated[
         list[str],
-        typer.Argument(
-            metavar="RUN... [FILE|-]", help="Run folder, or several as an ensemble, then a text, document or project."
-        ),
+        Argument("Run folder, or several as an ensemble, then a text, document or project.", metavar="RUN... [FILE|-]"),
     ],
     outputs: Outputs,
     search: SearchTable,
@@ -169,6 +166,8 @@ def run(
         suffixes=framing.suffixes is not None,
         max_tokens=max_tokens,
     )
+
+    from anaphora.cli.documents import document_kind, translate_document
 
     faults, split = _Faults(), not no_split
     kind = document_kind(file, given_in(outputs, framing, workers))
