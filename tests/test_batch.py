@@ -1,6 +1,6 @@
 """Batches: padding, and what moves to a device."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pytest
 import torch
@@ -52,6 +52,10 @@ def test_all_that_is_computed_with_moves_and_lengths_and_example_ids_stay() -> N
     assert {name for name, tensor in moved.items() if tensor.device == CPU} == ON_THE_CPU
     assert {tensor.device for tensor in moved.values()} == {META, CPU}
     assert batch().to(META).supervision.learning_rate_factor == 0.5
+    bare = Batch(IDS, None, torch.arange(2), torch.zeros(2, dtype=torch.bool)).to(META)
+    assert bare.size == 2 and bare.supervision == Supervision() and bare.constraints == Constraints()
+    with pytest.raises(ShapeError, match="inputs alone"):
+        _ = bare.target_ids
 
 
 @EVERY_ITEM
@@ -63,19 +67,10 @@ def test_items_of_every_kind_move_with_their_batch(items: Items) -> None:
         assert [tensor.shape for tensor in tensors(ours).values()] == [t.shape for t in tensors(items).values()]
 
 
-def test_a_batch_without_targets_moves_too() -> None:
-    bare = Batch(IDS, None, torch.arange(2), torch.zeros(2, dtype=torch.bool)).to(META)
-    assert bare.targets is None and bare.supervision == Supervision() and bare.constraints == Constraints()
-
-
 def test_moving_to_where_it_is_copies_nothing() -> None:
     one = batch()
     again = tensors(one.to(CPU))
     assert all(again[name] is tensor for name, tensor in tensors(one).items())
-
-
-def test_the_size_is_the_number_of_rows() -> None:
-    assert batch().size == 2
 
 
 @EVERY_ITEM
@@ -87,11 +82,6 @@ def test_a_model_of_ids_refuses_anything_else(items: Items) -> None:
     for side in ("input_ids", "target_ids"):
         with pytest.raises(ShapeError, match=f"are {type(items).__name__}: use"):
             getattr(other, side)
-
-
-def test_a_loss_without_targets_is_refused() -> None:
-    with pytest.raises(ShapeError, match="inputs alone"):
-        _ = replace(batch(), targets=None).target_ids
 
 
 def test_the_mask_is_true_within_a_row() -> None:

@@ -42,20 +42,6 @@ def cell(page: ModuleType) -> Cell:
     return made
 
 
-def test_the_example_cell_has_the_gradients_of_its_equation(cell: Cell) -> None:
-    config = StackConfig().model_copy(update={"cell": cell, "layers": 2, "size": 3})
-    stack = Stack(config, 2, "example").double()
-    source = torch.Generator().manual_seed(1)
-    stack.initialise(Xavier(), source)
-    x_TBD = torch.randn(3, 2, 2, dtype=torch.float64, generator=source, requires_grad=True)
-    lengths_B = torch.tensor([3, 2])
-
-    def outputs(*_: torch.Tensor) -> torch.Tensor:
-        return stack(x_TBD, lengths_B).outputs["h"]
-
-    assert torch.autograd.gradcheck(outputs, (x_TBD, *stack.parameters()))
-
-
 def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
     stack = Stack(StackConfig().model_copy(update={"cell": cell, "size": 7}), 5, "example")
     stack.initialise(Xavier(), torch.Generator().manual_seed(1))

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,7 @@ from anaphora.cli.app import app
 from anaphora.errors import ConfigError
 from anaphora.events import Event
 from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
-from anaphora.tasks.base import ExperimentBase
+from tests.conftest import Trained
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -90,11 +90,11 @@ def test_every_option_that_a_command_sets_is_one_of_the_recipe_by_its_present_na
 
 
 def test_the_example_of_the_page_on_attention_draws_its_weights(
-    translator: ExperimentBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    train(translator, tmp_path / "runs" / "en-de")
+    shutil.copytree(trained("translator"), tmp_path / "runs" / "en-de")
     page = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?draw_attention.*?)```", page, re.DOTALL)
     exec(compile(example, "attention.md", "exec"), {})

@@ -200,18 +200,6 @@ def test_a_wrong_command_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_folder_that_exists_is_left_alone(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli
-) -> None:
-    run = tmp_path / "run"
-    run.mkdir()
-    (run / "thesis.txt").write_text("years of work")
-    complaint = cli.refused("train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run)
-    assert f"{run} exists and is not empty" in complaint
-    assert "--resume" in complaint
-    assert [file.name for file in run.iterdir()] == ["thesis.txt"]
-
-
 def test_an_empty_run_folder_is_refused(tmp_path: Path, cli: Cli) -> None:
     for verb in "translate", "generate", "info":
         assert f"{tmp_path} should be a run folder, but is empty: check the path" in cli.refused(verb, tmp_path)
@@ -242,15 +230,11 @@ def test_a_damaged_run_folder_is_refused_and_the_file_named(
 def test_a_missing_text_is_refused_and_no_output_begun(
     trained: Trained, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    run = trained("translator")
+    run, output = trained("translator"), tmp_path / "output"
     (toy_pairs / "bad.en").write_bytes(b"fine\n\xff\n")
     for text, word in ((tmp_path / "missing.en", "missing.en"), (toy_pairs / "bad.en", "bad.en:2")):
-        output = tmp_path / "output"
         assert word in cli.refused("translate", run, text, "--output", output)
         assert not output.exists()
-    (toy_pairs / "short.fr").write_text("a\n")
-    complaint = cli.refused("evaluate", run, "--source", toy_pairs / "test.en", "--reference", toy_pairs / "short.fr")
-    assert "has 3" in complaint and "has 1" in complaint
 
 
 def test_a_closed_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,9 @@ def test_a_document_is_written_back_with_its_gaps_filled(run: str, tmp_path: Pat
     assert printed.out.startswith(f'{begin}<target state="needs-review-translation">')
     assert printed.out.endswith(f"</g></target>{end}")
     assert "1 of 1 missing translation was filled; 1 other entry is unchanged." in printed.err
+    document.with_name("broken.xlf").write_text(XLIFF.format("")[:-9])
+    refused = cli.refused("translate", run, tmp_path / "broken.xlf", "--output", tmp_path / "out.xlf")
+    assert "broken.xlf:4 is no XML" in refused and not (tmp_path / "out.xlf").exists()
     for name in ("out.xlf", "out.xlf.gz"):
         cli("translate", run, document, "--output", tmp_path / name)
         content = (tmp_path / name).read_bytes()
@@ -91,13 +94,6 @@ def test_what_is_for_lines_is_refused_before_any_work(
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
         complaint = cli.refused("translate", "no-run", file, *option)
         assert f"{option[0]} is for lines of text, but {file} is {what}: leave it out." in complaint
-
-
-def test_a_broken_document_is_refused_and_nothing_is_written(run: str, tmp_path: Path, cli: Cli) -> None:
-    document = tmp_path / "d.xlf"
-    document.write_text(XLIFF.format("")[:-9])
-    assert "d.xlf:4 is no XML" in cli.refused("translate", run, document, "--output", tmp_path / "out.xlf")
-    assert not (tmp_path / "out.xlf").exists()
 
 
 PAGE = "<html><body><p>adf <b>beg</b> cdh</p><p>aef</p><p>adh!</p></body></html>"

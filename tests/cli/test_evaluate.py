@@ -47,8 +47,10 @@ def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(both: list[str
 def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(run: Path, cli: Cli) -> None:
     cli("evaluate", run, "--no-keep")
     assert not (run / "evaluations.jsonl").exists()
-    cli("evaluate", run)
+    for _ in range(2):
+        cli("evaluate", run)
     shown = cli("info", run).out
+    assert shown.count(": BLEU ") == 1  # the newest alone
     assert "translate, format 2" in shown and "all whole" in shown and re.search(r"test \([0-9a-f]{8}\), step-", shown)
     assert cli("info", run, "--json").json["evaluations"][0]["metrics"][0]["name"] == "BLEU"
 
@@ -65,12 +67,6 @@ def test_info_says_what_a_run_was_begun_with_beyond_the_defaults_or_why_that_can
     assert f"{run}: decoder.colour" in cli("info", run).out
 
 
-def test_what_is_measured_again_is_shown_once(run: Path, cli: Cli) -> None:
-    for _ in range(2):
-        cli("evaluate", run)
-    assert cli("info", run).out.count(": BLEU ") == 1
-
-
 def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
     translator: ExperimentBase, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
@@ -84,9 +80,12 @@ def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
     cli("evaluate", run, *pair)
 
 
-def test_known_words_are_not_asked_for_where_every_word_is_spelt(run: Path, cli: Cli) -> None:
-    said = cli("evaluate", run, "--known-words", code=2).err
-    assert "this translator has smaller tokens and leaves no word unknown: leave out --known-words." in said
+def test_what_a_translator_has_no_use_for_is_refused(run: Path, cli: Cli) -> None:
+    for options, said in (
+        (["--known-words"], "this translator has smaller tokens and leaves no word unknown: leave out --known-words."),
+        (["--dynamic", "0.1"], "has no use for a neural cache"),
+    ):
+        assert said in cli.refused("evaluate", run, *options)
 
 
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
@@ -129,7 +128,3 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         (["--neural-cache", "many"], "tokens should be a whole number, but is 'many'"),
     ):
         assert said in cli.refused(*command, *options)
-
-
-def test_a_translator_has_no_text_to_remember(run: Path, cli: Cli) -> None:
-    assert "has no use for a neural cache" in cli.refused("evaluate", run, "--dynamic", "0.1")

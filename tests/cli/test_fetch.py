@@ -43,8 +43,4 @@ def test_the_list_of_corpora_says_where_they_go(home: Path, cli: Cli) -> None:
 
 
 def test_what_cannot_be_listed_is_refused(cli: Cli) -> None:
-    for command, said in (
-        (["fetch", "multi3k", "--list"], "Did you mean 'multi30k'?"),
-        (["fetch", "multi30k", "--list", "--from", "."], "--from brings files and --list only shows which"),
-    ):
-        assert said in cli.refused(*command)
+    assert "Did you mean 'multi30k'?" in cli.refused("fetch", "multi3k", "--list")

@@ -72,20 +72,16 @@ def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
     counted: Path, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     arpa = tmp_path / "counted.arpa"
-    assert (
-        "text.segmentation" not in cli("export", counted, "--to", "arpa", "--output", arpa).err
-    )  # its units are cut at spaces
+    said = cli("export", counted, "--to", "arpa", "--output", arpa).err
+    assert "text.segmentation" not in said  # its tokens stand between spaces
     for model in counted, arpa:
-        for option in ["--neural-cache", "9"], ["--dynamic", "0.1"]:
-            assert "need one network" in cli.refused("score", model, toy_book, *option)
+        assert "need one network" in cli.refused("score", model, toy_book, "--neural-cache", "9")
 
 
 def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, tmp_path: Path, cli: Cli) -> None:
     run = trained("counts", "text.segmentation=moses")
-    assert (
-        "Its words are segmented by text.segmentation = 'moses'"
-        in cli("export", run, "--output", tmp_path / "words.arpa").err
-    )
+    said = cli("export", run, "--output", tmp_path / "words.arpa").err
+    assert "Its words are segmented by text.segmentation = 'moses'" in said
 
 
 def test_pairs_are_scored_by_a_translator(trained: Trained, tmp_path: Path, cli: Cli) -> None:
@@ -139,9 +135,6 @@ def test_unknown_units_of_a_list_or_of_a_prompt_are_told(counted: Path, tmp_path
 def test_an_unknown_format_is_answered_with_the_known_ones(counted: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "nbest").write_text("0 ||| a ||| b ||| 1\n")
     assert "Did you mean 'moses'?" in cli.refused("rescore", counted, tmp_path / "nbest", "--format", "moze")
-    assert "nbest:1 should begin with ACOUSTIC LANGUAGE COUNT" in cli.refused(
-        "rescore", counted, tmp_path / "nbest", "--format", "srilm"
-    )
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,12 @@ def _translator(run: str) -> anaphora.TranslationPredictor:
 
 def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], cli: Cli) -> None:
     alone = cli("evaluate", runs[0], "--json", "--no-keep").json
-    together = cli("evaluate", runs[0], runs[0], runs[0], "--ensemble", "--json", "--details").json
+    together = ["evaluate", runs[0], runs[0], runs[0], "--ensemble"]
+    found = cli(*together, "--json", "--details").json
     three = " + ".join([runs[0]] * 3)
-    assert together["run"] == f"arithmetic mean of {three}"
-    assert (
-        cli("evaluate", runs[0], runs[0], runs[0], "--ensemble", "--mean", "geometric").lines[0]
-        == f"geometric mean of {three}"
-    )
-    assert alone["splits"]["test"].items() <= together["splits"]["test"].items()
+    assert found["run"] == f"arithmetic mean of {three}"
+    assert cli(*together, "--mean", "geometric").lines[0] == f"geometric mean of {three}"
+    assert alone["splits"]["test"].items() <= found["splits"]["test"].items()
     assert not (Path(runs[0]) / "evaluations.jsonl").exists()
 
 

@@ -12,7 +12,6 @@ from anaphora.batch import Batch, Grid, Ids, Labels
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
-from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build
@@ -80,12 +79,6 @@ def test_a_network_of_the_paper_s_size_can_be_built(name: str) -> None:
     sides = dict.fromkeys(("source", "target"), VocabularyInfo(40, 0, 1, 2, 3))
     with torch.device("meta"):
         assert [*build(experiment.task, experiment.tables(), sides, name).parameters()]
-
-
-def test_the_recipe_of_a_paper_with_lstms_says_what_their_forget_bias_starts_from() -> None:
-    for name in (name for name in FOUNDING if "lstm" in recipes.read(name)):
-        found = dict(paragraphs(name))
-        assert "forget bias" in found.get("Unsaid", found["Differs"]) or "as sutskever2014" in found["Differs"], name
 
 
 def test_options_that_the_head_of_a_recipe_names_are_taken_by_it() -> None:
@@ -176,11 +169,6 @@ def test_the_multi30k_recipes_keep_to_five_million_parameters(name: str) -> None
     symbols = VocabularyInfo(experiment.text.size, 0, 1, 2, 3)
     model = build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "multi30k")
     assert sum(weight.numel() for weight in model.parameters()) <= 5_000_000
-
-
-def test_an_unknown_recipe_is_answered_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"no recipe called 'multi30k'\. Did you mean 'multi30k-[a-z-]+'\? "):
-        recipes.read("multi30k")
 
 
 def test_the_corpus_of_a_recipe_has_the_parts_it_names() -> None:
