@@ -10,8 +10,8 @@ TOKENS = dict.fromkeys(("bpe", "unigram"), "subword") | {name: name for name in 
 class Tier(NamedTuple):
     """Sizes of a network for an amount of data; a task leaves out the fields that it has no use for."""
 
-    most: int
-    """Amount of data that it is for, at most."""
+    amount: int
+    """Data that it is for, at most."""
     embedding: int = 0
     size: int = 0
     """Units of a layer."""

@@ -131,7 +131,7 @@ TIERS = (
     Tier(200_000, embedding=200, size=200, dropout=0.3, epochs=8),
     Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
-_FEW = TIERS[1].most
+_FEW = TIERS[1].amount
 """Texts at most that are too few to stop early by validation."""
 _EXAMPLES = 20
 """Examples of a batch where there are few."""
@@ -321,7 +321,7 @@ def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
         return shared | {"model": "vectors"}
     dropout = {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout}
     return shared | {
-        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.most <= _FEW else 2},
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.amount <= _FEW else 2},
         "embedding": {"size": tier.embedding, "dropout": dropout},
         "initializer": {"kind": "uniform", "range": 0.1},
     }
@@ -329,7 +329,7 @@ def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
 
 def _training(tier: Tier, found: Any) -> dict[str, Any]:
     shared = {"metric": "micro_f1" if found.several else "accuracy", "precision": "fp32"}
-    if tier.most > _FEW:
+    if tier.amount > _FEW:
         batch_tokens = 1000 if tier is TIERS[2] else 4000
         return training_table(tier, 0.002, batch_tokens, patience=5, moving_average=0.99, **shared)
     batch_tokens = _EXAMPLES * _mean_length(found.train)

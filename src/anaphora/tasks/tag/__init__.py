@@ -32,7 +32,7 @@ from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.scores import Digested
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolved, vector_format
-from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor, tags_of
+from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor
 from anaphora.tasks.tag.scores import TagScores
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
@@ -182,13 +182,9 @@ class Tagging(FieldTask):
 
     def validate(self, valid: ValidationSplit, model: StepTagger) -> Mapping[str, float]:
         """Return loss, accuracy and F1 of the validation split."""
-        tags, found = valid.fields.targets, dict[int, list[str]]()
-        for batch in valid.batches:
-            found.update(zip(batch.example_ids_B.tolist(), tags_of(model, tags, batch), strict=True))
-        counts = TagCounts(encoding_in(valid.experiment), tags.several)
-        for row, example in enumerate(valid.corpus.examples()):
-            expected, _ = self.tags_in_place(example)
-            counts.add(expected, found[row], [True] * len(expected))
+        predictor = self.predictor_of(model, valid)
+        text = self.text_to_score(predictor, valid.corpus)
+        counts = self.score(predictor, text, Request(), silent).counts
         return {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
 
     def expected(self, text: Any) -> Iterable[Expected]:
@@ -256,7 +252,7 @@ class TokenTagging(Tagging):
         experiment = resolved(experiment)
         return tagged_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
-    def with_data_statistics(self, experiment: TaggerExperiment, splits: Any) -> TaggerExperiment:
+    def with_data_statistics(self, experiment: TaggerExperiment, splits: Any) -> Any:
         return resolved(experiment)
 
     def tags_in_place(self, example: Any) -> TagsInPlace:

@@ -16,7 +16,6 @@ from anaphora.events import silent
 from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Plain, Sentence
 from anaphora.kernels.runtime import running
-from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
@@ -85,7 +84,8 @@ class StepPredictor(FieldPredictor[list[str]]):
         return [True] * len(steps)
 
     def _answer(self, batch: Batch, watch: Watch) -> list[list[str]]:
-        return tags_of(self.model, self.targets, batch)
+        found = self.model.predict(batch.to(device_of(self.model)))
+        return cast(Tags, self.targets).decode(found, cast(Ids | Values, batch.inputs).lengths_B.tolist())
 
 
 class TaggerPredictor(StepPredictor):
@@ -162,12 +162,6 @@ class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
 
     def _finish(self, kept: None, found: list[str] | None) -> TaggedVectors:
         return TaggedVectors(tuple(found or ()), self.encoding)
-
-
-def tags_of(model: StepTagger, field: Tags, batch: Batch) -> list[list[str]]:
-    """Return the tags of each row of a batch; puts the model into evaluation mode."""
-    found = model.predict(batch.to(device_of(model)))
-    return field.decode(found, cast(Ids | Values, batch.inputs).lengths_B.tolist())
 
 
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:
