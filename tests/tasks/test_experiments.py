@@ -18,8 +18,6 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
 
-TASKS = "align, classify, describe, language-model, tag, trace, transduce, translate"
-
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
 
@@ -59,58 +57,38 @@ def test_the_task_decides_which_tables_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "said"),
     [
-        ("", f"mine.toml: task is missing. Known: {TASKS}."),
-        ("task = 3", f"mine.toml: task is missing. Known: {TASKS}."),
-        ('task = "translat"', f"mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: {TASKS}."),
-        (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
-        (
-            TRANSLATE + '[attention]\nspan = "globl"',
-            "mine.toml: attention.window 'globl' is unknown. Did you mean 'global'? "
-            "Known: global, local-m, local-p, median.",
-        ),
+        ("", "task is missing. Known: align, "),
+        ("task = 3", "task is missing. Known: align, "),
+        ('task = "translat"', "task 'translat' is unknown. Did you mean 'translate'? Known: align, "),
+        (TRANSLATE + "[training]\nepoch = 3", "training.epoch is not an option. Did you mean 'epochs'?"),
+        (TRANSLATE + '[attention]\nspan = "globl"', "attention.window 'globl' is unknown. Did you mean 'global'?"),
         (
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 101}',
-            "mine.toml: attention.window.radius = 101 is larger than any sentence (data.max_length = 100): make it "
-            "smaller, "
-            'or set attention.window = "global".',
+            "attention.window.radius = 101 is larger than any sentence (data.max_length = 100)",
         ),
         (
             TRANSLATE + '[data]\ntarget = "zh_Hans"\n[evaluation]\nconditions = "moses-lowercase"',
-            'mine.toml: evaluation.conditions = "moses-lowercase" does not go with data.target = "zh_Hans": it counts '
-            'what stands between spaces, which that language is written without; set evaluation.conditions = "raw".',
+            'evaluation.conditions = "moses-lowercase" does not go with data.target = "zh_Hans"',
         ),
-        (
-            TRANSLATE + '[data]\nvalid = "train"',
-            'mine.toml: data.train and data.valid are both "train": name the files of two splits.',
-        ),
+        (TRANSLATE + '[data]\nvalid = "train"', 'data.train and data.valid are both "train"'),
         (
             TRANSLATE + '[start]\nvocabulary = "extend"',
-            'mine.toml: start.vocabulary = "extend" does not go with start.run = "none": name a run, or leave it out.',
+            'start.vocabulary = "extend" does not go with start.run = "none": name a run, or leave it out.',
         ),
-        (
-            TRANSLATE + '[data]\ntest = "tr"',
-            'mine.toml: data.test = "tr" stands for every name that begins so, data.train = "train" among them: name '
-            "other files.",
-        ),
-        (
-            TRANSLATE + '[data]\ntest = ""',
-            'mine.toml: data.test = "" cannot be used here: every name begins so; name the split.',
-        ),
+        (TRANSLATE + '[data]\ntest = "tr"', 'data.test = "tr" stands for every name that begins so'),
+        (TRANSLATE + '[data]\ntest = ""', 'data.test = "" cannot be used here: every name begins so'),
         (
             LANGUAGE_MODEL + '[model]\nkind = "ngram"',
-            "mine.toml: model '{'kind': 'ngram'}' is unknown. Known: feed-forward, interpolation, ngram, recurrent.",
+            "model '{'kind': 'ngram'}' is unknown. Known: feed-forward, interpolation, ngram, recurrent.",
         ),
-        (TRANSLATE + "format = 3", "mine.toml: format should be from 1 to 2, but is 3: leave it out."),
-        (
-            TRANSLATE + '[training]\nmetric = "blue"',
-            "mine.toml: training.metric 'blue' is unknown. Did you mean 'bleu'? Known: bleu, loss, perplexity.",
-        ),
+        (TRANSLATE + "format = 3", "format should be from 1 to 2, but is 3"),
+        (TRANSLATE + '[training]\nmetric = "blue"', "training.metric 'blue' is unknown. Did you mean 'bleu'?"),
     ],
 )
-def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> None:
-    assert complaint(text) == sentence
+def test_a_wrong_file_is_refused_in_one_sentence(text: str, said: str) -> None:
+    assert complaint(text).startswith(f"mine.toml: {said}")
 
 
 @pytest.mark.parametrize(

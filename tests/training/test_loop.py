@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from anaphora.batch import Batch, Supervision
 from anaphora.errors import DataError, RunError
@@ -50,10 +50,8 @@ def test_every_update_is_reported_in_order_with_its_place(session: Session) -> N
     session.train(epochs=2)
     updates = session.of(Update)
     assert [event.update for event in updates] == list(range(1, 13))
-    assert [(event.epoch, event.done, event.total, event.epochs) for event in updates[5:7]] == [
-        (1, 6, 6, 2),
-        (2, 1, 6, 2),
-    ]
+    places = [(event.epoch, event.done, event.total, event.epochs) for event in updates[5:7]]
+    assert places == [(1, 6, 6, 2), (2, 1, 6, 2)]
     assert all(event.tokens == 15 and event.seconds > 0 and event.gradient_norm > 0 for event in updates)
 
 
@@ -110,10 +108,9 @@ def test_a_batch_multiplies_the_learning_rate_of_its_update(session: Session) ->
 
 
 @contextmanager
-def at_every_step(look: Callable[[torch.optim.Optimizer], None], *, after: bool = False) -> Iterator[None]:
-    """Within it, ``look`` sees the optimizer before every step, or after it."""
-    register = register_optimizer_step_post_hook if after else register_optimizer_step_pre_hook
-    hook = register(lambda optimizer, *_: look(optimizer))
+def at_every_step(look: Callable[[torch.optim.Optimizer], None]) -> Iterator[None]:
+    """Within it, ``look`` sees the optimizer before every step."""
+    hook = register_optimizer_step_pre_hook(lambda optimizer, *_: look(optimizer))
     try:
         yield
     finally:
