@@ -2,8 +2,8 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.training.config import TrainingConfig
-from anaphora.training.rules import Adam, AveragedSgd, Momentum
-from anaphora.training.schedule import Halving, Plateau
+from anaphora.training.rules import AveragedSgd, Momentum
+from anaphora.training.schedule import Halving
 
 
 def test_published_recipes_can_be_written_down() -> None:
@@ -15,12 +15,6 @@ def test_published_recipes_can_be_written_down() -> None:
     )
     nesterov = {"optimizer": {"kind": "momentum", "nesterov": True}}
     assert TrainingConfig.parse(nesterov, "here").optimizer == Momentum(nesterov=True)
-
-
-def test_parts_keep_their_options() -> None:
-    table = {"optimizer": {"learning_rate": 0.1, "betas": [0.5, 0.9]}, "schedule": {"kind": "plateau", "patience": 4}}
-    config = TrainingConfig.parse(table, "here")
-    assert config.optimizer == Adam(learning_rate=0.1, betas=(0.5, 0.9)) and config.schedule == Plateau(patience=4)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""An update of several micro-batches is one of all their rows together."""
+"""Every reduction against each row's loss alone, and an update of several micro-batches against one of all rows."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,29 +16,69 @@ from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.protocols import VocabularyInfo
 from anaphora.training.micro_batches import MicroBatches, Updates, accumulated
 from anaphora.training.ranks import ALONE
-from anaphora.training.reduction import Reduction
+from anaphora.training.reduction import Reduction, per_prediction, reduced, weighted
 
-LENGTHS = torch.tensor([5, 4, 4, 2, 1])
+LENGTHS = (5, 4, 4, 2, 1)
+EVERY = pytest.mark.parametrize("reduction", get_args(Reduction))
+
+
+def network() -> LanguageModel:
+    penalties = {"activation_regularization": 0.7, "temporal_activation_regularization": 0.4}
+    table = {"embedding": {"size": 5}, "recurrence": {"size": 6} | penalties, "output": {"label_smoothing": 0.1}}
+    model = LanguageModel(LanguageModelConfig.parse(table, "test"), VocabularyInfo(11, 0, 1, 2, 3)).double()
+    model.initialise(4)
+    return model.train()
 
 
 def rows(places: slice) -> Batch:
     ids_BT = torch.arange(30).view(5, 6) % 7 + 4
-    lengths_B = LENGTHS[places]
+    lengths_B = torch.tensor(LENGTHS[places])
     width = int(lengths_B.max())
     inputs, targets = (Ids(ids_BT[places, start : start + width], lengths_B) for start in (0, 1))
     return Batch(inputs, targets, torch.arange(5)[places], torch.zeros(len(lengths_B), dtype=torch.bool))
 
 
+def naive(reduction: Reduction, costs: list[Tensor]) -> Tensor:
+    """``costs`` are the summed losses of the rows."""
+    match reduction:
+        case "sum":
+            return torch.stack(costs).sum()
+        case "sum_per_sentence":
+            return torch.stack(costs).mean()
+        case "mean_per_sequence":
+            return torch.stack([cost / length for cost, length in zip(costs, LENGTHS, strict=True)]).mean()
+        case "mean_per_token":
+            return torch.stack(costs).sum() / sum(LENGTHS)
+
+
+@EVERY
+def test_a_reduction_and_its_gradients_are_those_of_its_definition(reduction: Reduction) -> None:
+    model = network()
+    loss, _ = model(weighted(rows(slice(5)), reduction))
+    ours = reduced(loss, len(LENGTHS), loss.count, reduction)
+    theirs = naive(reduction, [model(rows(slice(row, row + 1)))[0].minimised for row in range(5)])
+    torch.testing.assert_close(ours, theirs)
+    weights = list(model.parameters())
+    for one, other in zip(torch.autograd.grad(ours, weights), torch.autograd.grad(theirs, weights), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@EVERY
+def test_people_are_told_nats_a_prediction(reduction: Reduction) -> None:
+    loss, _ = network()(weighted(rows(slice(5)), reduction))
+    told: Reduction = "mean_per_sequence" if reduction == "mean_per_sequence" else "mean_per_token"
+    expected = float(reduced(replace(loss, penalty=None), len(LENGTHS), loss.count, told).detach())
+    assert per_prediction(float(loss.sum.detach()), len(LENGTHS), loss.count, reduction) == pytest.approx(expected)
+
+
 def gradients(parts: list[slice], reduction: Reduction) -> tuple[float, list[Tensor]]:
-    table = {"embedding": {"size": 5}, "recurrence": {"size": 6}}
-    model = LanguageModel(LanguageModelConfig.parse(table, "test"), VocabularyInfo(11, 0, 1, 2, 3)).double()
-    model.initialise(4)
-    update = MicroBatches(dict(enumerate(map(rows, parts))), 5, int(LENGTHS.sum()), 1.0)
-    nats, _ = accumulated(model.train(), update, {}, Runtime(training=True, update=1), reduction, ALONE)
+    model = network()
+    update = MicroBatches(dict(enumerate(map(rows, parts))), 5, sum(LENGTHS), 1.0)
+    nats, _ = accumulated(model, update, {}, Runtime(training=True, update=1), reduction, ALONE)
     return nats, [weight.grad for weight in model.parameters() if weight.grad is not None]
 
 
-@pytest.mark.parametrize("reduction", get_args(Reduction))
+@EVERY
 def test_the_gradient_is_that_of_all_rows_in_one_batch(reduction: Reduction) -> None:
     whole, parts = gradients([slice(0, 5)], reduction), gradients([slice(0, 2), slice(2, 3), slice(3, 5)], reduction)
     assert parts[0] == pytest.approx(whole[0])
@@ -53,7 +93,7 @@ class Numbered:
         self._size = size
 
     def epoch(self, number: int) -> list[Batch]:
-        return [replace(rows(slice(0, 1)), example_ids_B=torch.tensor([place])) for place in range(self._size)]
+        return [replace(rows(slice(1)), example_ids_B=torch.tensor([place])) for place in range(self._size)]
 
 
 @given(st.integers(1, 40), st.integers(1, 9))
