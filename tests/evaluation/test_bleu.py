@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,13 +15,13 @@ OUTPUT = ["A man is walking.", "Two dogs, one cat.", "It's the \u201cbig\u201d h
 REFERENCE = ["A man is walking.", "Two dogs and one cat.", "It's a \u201cbig\u201d house."]
 
 
-def test_bleu_is_what_sacrebleu_itself_prints(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_scores_are_what_sacrebleu_itself_prints(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("\n".join(OUTPUT) + "\n", encoding="utf-8")
     (tmp_path / "ref").write_text("\n".join(REFERENCE) + "\n", encoding="utf-8")
-    for metric, ours in (("bleu", bleu), ("chrf", chrf)):
-        command = [sys.executable, "-m", "sacrebleu", str(tmp_path / "ref"), "-i", str(tmp_path / "out"), "-w", "6"]
-        said = json.loads(subprocess.run([*command, "-m", metric], capture_output=True, check=True).stdout)
-        score = ours(OUTPUT, REFERENCE, language="en")
+    command = [sys.executable, "-m", "sacrebleu", str(tmp_path / "ref"), "-i", str(tmp_path / "out"), "-w", "6"]
+    printed = subprocess.run([*command, "-m", "bleu", "chrf"], capture_output=True, check=True).stdout
+    for said, metric in zip(json.loads(printed), (bleu, chrf), strict=True):
+        score = metric(OUTPUT, REFERENCE, language="en")
         assert (score.name, round(score.value, 6), score.signature) == (said["name"], said["score"], said["signature"])
 
 
@@ -54,13 +55,7 @@ def test_raw_counts_case_and_moses_lowercase_does_not() -> None:
         assert found.value == pytest.approx(100)  # both sides are tokenised and normalised
 
 
-@pytest.mark.parametrize(
-    ("language", "tokenizer"),
-    [
-        *((code, "zh") for code in ("zh", "zh-CN", "zh_Hans")),
-        *((code, "char") for code in ("th", "my", "km-KH", "lo", "bo")),
-    ],
-)
+@pytest.mark.parametrize(("language", "tokenizer"), [("zh-CN", "zh"), ("th", "char"), ("km-KH", "char")])
 def test_a_script_without_spaces_has_its_own_tokens(language: str, tokenizer: str) -> None:
     score = bleu(["สวัสดีชาวโลก"], ["สวัสดีชาวไทย"], language=language)
     assert f"tok:{tokenizer}" in score.signature and (tokenizer == "zh" or 0 < score.value < 100)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from anaphora.errors import DataError
-from anaphora.evaluation.bleu import METRICS, MetricName, bleu, chrf, sentence_scores
+from anaphora.evaluation.bleu import METRICS, MetricName, bleu, chrf
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, fraction
 from anaphora.evaluation.significance import SEED, bootstrap, contrast, holm, paired_bootstrap
 
@@ -33,9 +33,12 @@ def spoilt(references: list[str], chance: float, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_the_scores_compared_are_those_of_the_whole_text(name: MetricName) -> None:
-    (first, references), (second, _) = corpora(40, 0.3), corpora(40, 0.1)
-    found = paired_bootstrap(first, second, references, name, language="en", samples=10)
+def test_the_scores_compared_are_those_of_the_whole_text_and_the_seed_decides_the_draws(name: MetricName) -> None:
+    (first, references), (second, _) = corpora(30, 0.3), corpora(30, 0.1)
+    found, again, other = (
+        paired_bootstrap(first, second, references, name, language="en", samples=20, seed=seed) for seed in (1, 1, 2)
+    )
+    assert found == again != other
     score = bleu if name == "BLEU" else chrf
     assert found.first == pytest.approx(score(first, references, language="en").value)
     assert found.second == pytest.approx(score(second, references, language="en").value)
@@ -43,50 +46,34 @@ def test_the_scores_compared_are_those_of_the_whole_text(name: MetricName) -> No
 
 
 def test_a_clear_difference_is_no_chance_and_has_the_sign_of_the_second() -> None:
-    (worse, references), (better, _) = corpora(100, 0.4), corpora(100, 0.1)
-    found = paired_bootstrap(worse, better, references, "BLEU", language="en", samples=200)
+    (worse, references), (better, _) = corpora(60, 0.4), corpora(60, 0.1)
+    found = paired_bootstrap(worse, better, references, "BLEU", language="en", samples=100)
     low, high = found.interval
     assert 0 < low < found.mean_difference < high
-    assert found.p_value == pytest.approx(1 / 201)
-    turned = paired_bootstrap(better, worse, references, "BLEU", language="en", samples=200)
+    assert found.p_value == pytest.approx(1 / 101)
+    turned = paired_bootstrap(better, worse, references, "BLEU", language="en", samples=100)
     assert turned.mean_difference == pytest.approx(-found.mean_difference)
     assert turned.interval == pytest.approx((-high, -low))
-    assert "n = 200, seed 12345" in str(found) and "nrefs:1" in str(found)
+    assert "n = 100, seed 12345" in str(found) and "nrefs:1" in str(found)
     assert f"difference {found.second - found.first:+.2f} " in str(found)
+    with pytest.raises(DataError, match="60 outputs of the first and 59 of the second"):
+        paired_bootstrap(worse, better[:-1], references, "BLEU", language="en")
 
 
-def test_the_seed_alone_decides_the_draws() -> None:
-    (first, references), (second, _) = corpora(30, 0.3), corpora(30, 0.2)
-    found = [paired_bootstrap(first, second, references, "BLEU", language="en", samples=50, seed=s) for s in (1, 1, 2)]
-    assert found[0] == found[1] != found[2]
-
-
-@pytest.mark.parametrize(("chance", "low", "high"), [(0.23, 0.2, 0.8), (0.2, 0.05, 0.2)])
-def test_the_p_value_counts_the_draws_as_far_from_their_mean_as_the_difference_is_from_none(
-    chance: float, low: float, high: float
-) -> None:
-    _, references = corpora(60, 0.0)
-    first, second = spoilt(references, 0.27, seed=1), spoilt(references, chance, seed=3)
-    alone = [sentence_scores(outputs, references, language="en") for outputs in (first, second)]
-    changes = [after["BLEU"] - before["BLEU"] for before, after in zip(*alone, strict=True)]
-    assert min(sum(change > 0 for change in changes), sum(change < 0 for change in changes)) > 10
+def test_the_p_value_counts_the_draws_as_far_from_their_mean_as_the_difference_is_from_none() -> None:
+    _, references = corpora(30, 0.0)
+    first, second = spoilt(references, 0.27, seed=1), spoilt(references, 0.23, seed=3)
 
     def difference(drawn: Iterable[int]) -> float:
         before, after, correct = ([side[place] for place in drawn] for side in (first, second, references))
         return BLEU().corpus_score(after, [correct]).score - BLEU().corpus_score(before, [correct]).score
 
-    draws = np.random.default_rng(SEED).integers(60, size=(100, 60)).tolist()
+    draws = np.random.default_rng(SEED).integers(30, size=(50, 30)).tolist()
     differences = [difference(drawn) for drawn in draws]
-    mean, real = sum(differences) / 100, difference(range(60))
-    expected = (sum(abs(drawn - mean) >= abs(real) for drawn in differences) + 1) / 101
-    assert low < expected < high
-    assert paired_bootstrap(first, second, references, "BLEU", language="en", samples=100).p_value == expected
-
-
-def test_outputs_of_different_texts_are_refused() -> None:
-    outputs, references = corpora(5, 0.1)
-    with pytest.raises(DataError, match="5 outputs of the first and 4 of the second"):
-        paired_bootstrap(outputs, outputs[:4], references, "BLEU", language="en")
+    mean, real = sum(differences) / 50, difference(range(30))
+    expected = (sum(abs(drawn - mean) >= abs(real) for drawn in differences) + 1) / 51
+    assert 0.05 < expected < 0.95
+    assert paired_bootstrap(first, second, references, "BLEU", language="en", samples=50).p_value == expected
 
 
 def accuracy(right: list[int]) -> SegmentMetric:
@@ -97,18 +84,15 @@ def outputs(chance: float, seed: int, segments: int = 200) -> SegmentMetric:
     return accuracy((np.random.default_rng(seed).random(segments) < chance).astype(int).tolist())
 
 
-def test_a_system_never_differs_from_itself() -> None:
-    one = outputs(0.5, 1)
+def test_a_system_never_differs_from_itself_and_a_clear_difference_is_no_chance_by_either_test() -> None:
+    one = outputs(0.3, 1)
     found = contrast([one], [one], samples=100)
     assert (found.difference, found.interval) == (0.0, (0.0, 0.0))
     assert (found.bootstrap_p, found.randomisation_p) == (1.0, 1.0)
-
-
-def test_a_clear_difference_is_no_chance_by_either_test() -> None:
-    found = contrast([outputs(0.3, 1)], [outputs(0.8, 2)], samples=200)
+    found = contrast([one], [outputs(0.8, 2)], samples=100)
     low, high = found.interval
     assert 0 < low < found.difference < high
-    assert found.bootstrap_p == found.randomisation_p == pytest.approx(1 / 201)
+    assert found.bootstrap_p == found.randomisation_p == pytest.approx(1 / 101)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=6))
@@ -119,16 +103,16 @@ def test_randomisation_is_the_exact_test_of_all_exchanges(rows: list[tuple[int, 
         abs(sum(b - a if keep else a - b for (a, b), keep in zip(rows, kept, strict=True))) >= real
         for kept in product((True, False), repeat=len(rows))
     ]
-    found = contrast([accuracy(first)], [accuracy(second)], samples=4000).randomisation_p
-    assert found == pytest.approx(sum(as_far) / len(as_far), abs=0.04)
+    found = contrast([accuracy(first)], [accuracy(second)], samples=2000).randomisation_p
+    assert found == pytest.approx(sum(as_far) / len(as_far), abs=0.05)
 
 
 def test_p_values_of_systems_that_do_not_differ_are_spread_evenly() -> None:
-    found = [contrast([outputs(0.5, 2 * k)], [outputs(0.5, 2 * k + 1)], samples=100) for k in range(100)]
+    found = [contrast([outputs(0.5, 2 * k)], [outputs(0.5, 2 * k + 1)], samples=50) for k in range(60)]
     for name in ("bootstrap_p", "randomisation_p"):
         p_values = [getattr(one, name) for one in found]
-        assert 0 <= sum(p < 0.1 for p in p_values) <= 22
-        assert sum(p < 0.5 for p in p_values) == pytest.approx(50, abs=20)
+        assert sum(p < 0.1 for p in p_values) <= 14
+        assert sum(p < 0.5 for p in p_values) == pytest.approx(30, abs=14)
 
 
 def test_a_system_of_several_seeds_counts_by_their_mean() -> None:
@@ -163,7 +147,4 @@ def test_adjusted_p_values_are_no_smaller_and_keep_their_order(p_values: list[fl
     order = sorted(range(len(p_values)), key=lambda at: p_values[at])
     assert [adjusted[at] for at in order] == sorted(adjusted)
     assert min(adjusted) == pytest.approx(min(1.0, min(p_values) * len(p_values)))
-
-
-def test_holms_adjustment_of_a_known_example() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])

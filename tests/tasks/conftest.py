@@ -1,6 +1,8 @@
 """Small untrained networks, since what the pipeline promises holds for any weights; and runs by the command line."""
 
+import json
 import random
+import re
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -73,6 +75,13 @@ def saved(path: Path, experiment: dict[str, object], model: torch.nn.Module, tok
     run = Run.create(path, experiment, tokenizers)
     run.save(1, model.state_dict(), {}, {})
     run.mark_best(1)
+
+
+def with_data(run: Path, data: Path) -> Path:
+    """The run of one of the tiny experiments, with its data in another folder."""
+    path = run / "experiment.toml"
+    path.write_text(re.sub(r'"[^"]*/toy\d*/\w+"', json.dumps(str(data)), path.read_text()))
+    return run
 
 
 def same(one: Translation, other: Translation) -> bool:

@@ -14,12 +14,14 @@ from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.logistic import Logistic
 from anaphora.files import DamagedError
+from anaphora.formats.lines import write_lines
 from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.confidence import LEAST, Confidence, RunCalibrations, calibrate
 
+from ...conftest import Trained
 from ..conftest import sentences
 
 SEARCHES: list[dict[str, Any]] = [
@@ -42,7 +44,7 @@ class FixedCalibration(RunCalibrations):
 def judging(translator: TranslationPredictor) -> TranslationPredictor:
     """The same with some confidence, whatever the settings."""
     found = copy(translator)
-    signals = [one.signals for one in translator.translate(sentences(9, seed=2), beam=2, signals=True)]
+    signals = [one.signals for one in translator.translate(sentences(5, most=9, seed=2), beam=2, signals=True)]
     words = [word for one in signals if one for word in one.words]
     rows = [one.sentence for one in signals if one], words
     functions = [Logistic.fit(np.array(row), np.arange(len(row)) % 2.0) for row in rows]
@@ -58,12 +60,12 @@ def judged(found: Translation) -> list[tuple[float | None, tuple[float | None, .
 def test_confidence_is_the_same_alone_and_in_any_batch(
     untrained_translator: TranslationPredictor, asked: dict[str, Any]
 ) -> None:
-    translator, texts = judging(untrained_translator), sentences(9, seed=31)
+    translator, texts = judging(untrained_translator), sentences(4, most=9, seed=31)
     together = translator.translate(texts, confidence=True, **asked)
     turned = translator.translate(texts[::-1], confidence=True, **asked)[::-1]
     alone = [translator.translate([text], confidence=True, **asked)[0] for text in texts]
     assert list(map(judged, together)) == list(map(judged, turned)) == list(map(judged, alone))
-    assert len({one.confidence for one in together}) > 5
+    assert len({one.confidence for one in together}) > 2
     assert [one.text for one in together] == [one.text for one in translator.translate(texts, **asked)]
 
 
@@ -88,27 +90,25 @@ def test_a_line_of_several_sentences_has_the_lowest_confidence() -> None:
 
 
 @pytest.fixture
-def trained(toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path) -> Path:
+def run(trained_copy: Trained, tmp_path: Path) -> Path:
     """A translator of words, and more pairs than it was trained on."""
-    command = ["train", str(tiny_translator_of_words), "--data", str(toy_sentences), "--run", str(tmp_path / "run")]
-    assert main([*command, "--source", "en", "--target", "fr", "--set", "training.validate_every=0"]) == 0
     lines = [f"The {a} sees a very small {b} {'very ' * n}" for a in ("cat", "dog", "horse") for b in ("bird", "rat",
              "pig", "lamb", "fish", "boat") for n in range(7)]  # fmt: skip
     references = [line.replace("The", "Le").replace("sees", "voit") if n % 3 else "x y" for n, line in enumerate(lines)]
-    (tmp_path / "held.en").write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "held.fr").write_text("".join(f"{line}\n" for line in references))
-    return tmp_path / "run"
+    write_lines(tmp_path / "held.en", lines)
+    write_lines(tmp_path / "held.fr", references)
+    return trained_copy("translator-of-words")
 
 
 def test_a_run_is_calibrated_for_each_way_to_search_it(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    translator, texts = anaphora.load(trained), ["The cat sees a very small rat"]
+    translator, texts = anaphora.load(run), ["The cat sees a very small rat"]
     with pytest.raises(ConfigError, match="has no calibrated confidence: run anaphora calibrate"):
         translator.translate(texts, confidence=True)
     files = ["--source", str(tmp_path / "held.en"), "--reference", str(tmp_path / "held.fr")]
     capsys.readouterr()
-    assert main(["calibrate", str(trained), *files, "--beam", "2", "--json"]) == 0
+    assert main(["calibrate", str(run), *files, "--beam", "2", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["fitted_on"] + shown["sentences"]["examples"] == 126 and shown["settings"]["beam"] == 2
     [found] = translator.translate(texts, confidence=True, beam=2)
@@ -117,62 +117,49 @@ def test_a_run_is_calibrated_for_each_way_to_search_it(
         translator.translate(texts, confidence=True, beam=3)
     with pytest.raises(ConfigError, match="one run by itself"):
         TranslationPredictor.ensemble([translator, translator]).translate(texts, confidence=True, beam=2)
-    assert main(["calibrate", str(trained), *files, "--beam", "3"]) == 0
-    assert [one.settings["beam"] for one in calibrations.read(trained)] == [2, 3]
-    _lines_are_written_as_sure_as_asked(trained, tmp_path, found, capsys)
-    _entries_are_filled_as_sure_as_asked(trained, tmp_path, found, capsys)
+    assert main(["calibrate", str(run), *files, "--beam", "3"]) == 0
+    assert [one.settings["beam"] for one in calibrations.read(run)] == [2, 3]
+    _lines_are_written_as_sure_as_asked(run, tmp_path, found, capsys)
 
 
 def _lines_are_written_as_sure_as_asked(
     run: Path, folder: Path, found: Translation, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def shown(*asked: str) -> tuple[str, str]:
+        capsys.readouterr()
+        assert main(["translate", str(run), *asked, "--beam", "2"]) == 0
+        return capsys.readouterr()
+
     (text := folder / "text.en").write_text("The cat sees a very small rat\n\n")
-    asked = ["translate", str(run), str(text), "--beam", "2"]
-    capsys.readouterr()
-    assert main([*asked, "--confidence"]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{found.confidence:.4f}\t{found.text}", "\t"]
-    assert main([*asked, "--min-confidence", "1"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == "\n\n" and "1 of 2 lines was left empty: their confidence is below 1" in shown.err
-    assert main([*asked, "--confidence", "--json"]) == 0
-    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert shown(str(text), "--confidence")[0].splitlines() == [f"{found.confidence:.4f}\t{found.text}", "\t"]
+    written, said = shown(str(text), "--min-confidence", "1")
+    assert written == "\n\n" and "1 of 2 lines was left empty: their confidence is below 1" in said
+    first, second = map(json.loads, shown(str(text), "--confidence", "--json")[0].splitlines())
     assert first["confidence"] == found.confidence and first["word_confidences"] == list(found.word_confidences)
     assert second["confidence"] is None and second["word_confidences"] == []
-    assert main([*asked, "--confidence", "--nbest", "1"]) == 0
-    assert f"confidence= {found.confidence:.6f}" in capsys.readouterr().out
+    assert f"confidence= {found.confidence:.6f}" in shown(str(text), "--confidence", "--nbest", "1")[0]
+    catalogue = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    (document := folder / "app.po").write_text(f'{catalogue}msgid "The cat sees a very small rat"\nmsgstr ""\n')
+    assert f'msgstr "{found.text}"' in shown(str(document), "--min-confidence", "0")[0]
+    written, said = shown(str(document), "--min-confidence", "1")
+    assert written == document.read_text() and "of too low a confidence was left empty (line 4)" in said
+    (film := folder / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nThe cat sees a very small rat\n")
+    written, said = shown(str(film), "--min-confidence", "1")
+    assert written == film.read_text() and "of too low a confidence was left in the source language (line 3)" in said
 
 
-def _entries_are_filled_as_sure_as_asked(
-    run: Path, folder: Path, found: Translation, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "The cat sees a very small rat"\n'
-    (document := folder / "app.po").write_text(f'{text}msgstr ""\n')
-    asked = ["translate", str(run), str(document), "--beam", "2", "--min-confidence"]
-    capsys.readouterr()
-    assert main([*asked, "0"]) == 0
-    assert f'msgstr "{found.text}"' in capsys.readouterr().out
-    assert main([*asked, "1"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == document.read_text() and "of too low a confidence was left empty (line 4)" in shown.err
-    subtitle = "1\n00:00:01,000 --> 00:00:02,000\nThe cat sees a very small rat\n"
-    (document := folder / "film.srt").write_text(subtitle)
-    assert main(["translate", str(run), str(document), *asked[3:], "1"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == subtitle and "of too low a confidence was left in the source language (line 3)" in shown.err
-
-
-def test_a_changed_file_and_other_weights_are_refused(trained: Path, tmp_path: Path) -> None:
+def test_a_changed_file_and_other_weights_are_refused(run: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "held.en", tmp_path / "held.fr"
-    translator = anaphora.load(trained)
+    translator = anaphora.load(run)
     calibrate(translator, pairs)
-    file = trained / calibrations.NAME
+    file = run / calibrations.NAME
     content = file.read_bytes()
     file.write_bytes(content.replace(b'"fitted_on": ', b'"fitted_on": 1', 1))
     with pytest.raises(DamagedError, match=r"confidence\.json was changed after it was written"):
         translator.translate(["The cat"], confidence=True)
-    assert any(str(file) in fault for fault in about(trained, lambda *_: {}).faults)
+    assert any(str(file) in fault for fault in about(run, lambda *_: {}).faults)
     file.unlink()
-    calibrations.add(trained, calibrate(translator, pairs).model_copy(update={"weights": "other"}))
+    calibrations.add(run, calibrate(translator, pairs).model_copy(update={"weights": "other"}))
     with pytest.raises(ConfigError, match="was calibrated for other weights"):
         translator.translate(["The cat"], confidence=True)
     (tmp_path / "held.en").write_text("The cat\n" * (LEAST - 1))

@@ -51,14 +51,9 @@ def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) 
         ("open\\n\\n file", None, ["open", "file"]),
         ("_open", "_OPEN", ["open"]),
         ("&open file", "&OPEN FILE", ["open file"]),
-        ("~open", "~OPEN", ["open"]),
         ("O&pen file", "&Open FILE", ["Open file"]),
-        ("A_s file", "_As FILE", ["As file"]),
-        ("open ~/file", "OPEN ~/FILE", ["open ~/file"]),
         ("open A&B", "OPEN A&B", ["open A&B"]),
-        ("open new_file", "OPEN new_FILE", ["open new_file"]),
         ("open & file", "OPEN & FILE", ["open & file"]),
-        ("%s", "%s", []),
         ("%(name)s: {0} 12!", "%(name)s: {0} 12!", []),
         ("open %s", "OPEN %s", ["open %s"]),
     ],
@@ -74,20 +69,15 @@ def test_white_space_line_ends_and_keys_stay(source: str, target: str | None, as
 @pytest.mark.parametrize(
     ("text", "translation", "spaced"),
     [
-        ("Alice sings.\tShe sees.", "Alice chante.\tElle voit.", "Alice chante.\tElle voit."),
         ("Alice  sings.", "Alice chante.", "Alice  chante."),
         ("Alice sings:\t%s", "Alice chante : %s", "Alice chante :\t%s"),
-        ("%s\v\t{0} files", "%s {0} fichiers", "%s\v\t{0} fichiers"),
         ("a \x07 b", "a c", "a \x07 c"),
         ("Alice\u00a0sings.", "Alice chante.", "Alice\u00a0chante."),
         ("10\u202fkm away", "10 km de distance", "10\u202fkm de distance"),
         ("the old\u00a0man", "le vieil homme", "le vieil homme"),
         ("Bonjour\u00a0!", "Hello!", "Hello!"),
-        ("Hello!", "Bonjour\u00a0!", "Bonjour\u00a0!"),
         ("a man", "un\t homme", "un homme"),
-        ("the old\tman", "le vieil homme", None),
         ("the  old man", "le vieil homme", None),
-        ("%s\t%s", "%s x %s", None),
         ("a\x01man sees", "un homme voit", None),
         ("Alice\tsees Alice", "Alice voit Alice", None),
     ],
@@ -106,39 +96,29 @@ def test_layout_that_has_no_place_leaves_an_entry_empty(tmp_path: Path) -> None:
     assert (filled.entries, filled.left) == (0, {LOST: [4]})
 
 
-def test_keys_follow_in_brackets_where_words_have_no_spaces(tmp_path: Path) -> None:
-    filled, _ = fill_po(tmp_path, po("_open"), "ja", open="開く")
-    assert 'msgstr "開く(_O)"' in filled.content.decode()
-
-
-def test_a_key_is_the_same_letter_where_a_word_begins_with_it(tmp_path: Path) -> None:
+def test_a_key_is_the_same_letter_where_a_word_begins_with_it_and_in_brackets_without_spaces(tmp_path: Path) -> None:
     filled, _ = fill_po(tmp_path, po("_open"), open="Datei öffnen oben")
     assert 'msgstr "Datei öffnen _oben"' in filled.content.decode()
+    filled, _ = fill_po(tmp_path, po("_open"), "ja", open="開く")
+    assert 'msgstr "開く(_O)"' in filled.content.decode()
 
 
 @pytest.mark.parametrize(
     ("source", "translation", "why"),
     [
         ("open %s", "x", LOST),
-        ("open %s", "x %d", LOST),
         ("open %s", "%s x %s", LOST),
-        ("open %sfile", "x", LOST),
         ("%s file %d", "%d x %s", LOST),
         ("open", "x {0}", LOST),
         ("open <b>file</b>", "<b>x", LOST),
         ("open https://a.org/b", "x https://a.org", LOST),
         ("open", "x <unk>", UNKNOWN),
         ("open", "x \ufffdt5", UNKNOWN),
-        ("open", " ", NO_TEXT),
         ("open %s", "%s.", NO_TEXT),
-        ("open", "...", NO_TEXT),
         ("open {place:>10}", "x", LOST),
         ("{n, plural, one {# file} other {# files}}", "x", LOST),
-        ("open [file](x)", "x", LOST),
         ("open C:\\\\file", "x", LOST),
-        ("open `file`", "x", LOST),
         ("open&hellip;", "x", LOST),
-        ("open --file", "x", LOST),
         ("open", "Łódź", UNWRITABLE),
     ],
 )
@@ -148,18 +128,9 @@ def test_a_translation_that_lost_something_is_not_used(source: str, translation:
     assert filled == FilledDocument(text.encode(), 0, {why: [4]})
 
 
-@pytest.mark.parametrize(
-    ("source", "translation"),
-    [
-        ("open 5", "fünf"),
-        ("100% file", "100 % x"),
-        ("open %(a)s %(b)s", "%(b)s x %(a)s"),
-        ("open {0} {1}", "{1} x {0}"),
-    ],
-)
-def test_numbers_and_the_order_of_named_placeholders_may_change(source: str, translation: str, tmp_path: Path) -> None:
-    filled, _ = fill_po(tmp_path, po(source), **{source: translation})
-    assert filled.entries == 1
+def test_numbers_and_the_order_of_named_placeholders_may_change(tmp_path: Path) -> None:
+    table = {"open 5": "fünf", "100% file": "100 % x", "open %(a)s %(b)s": "%(b)s x %(a)s", "open {0} {1}": "{1} x {0}"}
+    assert fill_po(tmp_path, po(*table), **table)[0].entries == len(table)
 
 
 def test_what_loses_a_placeholder_is_translated_again_as_text(tmp_path: Path) -> None:
@@ -171,10 +142,12 @@ def test_what_loses_a_placeholder_is_translated_again_as_text(tmp_path: Path) ->
     assert 'msgstr "OPEN %d!"' in filled.content.decode() and filled.left == {LOST: [7]}
 
 
-def test_a_text_is_translated_once(tmp_path: Path) -> None:
+def test_a_text_is_translated_once_and_what_is_translated_not_at_all(tmp_path: Path) -> None:
     filled, texts = fill_po(tmp_path, po("open", " open", "file"))
     assert texts == ["open", "file"]
     assert filled.entries == 3
+    text = HEAD.format("UTF-8") + 'msgid "a"\nmsgstr "b"\n'
+    assert fill_po(tmp_path, text) == (FilledDocument(text.encode(), 0, {}), [])
 
 
 def test_one_lost_form_leaves_all_of_them_empty(tmp_path: Path) -> None:
@@ -193,28 +166,13 @@ def test_what_is_not_sure_stays_empty_and_is_not_tried_in_parts(tmp_path: Path) 
     assert translator.asked == [WHOLE]
 
 
-def test_a_document_without_gaps_asks_for_nothing(tmp_path: Path) -> None:
-    text = HEAD.format("UTF-8") + 'msgid "a"\nmsgstr "b"\n'
-    assert fill_po(tmp_path, text) == (FilledDocument(text.encode(), 0, {}), [])
-
-
-@pytest.mark.parametrize("name", ["a.html", "a.srt"])
-def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: Path) -> None:
-    text = {"a.html": "<p> open\n  file <b>1</b></p>", "a.srt": "1\n00:00:01,0 --> 00:00:02,0\nopen the\nfile\n"}[name]
-    translator = Translator()
-    filled = fill(document_of(tmp_path, name, text), translator, "de")
-    assert translator.asked == ["open file" if name == "a.html" else "open the file"]
-    assert filled.content.decode() == (
-        "<p> OPEN FILE <b>1</b></p>" if name == "a.html" else text.replace("open", "OPEN").replace("file", "FILE")
-    )
-
-
 @pytest.mark.parametrize(
     ("before", "asked", "after"),
     [
         ("- open\n- file", ["open", "file"], "- OPEN\n- FILE"),
         ("<i>- open\nthe file</i>\n\u2013 file--", ["open the file", "file"], "<i>- OPEN\nthe FILE</i>\n\u2013 FILE--"),
         ("\u266a open \u266a", ["open"], "\u266a OPEN \u266a"),
+        ("open the\nfile", ["open the file"], "OPEN the\nFILE"),
         ("open\n<i>the</i>\n<i>file</i>", ["open <x1/>the<x2/> <x3/>file"], "OPEN\n<i>the</i>\n<i>FILE</i>"),
         (
             "- open <i>file</i>\n- open <i>the</i> file -",
@@ -242,7 +200,6 @@ WHOLE = "open <x1/>it<x2/>,<x3/> file"
         (" öffne<x1/> es <x2/>; <x3/>Datei ", False, "öffne<hi> es </hi>; <ph/>Datei"),
         ("<x1/>auf<x2/>, die <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x2/>auf<x1/>, <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
-        ("Die <x1/>auf<x2/>, Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x1/>auf<x2/>, <x3/><x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x1/>auf<x2/>, <x3/>Datei %s", True, "OPEN <hi>it</hi>,<ph/> FILE"),
     ],
@@ -257,12 +214,23 @@ def test_codes_stay_in_place_and_texts_between_them_are_translated_apart_if_need
     assert filled.content.decode() == text.format(f'<tuv xml:lang="de"><seg>{target}</seg></tuv>')
 
 
-def test_white_space_at_the_ends_of_a_sentence_with_codes_stays(tmp_path: Path) -> None:
-    text = "<html><p>\n  <b>open</b>\n  the <i>file</i>{}!\n</p>"
+@pytest.mark.parametrize(
+    ("page", "asked", "filled"),
+    [
+        ("<p> open\n  file <b>1</b></p>", "open file", "<p> OPEN FILE <b>1</b></p>"),
+        (
+            "<html><p>\n  <b>open</b>\n  the <i>file</i> !\n</p>",
+            "<x1/>open<x2/> the <x3/>file<x4/> !",
+            "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>",
+        ),
+    ],
+)
+def test_line_ends_of_pages_are_white_space_which_stays_at_the_ends(
+    page: str, asked: str, filled: str, tmp_path: Path
+) -> None:
     translator = Translator()
-    filled = fill(document_of(tmp_path, "a.html", text.format(" ")), translator, "de")
-    assert translator.asked == ["<x1/>open<x2/> the <x3/>file<x4/> !"]
-    assert filled.content.decode() == "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>"
+    assert fill(document_of(tmp_path, "a.html", page), translator, "de").content.decode() == filled
+    assert translator.asked == [asked]
 
 
 XLIFF_1 = (
@@ -274,6 +242,7 @@ XLIFF_2 = (
     "<segment><source>o<ph id='1'/>pen</source></segment>{}</unit></group></file></xliff>"
 )
 ANOTHER = "<segment><source>open</source><target>auf</target></segment>"
+Sized = tuple[int, dict[str, list[int]], tuple[int, ...]]
 FITS, OUTSIZED, UNMEASURED = (1, {}, ()), (0, {WRONG_SIZE: [2]}, ()), (1, {}, (2,))
 
 
@@ -282,32 +251,23 @@ FITS, OUTSIZED, UNMEASURED = (1, {}, ()), (0, {WRONG_SIZE: [2]}, ()), (1, {}, (2
     [
         (("", "", 'maxwidth="6" size-unit="char"'), FITS),
         (("", "", 'maxwidth="5" size-unit="char"'), OUTSIZED),
-        (("", "", 'minwidth="6" maxwidth=" 6 " size-unit="char"'), FITS),
         (("", "", 'minwidth="7" size-unit="char"'), OUTSIZED),
         (("", "", 'size-unit="byte" maxwidth="7"'), FITS),
         (("", "", 'size-unit="byte" maxwidth="6"'), OUTSIZED),
-        (("", "", 'size-unit="glyph" maxwidth="6"'), FITS),
         (("", "", 'size-unit="glyph" maxwidth="5"'), OUTSIZED),
-        (("", "", 'maxbytes="7"'), FITS),
         (("", "", 'maxbytes="6"'), OUTSIZED),
         (("", "", 'minbytes="8"'), OUTSIZED),
-        (("", "", 'maxwidth="5"'), UNMEASURED),
-        (("", "", 'maxwidth="500" size-unit="pixel"'), UNMEASURED),
         (("", "", 'maxwidth="5" size-unit="em"'), UNMEASURED),
         (("", "", 'maxheight="1" size-unit="char"'), UNMEASURED),
         (("", "", 'maxwidth="5" maxbytes="6"'), OUTSIZED),
-        (("", "", 'maxwidth="" size-unit="char"'), FITS),
         (("", "", 'maxwidth="many" maxbytes="-1" size-unit="char"'), FITS),
         (('maxwidth="5" size-unit="char"', "", ""), OUTSIZED),
         (('maxwidth="5" size-unit="char"', 'maxwidth="6"', ""), FITS),
-        (('maxwidth="6" size-unit="char"', "", 'maxwidth="5"'), OUTSIZED),
-        (('size-unit="char"', 'maxwidth="5"', ""), OUTSIZED),
         (("", 'maxbytes="6"', ""), OUTSIZED),
-        (("", 'maxwidth="5"', ""), UNMEASURED),
     ],
 )
 def test_a_translation_fits_the_sizes_of_its_unit_and_of_the_groups_around_it(
-    sizes: Sequence[str], expected: tuple[int, dict[str, list[int]], tuple[int, ...]], tmp_path: Path
+    sizes: Sequence[str], expected: Sized, tmp_path: Path
 ) -> None:
     assert sized(XLIFF_1.format(*sizes), tmp_path) == expected
 
@@ -322,28 +282,24 @@ PROFILES = '<slr:profiles generalProfile="{}" storageProfile="{}"/>'
         (("", "", "", 'slr:sizeRestriction="5"', ""), OUTSIZED),
         (("", "", "", 'slr:sizeRestriction="2,5"', ""), OUTSIZED),
         (("", "", "", 'slr:sizeRestriction="9,*"', ""), OUTSIZED),
-        (("", "", "", 'slr:sizeRestriction="6,*"', ""), FITS),
         (("", "", "", 'slr:sizeRestriction="*"', ""), FITS),
-        (("", "", "", 'slr:sizeRestriction="star"', ""), FITS),
         (("", "", "", 'slr:storageRestriction="7"', ""), FITS),
         (("", "", "", 'slr:storageRestriction="6"', ""), OUTSIZED),
         (("", PROFILES.format("", "xliff:utf16"), "", 'slr:storageRestriction="11"', ""), OUTSIZED),
-        (("", PROFILES.format("", "xliff:utf16"), "", 'slr:storageRestriction="12"', ""), FITS),
         (("", PROFILES.format("acme:pixels", ""), "", 'slr:sizeRestriction="500"', ""), UNMEASURED),
         (('slr:sizeRestriction="5"', "", "", 'slr:sizeRestriction="6"', ""), OUTSIZED),
         (("", "", 'slr:sizeRestriction="5"', "", ""), OUTSIZED),
-        (("", "", 'slr:sizeRestriction="6"', "", ""), FITS),
         (("", "", "", 'slr:sizeRestriction="60"', ANOTHER), UNMEASURED),
         (("", "", "", 'slr:sizeRestriction="5"', ANOTHER), OUTSIZED),
     ],
 )
 def test_texts_fit_what_their_file_group_and_unit_allow_together(
-    sizes: Sequence[str], expected: tuple[int, dict[str, list[int]], tuple[int, ...]], tmp_path: Path
+    sizes: Sequence[str], expected: Sized, tmp_path: Path
 ) -> None:
     assert sized(XLIFF_2.format(*sizes), tmp_path) == expected
 
 
-def sized(text: str, folder: Path) -> tuple[int, dict[str, list[int]], tuple[int, ...]]:
+def sized(text: str, folder: Path) -> Sized:
     """What becomes of a document whose translation has six characters and seven bytes."""
     document = document_of(folder, "a.xlf", text, ("en", "de"))
     filled = fill(document, Translator(**{"o<x1/>pen": "öff<x1/>nen"}), "de")

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,54 +10,36 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event, Note
-from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import runtime_for
 from anaphora.run import Run
-from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.runs import load, task_at
-from anaphora.tasks.translation import Translation, TranslationPredictor, TranslationScores
+from anaphora.tasks.translation import Translation, TranslationScores
 from tests.scoring import assess, compare
 
+from ...conftest import Trained
+from ..conftest import with_data
+
 
 @pytest.fixture
-def of_sentences(tiny_translator_of_words: Path, toy_sentences: Path) -> ExperimentBase:
+def run(trained: Trained) -> Path:
+    """A translator of the toy pairs."""
+    return trained("translator")
+
+
+@pytest.fixture
+def run_of_sentences(trained: Trained) -> Path:
     """A translator of sentences that gets some words right, so that BLEU is neither 0 nor 100."""
-    text = tiny_translator_of_words.read_text()
-    return read_experiment(text, "words.toml", data=[toy_sentences], source="en", target="fr")
+    return trained("translator-of-words")
 
 
-@pytest.fixture
-def run(translator: ExperimentBase, tmp_path: Path) -> Path:
-    """A trained translator of the toy pairs."""
-    train(translator, tmp_path / "run")
-    return tmp_path / "run"
-
-
-@pytest.fixture
-def run_of_sentences(of_sentences: ExperimentBase, tmp_path: Path) -> Path:
-    """A trained translator of sentences."""
-    train(of_sentences, tmp_path / "run")
-    return tmp_path / "run"
-
-
-@pytest.fixture
-def run_of_text(language_model: ExperimentBase, tmp_path: Path) -> Path:
-    """A trained language model."""
-    train(language_model, tmp_path / "run-of-text")
-    return tmp_path / "run-of-text"
-
-
-def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
-    run_of_sentences: Path, toy_sentences: Path
-) -> None:
-    own, run = assess(run_of_sentences), run_of_sentences
-    given = assess(run, pairs=(toy_sentences / "test.en", toy_sentences / "test.fr"))
+def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(run_of_sentences: Path, toy_data: Path) -> None:
+    run, files = run_of_sentences, [toy_data / "sentences" / f"test.{side}" for side in ("en", "fr")]
+    own, given = assess(run), assess(run, pairs=(files[0], files[1]))
     assert own.keys() == {"test"}
     assert given.keys() == {"test.en"}
     assert own["test"] == given["test.en"]
@@ -64,13 +47,10 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
     assert 0 < own["test"].scores["raw"][0].value < 100
     assert own["test"].json()["raw"]["bleu"]["signature"] in str(own["test"])
     with pytest.raises(ConfigError, match="is a translator"):
-        assess(run, text=toy_sentences / "test.en")
-
-
-def test_scores_say_what_they_were_multiplied_in(run_of_sentences: Path) -> None:
-    plain, rounded = (assess(run_of_sentences, precision=one)["test"] for one in ("fp32", "int8"))
-    assert (plain.json()["precision"], rounded.json()["precision"]) == ("fp32", "int8")
-    assert str(rounded).endswith(", int8") and "fp32" not in str(plain)
+        assess(run, text=files[0])
+    rounded = assess(run, precision="int8")["test"]
+    assert (own["test"].json()["precision"], rounded.json()["precision"]) == ("fp32", "int8")
+    assert str(rounded).endswith(", int8") and "fp32" not in str(own["test"])
     assert all(figure.conditions.endswith(", int8") for figure in rounded.metrics())
     with pytest.raises(ConfigError, match="is for the CPU"):
         runtime_for("cuda", "int8")
@@ -78,9 +58,10 @@ def test_scores_say_what_they_were_multiplied_in(run_of_sentences: Path) -> None
 
 @pytest.mark.parametrize("precision", ["int8", "bf16"])
 def test_a_sentence_is_translated_alike_in_any_batch_and_by_any_number_of_threads(
-    run_of_sentences: Path, toy_sentences: Path, precision: InferencePrecision
+    run_of_sentences: Path, toy_data: Path, precision: InferencePrecision
 ) -> None:
-    translator, texts = load(run_of_sentences, precision=precision), (toy_sentences / "test.en").read_text().split("\n")
+    translator = load(run_of_sentences, precision=precision)
+    texts = (toy_data / "sentences" / "test.en").read_text().split("\n")
 
     def found(texts: list[str], threads: int) -> list[tuple[str, float]]:
         with running(Runtime(threads=threads)):
@@ -91,13 +72,9 @@ def test_a_sentence_is_translated_alike_in_any_batch_and_by_any_number_of_thread
     assert [alone for text in texts for alone in found([text], 1)] == together
 
 
-def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_groups(
-    tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
-) -> None:
-    lowercase = ["text.lowercase=true", "evaluation.conditions=moses-lowercase"]
-    text = tiny_translator_of_words.read_text()
-    train(read_experiment(text, "words.toml", lowercase, data=[toy_sentences], target="fr"), tmp_path / "run")
-    [scores] = assess(tmp_path / "run", search=SearchOptions(beam=1)).values()
+def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_groups(trained: Trained) -> None:
+    lowercase = trained("translator-of-words", "text.lowercase=true", "evaluation.conditions=moses-lowercase")
+    [scores] = assess(lowercase, search=SearchOptions(beam=1)).values()
     assert isinstance(scores, TranslationScores)
     assert list(scores.scores) == ["moses-lowercase", "raw"]
     assert "raw scores count the capitals" in str(scores)
@@ -111,23 +88,25 @@ def test_unequal_files_are_refused_with_both_counts(run: Path, toy_pairs: Path) 
         assess(run, pairs=(toy_pairs / "test.en", toy_pairs / "longer.fr"))
 
 
-def test_a_language_model_is_scored_on_given_text(run_of_text: Path, toy_book: Path) -> None:
-    [figures] = assess(run_of_text, text=toy_book).values()
+def test_a_language_model_is_scored_on_given_text(trained: Trained, toy_data: Path) -> None:
+    run, book = trained("language-model"), toy_data / "book.txt"
+    [figures] = assess(run, text=book).values()
     assert isinstance(figures, Prediction)
-    assert figures.tokens == len(toy_book.read_text())
+    assert figures.tokens == len(book.read_text())
     with pytest.raises(ConfigError, match="is a language model"):
-        assess(run_of_text, pairs=(toy_book, toy_book))
+        assess(run, pairs=(book, book))
     for search in SearchOptions(beam=2), SearchOptions(candidates=Candidates({})):
         with pytest.raises(ConfigError, match="a beam, a length penalty, candidates, known words"):
-            assess(run_of_text, text=toy_book, search=search)
+            assess(run, text=book, search=search)
 
 
 def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reported(
-    run: Path, run_of_text: Path, toy_pairs: Path
+    trained_copy: Trained, toy_pairs: Path
 ) -> None:
     for file in toy_pairs.glob("test.*"):
         file.unlink()
-    for path, options in (run_of_text, "--text"), (run, "--source and"):
+    without = with_data(trained_copy("translator"), toy_pairs)
+    for path, options in (trained_copy("language-model"), "--text"), (without, "--source and"):
         events: list[Event] = []
         answer = task_at(path).evaluate([path], Request(), events.append)
         assert list(answer.scored[0].results) == ["validation"]
@@ -135,7 +114,8 @@ def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reporte
         assert "validation split is scored" in note and options in note
 
 
-def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(run: Path, tmp_path: Path) -> None:
+def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(trained_copy: Trained, tmp_path: Path) -> None:
+    run = trained_copy("translator")
     trained = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "card.md"}
     with Run.open(run).lock():
         assess(run, keep=True)
@@ -160,9 +140,9 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(run: Pat
 
 
 def test_the_card_of_a_language_model_says_what_its_figures_are_of(
-    run_of_text: Path, toy_book: Path, tmp_path: Path
+    trained_copy: Trained, toy_book: Path, tmp_path: Path
 ) -> None:
-    run, text = run_of_text, tmp_path / "text"
+    run, text = trained_copy("language-model"), tmp_path / "text"
     text.write_text(toy_book.read_text() + "\N{SNOWMAN}\n")
     figures = assess(run, text=text, keep=True)["text"]
     assert isinstance(figures, Prediction) and figures.unknown == 1
@@ -174,28 +154,22 @@ def test_the_card_of_a_language_model_says_what_its_figures_are_of(
 
 
 def test_two_runs_are_compared_on_the_test_parts_of_the_first(
-    run_of_sentences: Path, tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
+    run_of_sentences: Path, trained_copy: Trained, toy_sentences: Path
 ) -> None:
-    first, second, elsewhere = run_of_sentences, tmp_path / "second", tmp_path / "elsewhere"
-    shutil.copytree(toy_sentences, elsewhere)
     for side in ("en", "fr"):
-        shutil.copy(elsewhere / f"val.{side}", elsewhere / f"test.{side}")
-    settings = ["training.seed=2", "evaluation.conditions=moses-lowercase"]
-    text = tiny_translator_of_words.read_text()
-    train(read_experiment(text, "words.toml", settings, data=[elsewhere], source="en", target="fr"), second)
+        shutil.copy(toy_sentences / f"val.{side}", toy_sentences / f"test.{side}")
+    settings = "text.lowercase=true", "evaluation.conditions=moses-lowercase"
+    first, second = run_of_sentences, with_data(trained_copy("translator-of-words", *settings), toy_sentences)
     (results, others), compared = compare(first, second, search=SearchOptions(beam=1))
     results, others = results.results, others.results
     assert results.keys() == others.keys() == compared.keys() == {"test"}
     one, other = results["test"], others["test"]
     assert isinstance(one, TranslationScores) and isinstance(other, TranslationScores)
     assert one == assess(first, search=SearchOptions(beam=1))["test"]
-    translator = load(second)
-    assert isinstance(translator, TranslationPredictor)
-    sources, references = ((toy_sentences / f"test.{side}").read_text().splitlines() for side in ("en", "fr"))
-    assert list(other.outputs) == translator.translate(sources, beam=1) != list(one.outputs)
+    assert list(other.outputs) == load(second).translate(one.sources, beam=1) != list(one.outputs)
     assert list(other.scores) == list(one.scores) == ["raw"]
     texts = [output.text for output in other.outputs]
-    assert other.scores["raw"][0] == bleu(texts, references, language="fr")
+    assert other.scores["raw"][0] == bleu(texts, one.references, language="fr")
     assert 0 < other.scores["raw"][0].value != one.scores["raw"][0].value > 0
     assert [(found.name, found.condition) for found in compared["test"]] == [("BLEU", "raw"), ("chrF2", "raw")]
     for found, *figures in zip(compared["test"], one.scores["raw"], other.scores["raw"], strict=True):
@@ -204,38 +178,32 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(
         compare(first, second, search=SearchOptions(known=True))
 
 
-def test_what_translates_otherwise_is_not_compared(
-    run: Path, run_of_text: Path, translator: ExperimentBase, tmp_path: Path
-) -> None:
-    back = {"data": translator.data.model_copy(update={"source": "fr", "target": "en"})}
-    train(translator.model_copy(update=back), tmp_path / "back")
-    with pytest.raises(ConfigError, match=r"run translates en to fr and .*back fr to en: evaluate each alone"):
-        compare(run, tmp_path / "back")
-    with pytest.raises(ConfigError, match="run-of-text is not one"):
-        compare(run, run_of_text)
+def test_what_translates_otherwise_is_not_compared(run: Path, trained: Trained, trained_copy: Trained) -> None:
+    path = (back := trained_copy("translator")) / "experiment.toml"
+    turned = {'"en"': '"fr"', '"fr"': '"en"'}
+    path.write_text(re.sub('"(en|fr)"', lambda found: turned[found[0]], path.read_text()))
+    with pytest.raises(ConfigError, match=r"run translates en to fr and .*translator fr to en: evaluate each alone"):
+        compare(run, back)
+    with pytest.raises(ConfigError, match="run is not one"):
+        compare(run, trained("language-model"))
 
 
 def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_is_at_hand(
-    run: Path, toy_pairs: Path
+    run: Path, trained_copy: Trained, toy_pairs: Path
 ) -> None:
     scores = assess(run, search=SearchOptions(beam=1), details=True)["test"]
     assert isinstance(scores, TranslationScores)
     assert scores.groups == {"source 0-10 words": [0, 1, 2], "words new to training": [0, 1, 2]}
     assert scores.of_groups()["words new to training"] == (3, scores.scores["raw"])
-    (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("a", "b"))
-    events: list[Event] = []
-    assert assess(run, events.append, search=SearchOptions(beam=1), details=True)["test"].groups.keys() == {
-        "source 0-10 words"
-    }
-    assert "no longer the text" in str(events[-1])
-
-
-def test_a_line_a_sentence_holds_text_and_figures(run: Path) -> None:
-    scores = assess(run, search=SearchOptions(beam=1))["test"]
-    assert isinstance(scores, TranslationScores)
     lines = [json.loads(line) for line in scores.sentence_lines(split="test")]
     assert [line["number"] for line in lines] == [1, 2, 3]
     assert {"split", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()
+    (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("a", "b"))
+    changed, events = with_data(trained_copy("translator"), toy_pairs), list[Event]()
+    assert assess(changed, events.append, search=SearchOptions(beam=1), details=True)["test"].groups.keys() == {
+        "source 0-10 words"
+    }
+    assert "no longer the text" in str(events[-1])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
 from tests.resuming import assert_goes_on_without, weights
 
+from ...conftest import TINY_LANGUAGE_MODEL, Trained
+
 EPOCHS = "training.epochs=1"
 
 
@@ -34,19 +36,23 @@ def fused(parent: Path, data: Path, language_model: Path, *settings: str) -> Exp
 
 
 @pytest.fixture
-def parent(translator: ExperimentBase, tmp_path: Path) -> Path:
+def parent(trained_copy: Trained) -> Path:
     """A translator of the toy corpus."""
-    train(translator, tmp_path / "parent")
-    return tmp_path / "parent"
+    return trained_copy("translator")
+
+
+@pytest.fixture(scope="module")
+def trained_language_model(trained: Trained, toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("fusion") / "language-model"
+    settings = ("recurrence.size=6", "recurrence.dropout=0.2")
+    train(begun(TINY_LANGUAGE_MODEL, toy_data / "pairs" / "train.fr", trained("translator"), "only", *settings), run)
+    return run
 
 
 @pytest.fixture
-def language_model(parent: Path, tiny_language_model: Path, toy_pairs: Path, tmp_path: Path) -> Path:
+def language_model(trained_language_model: Path, tmp_path: Path) -> Path:
     """A language model of what it writes, with its vocabulary."""
-    settings = ("recurrence.size=6", "recurrence.dropout=0.2")
-    text = tiny_language_model.read_text()
-    train(begun(text, toy_pairs / "train.fr", parent, "only", *settings), tmp_path / "language-model")
-    return tmp_path / "language-model"
+    return shutil.copytree(trained_language_model, tmp_path / "language-model")
 
 
 def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
@@ -64,15 +70,12 @@ def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
     notes = [event.text for event in said if isinstance(event, Note)]
     assert any("combine_language.weight, language_model.*. source vocabulary" in note for note in notes)
     assert any(note.startswith("Only decoder.weights.combine_context.weight, ") for note in notes)
-    assert any(note == f"Its language model is step-{best(language_model)} of {language_model}." for note in notes)
+    best = Run.open(language_model).best()
+    assert any(note == f"Its language model is step-{best} of {language_model}." for note in notes)
     shutil.rmtree(parent)
     shutil.rmtree(language_model)
     (found,) = anaphora.load(tmp_path / "fused").translate(["ad"], beam=2)  # type: ignore[union-attr]
     assert found.score < 0
-
-
-def best(run: Path) -> object:
-    return Run.open(run).best()
 
 
 def test_a_fused_run_goes_on_to_the_same_bits_without_the_runs_it_came_from(
@@ -103,21 +106,12 @@ def test_a_translator_that_has_not_learnt_is_not_fused(parent: Path, toy_pairs: 
 
 
 def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
-    parent: Path,
-    language_model: Path,
-    tiny_language_model: Path,
-    count_model: str,
-    toy_pairs: Path,
-    toy_book: Path,
-    tmp_path: Path,
+    parent: Path, trained: Trained, toy_pairs: Path, tmp_path: Path
 ) -> None:
-    other, counted, spelt = tmp_path / "other", tmp_path / "counted", tmp_path / "spelt"
-    train(begun(tiny_language_model.read_text(), toy_book, None, "keep"), other)
-    train(read_experiment(count_model, "test.toml", data=[toy_book]), counted)
-    characters = ("text.tokenizer=word", "embedding={kind='character-cnn', max_kernel=2, filters=2}")
-    train(begun(tiny_language_model.read_text(), toy_book, None, "keep", *characters), spelt)
+    characters = ("text.tokenizer=word", "embedding={kind='character-cnn', max_kernel=2, filters=2}", EPOCHS)
+    spelt, counted = trained("language-model", *characters), trained("counts")
     for run, sentence in (
-        (other, r"needs a language model of the same target vocabulary .* --vocabulary only"),
+        (trained("language-model"), r"needs a language model of the same target vocabulary .* --vocabulary only"),
         (counted, r"Deep fusion needs a recurrent language model, but .* has model = 'ngram': name another"),
         (parent, r"has task = 'translate'"),
         (spelt, r"are composed from characters: name another run"),

@@ -1,8 +1,6 @@
 """Attention guided by links, from the file or the aligner to the batches."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,13 +15,13 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.models.translator import GivenGuide, LearntGuide
-from anaphora.tasks.base import ExperimentBase
+from anaphora.run import Run
 from anaphora.tasks.translation.word_links import GivenLinks, learnt_links
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 
-from ...conftest import NETWORK
+from ...conftest import TINY_TRANSLATOR
 
 SOURCES = ["the red house", "", "a house", "the car is red"]
 TARGETS = ["la maison rouge", "vide", "une maison", "la voiture est rouge"]
@@ -52,13 +50,9 @@ def store(corpus: PairCorpus, tmp_path: Path) -> ExampleStore:
     return encoded(corpus, WORDS, LETTERS, tmp_path)
 
 
-def given(tmp_path: Path, *lines: str) -> GivenGuide:
-    write_lines(tmp_path / "train.links", lines)
-    return GivenGuide(file=str(tmp_path / "train.links"))
-
-
 def given_links(tmp_path: Path, corpus: PairCorpus, *lines: str) -> GivenLinks:
-    return GivenLinks(given(tmp_path, *lines), corpus, silent)
+    write_lines(tmp_path / "train.links", lines)
+    return GivenLinks(GivenGuide(file=str(tmp_path / "train.links")), corpus, silent)
 
 
 def rows_of(links: Ragged) -> list[list[list[int]]]:
@@ -127,74 +121,44 @@ def test_a_no_break_space_parts_no_words_of_links(tokenizer: Tokenizer, tmp_path
         given_links(tmp_path, corpus, "2-2")
 
 
-@pytest.mark.parametrize(
-    ("lines", "complaint"),
-    [
+def test_a_file_that_does_not_belong_to_the_text_is_refused(corpus: PairCorpus, tmp_path: Path) -> None:
+    for lines, complaint in (
         (["1-2", "", "0-0"], "word alignments of 4 pairs, a line each, but has 3 lines"),
         (["1-2", "", "0-2", ""], r"train\.links:3 should link the words of a pair with 2 and 2 words"),
         (["1-2", "", "0 0", ""], r"train\.links:3: a word link should read i-j"),
-    ],
-)
-def test_a_file_that_does_not_belong_to_the_text_is_refused(
-    lines: list[str], complaint: str, corpus: PairCorpus, tmp_path: Path
+    ):
+        with pytest.raises(DataError, match=complaint):
+            given_links(tmp_path, corpus, *lines)
+
+
+def test_learnt_links_are_read_again_and_are_the_same_where_they_are_found_a_block_at_a_time(
+    store: ExampleStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(DataError, match=complaint):
-        given_links(tmp_path, corpus, *lines)
-
-
-def test_what_was_learnt_once_is_read_again(corpus: PairCorpus, store: ExampleStore, tmp_path: Path) -> None:
     events: list[Event] = []
     first, again = (
         learnt_links(LearntGuide(), store, tmp_path / "learnt.links", report) for report in (silent, events.append)
     )
-    assert len(first) == len(store) and first.ids[:].tolist() == again.ids[:].tolist() != []
+    assert len(first) == len(store) and rows_of(first) == rows_of(again) != []
     assert not events
-
-
-def test_links_that_are_found_a_block_at_a_time_are_the_same(
-    store: ExampleStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once = learnt_links(LearntGuide(), store, tmp_path / "at-once", silent)
     monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 2)
-    in_blocks = learnt_links(LearntGuide(), store, tmp_path / "in-blocks", silent)
-    assert [row.tolist() for row in in_blocks] == [row.tolist() for row in at_once]
+    assert rows_of(learnt_links(LearntGuide(), store, tmp_path / "in-blocks", silent)) == rows_of(first)
 
 
-def experiment(pairs: Path, **guide: Any) -> ExperimentBase:
-    text = f"""
-task = "translate"
-[text]
-tokenizer = "character"
-{NETWORK}[training]
-batch_tokens = 60
-epochs = 2
-"""
-    settings = [f"guide.{key}={json.dumps(value)}" for key, value in guide.items()]
-    return read_experiment(text, "test.toml", settings, data=[pairs], target="fr")
-
-
-def losses(path: Path) -> list[str]:
-    return (path / "metrics.jsonl").read_text().splitlines()
-
-
-def test_a_guided_translator_is_trained_by_learnt_links_or_by_a_file(toy_pairs: Path, tmp_path: Path) -> None:
+def test_a_guided_translator_is_trained_by_learnt_links_or_by_a_file_and_not_resumed_with_others(
+    toy_pairs: Path, tmp_path: Path
+) -> None:
     write_lines(tmp_path / "links", ["0-0"] * 12)
+    file = f"guided_alignment={{kind='file',file='{tmp_path}/links',weight=%s}}"
+    asked = {"none": [], "learn": ["guided_alignment=learn"], "file": [file % 0.5], "heavy": [file % 2.0]}
+    settings = {name: ["training.epochs=1", *of_one] for name, of_one in asked.items()}
     runs = {
-        "none": experiment(toy_pairs),
-        "learn": experiment(toy_pairs, kind="learn"),
-        "file": experiment(toy_pairs, kind="file", file=str(tmp_path / "links")),
-        "heavy": experiment(toy_pairs, kind="file", file=str(tmp_path / "links"), weight=2.0),
+        name: read_experiment(TINY_TRANSLATOR, "test.toml", of_one, data=[toy_pairs], target="fr")
+        for name, of_one in settings.items()
     }
     for name, guided in runs.items():
         train(guided, tmp_path / name)
-    assert len({tuple(losses(tmp_path / name)[:1]) for name in runs}) == 4
+    assert len({Run.open(tmp_path / name).metrics.lines()[-1]["validation"]["loss"] for name in runs}) == 4
     assert (tmp_path / "learn" / "encoded" / "train.links" / "header.json").exists()
-
-
-def test_a_run_is_not_resumed_with_other_links(toy_pairs: Path, tmp_path: Path) -> None:
-    write_lines(tmp_path / "links", ["0-0"] * 12)
-    guided = experiment(toy_pairs, kind="file", file=str(tmp_path / "links"))
-    train(guided, tmp_path / "run")
     write_lines(tmp_path / "links", ["0-0"] * 11 + [""])
     with pytest.raises(RunError, match="data/guide has changed"):
-        train(guided, tmp_path / "run", resume=True)
+        train(runs["file"], tmp_path / "file", resume=True)

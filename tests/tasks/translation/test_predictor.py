@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Progress
+from anaphora.prediction.arguments import Given
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation import Translation, TranslationPredictor, forced_decoding
 from anaphora.tasks.translation.constraints import max_length
 
 from ..conftest import TRANSLATOR, network, same, saved, sentences
@@ -27,45 +27,34 @@ def in_no_order(texts: list[str], seed: int) -> list[str]:
     return random.Random(seed).sample(texts, len(texts))
 
 
-def test_the_score_of_a_translation_is_its_score_under_forced_decoding(
-    untrained_translator: TranslationPredictor,
-) -> None:
-    texts = sentences(40, seed=2)
-    found = untrained_translator.translate(texts, beam=5, attention=True)
-    pairs = [(text, one) for text, one in zip(texts, found, strict=True) if one.finished]
-    scored = untrained_translator.score_pairs(
-        [text for text, _ in pairs], [one.text for _, one in pairs], attention=True
-    )
-    compared = 0
-    for given, (_, translation) in zip(scored, pairs, strict=True):
-        if given.target_pieces == translation.target_pieces:  # a text can be cut in more than one way
-            assert same(given, translation)
-            compared += 1
-    assert compared > 5
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few sentences are searched side by side."""
+    monkeypatch.setattr(forced_decoding, "_BATCH_TOKENS", 50)
 
 
-@pytest.mark.parametrize("beam", [1, 5])
 def test_translations_stand_in_the_order_of_their_texts_over_many_batches(
-    untrained_translator: TranslationPredictor, beam: int
+    untrained_translator: TranslationPredictor, small_batches: None
 ) -> None:
     events: list[Event] = []
-    texts = in_no_order([*sentences(150, most=60, seed=3), *["", "  "] * 5], 3)
-    together = untrained_translator.translate(texts, beam=beam, report=events.append, attention=True)
-    assert sum(isinstance(event, Progress) for event in events) > 2  # one a batch
-    assert len({translation.source_pieces for translation in together}) > 140
+    texts = in_no_order([*sentences(30, most=9, seed=3), *["", "  "] * 2], 3)
+    together = untrained_translator.translate(texts, beam=5, report=events.append, attention=True)
+    done = [event.done for event in events if isinstance(event, Progress)]
+    assert len(done) > 3 and done == sorted(done) and done[-1] == 34  # one a batch
+    assert len({translation.source_pieces for translation in together}) > 25
     for text, translation in list(zip(texts, together, strict=True))[::3]:
-        [alone] = untrained_translator.translate([text], beam=beam, attention=True)
+        [alone] = untrained_translator.translate([text], beam=5, attention=True)
         assert same(translation, alone) if text.strip() else translation == alone == replace(EMPTY, text=text)
 
 
 def test_scored_pairs_and_their_links_stand_in_their_order_over_many_batches(
-    untrained_translator: TranslationPredictor,
+    untrained_translator: TranslationPredictor, small_batches: None
 ) -> None:
     events: list[Event] = []
-    sources, targets = (in_no_order([*sentences(150, most=60, seed=seed), *[""] * 10], seed) for seed in (11, 12))
+    sources, targets = (in_no_order([*sentences(30, most=9, seed=seed), *[""] * 4], seed) for seed in (11, 12))
     together = untrained_translator.score_pairs(sources, targets, report=events.append, attention=True)
-    assert sum(isinstance(event, Progress) for event in events) > 2
-    assert len({translation.score for translation in together}) > 140
+    assert sum(isinstance(event, Progress) for event in events) > 3
+    assert len({translation.score for translation in together}) > 25
     for source, target, translation in list(zip(sources, targets, together, strict=True))[::3]:
         assert same(untrained_translator.score_pairs([source], [target], attention=True)[0], translation)
     assert untrained_translator.align(sources, targets) == [translation.links() for translation in together]
@@ -84,39 +73,8 @@ def test_a_text_of_which_nothing_can_be_seen_is_its_own_translation_without_link
     assert untrained_translator.translate([text]) == untrained_translator.translate_text([text]) == [found]
 
 
-def test_nothing_to_translate_is_no_error(untrained_translator: TranslationPredictor) -> None:
-    assert untrained_translator.translate([]) == untrained_translator.score_pairs([], []) == []
-
-
-def test_attention_fits_the_pieces(untrained_translator: TranslationPredictor) -> None:
-    for translation in untrained_translator.translate(sentences(20, seed=4), attention=True):
-        assert translation.weights is not None
-        assert translation.weights.shape == (len(translation.target_pieces), len(translation.source_pieces))
-        assert np.allclose(translation.weights.sum(axis=1), 1.0, atol=1e-5)
-        assert translation.source_pieces[-1] == "</s>"
-        assert (translation.target_pieces[-1:] == ("</s>",)) == translation.finished
-
-
-def test_without_alternatives_the_best_hypothesis_alone_is_decoded(
-    untrained_translator: TranslationPredictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target, decoded = untrained_translator.target, list[str]()
-    decode = type(target).decode
-    monkeypatch.setattr(type(target), "decode", lambda self, ids: decoded.append(text := decode(self, ids)) or text)
-    found = untrained_translator.translate(sentences(5, seed=6), beam=6)
-    assert len(decoded) == 5 and sorted(decoded) == sorted(
-        part.text for one in found for part in (one.sentences or [one])
-    )
-
-
-def test_progress_ends_with_every_sentence_done(untrained_translator: TranslationPredictor) -> None:
-    events: list[Event] = []
-    untrained_translator.translate(["", *sentences(30)], report=events.append)
-    done = [event.done for event in events if isinstance(event, Progress)]
-    assert done == sorted(done) and done[-1] == 31
-
-
 def test_texts_that_are_no_list_of_texts_are_refused(untrained_translator: TranslationPredictor) -> None:
+    assert untrained_translator.translate([]) == untrained_translator.score_pairs([], []) == []
     for translate in (untrained_translator.translate, untrained_translator.translate_text):
         with pytest.raises(TypeError, match="put it into a list"):
             translate("a man")
@@ -140,14 +98,6 @@ def test_a_line_that_is_too_long_for_a_sentence_is_refused_by_its_number(
             call()
 
 
-def test_lines_before_one_that_is_refused_are_answered(untrained_translator: TranslationPredictor) -> None:
-    lines = [*sentences(1500, most=3), "a " * 10_001, "the end"]
-    stream, found = untrained_translator.stream(iter(lines), SearchOptions(beam=1)), list[str]()
-    with pytest.raises(DataError, match="Line 1501 should have"):
-        found.extend(translation.text for translation in stream)
-    assert found == [one.text for one in untrained_translator.translate_text(lines[:1500], beam=1)]
-
-
 def test_a_line_that_waits_is_answered_before_the_next_is_written(untrained_translator: TranslationPredictor) -> None:
     answered = threading.Event()
 
@@ -163,56 +113,43 @@ def test_a_line_that_waits_is_answered_before_the_next_is_written(untrained_tran
     assert found == [one.text for one in untrained_translator.translate(["the man walks", "a dog"], beam=1)]
 
 
-def test_attention_is_kept_only_where_it_is_asked_for(untrained_translator: TranslationPredictor) -> None:
-    [light], [whole] = (untrained_translator.translate(["a man"], attention=asked) for asked in (False, True))
-    [forced], [whole_forced] = (
-        untrained_translator.score_pairs(["a man"], ["a"], attention=asked) for asked in (False, True)
-    )
-    for one, other in (light, whole), (forced, whole_forced):
-        assert one.weights is None and not one.source_pieces and not one.target_pieces
-        assert other.weights is not None and other.source_pieces and other.target_pieces
-        assert (one.text, one.score, one.finished) == (other.text, other.score, other.finished)
-        with pytest.raises(ConfigError, match="attention, which was not requested"):
-            one.links()
-
-
-@pytest.mark.parametrize("beam", [-1, 0, 1001, 100_000])
-def test_a_beam_of_none_or_of_more_than_memory_holds_is_refused(
-    untrained_translator: TranslationPredictor, untrained_language_model: LanguageModelPredictor, beam: int
+def test_attention_is_kept_only_where_it_is_asked_for_and_fits_the_pieces(
+    untrained_translator: TranslationPredictor,
 ) -> None:
-    complaint = f"should be at least 1 and at most 1,000, .* but is {beam:,}: change it"
-    with pytest.raises(ConfigError, match=complaint):
-        untrained_translator.translate(["a man"], beam=beam)
-    if beam:
+    texts = sentences(5, most=8, seed=4)
+    light, whole = (untrained_translator.translate(texts, attention=asked) for asked in (False, True))
+    forced, whole_forced = (
+        untrained_translator.score_pairs(texts, texts[::-1], attention=asked) for asked in (False, True)
+    )
+    for one, other in zip([*light, *forced], [*whole, *whole_forced], strict=True):
+        assert one.weights is None and not one.source_pieces and not one.target_pieces
+        assert other.weights is not None and other.source_pieces[-1] == "</s>"
+        assert other.weights.shape == (len(other.target_pieces), len(other.source_pieces))
+        assert np.allclose(other.weights.sum(axis=1), 1.0, atol=1e-5)
+        assert (other.target_pieces[-1:] == ("</s>",)) == other.finished
+        assert (one.text, one.score, one.finished) == (other.text, other.score, other.finished)
+    with pytest.raises(ConfigError, match="attention, which was not requested"):
+        forced[0].links()
+
+
+def test_a_beam_of_none_or_of_more_than_memory_holds_is_refused(
+    untrained_translator: TranslationPredictor, untrained_language_model: LanguageModelPredictor
+) -> None:
+    for beam in (-1, 0, 1001):
+        complaint = f"should be at least 1 and at most 1,000, .* but is {beam:,}: change it"
         with pytest.raises(ConfigError, match=complaint):
-            untrained_language_model.generate("the", beam=beam, on_text=pytest.fail)
+            untrained_translator.translate(["a man"], beam=beam)
+        if beam:
+            with pytest.raises(ConfigError, match=complaint):
+                untrained_language_model.generate("the", beam=beam, on_text=pytest.fail)
 
 
 def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
     untrained_translator: TranslationPredictor,
 ) -> None:
-    rows: list[int] = []
-
-    class Counting:
-        """A Stepper that notes how many sentences it is started with."""
-
-        def __init__(self) -> None:
-            self._stepper = untrained_translator.stepper()
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self._stepper, name)
-
-        def start(self, batch: Batch) -> object:
-            rows.append(len(batch.inputs.lengths_B))
-            return self._stepper.start(batch)
-
-    counted = TranslationPredictor(Counting, untrained_translator.source, untrained_translator.target)  # type: ignore[arg-type]
-    texts, side_by_side = ["a man"] * 80, {}
-    for beam in (1, 32, 256):
-        rows.clear()
-        counted.translate(texts, beam=beam)
-        side_by_side[beam] = max(rows)
-    assert side_by_side == {1: 80, 32: 80, 256: 64}
+    rows = [Given("a man", untrained_translator.source.encode("a man"))] * 80
+    for beam, most in (1, 80), (32, 80), (256, 64):
+        assert max(len(batch.example_ids_B) for batch in untrained_translator.batches(rows, beam=beam)) == most
 
 
 def test_a_translation_is_never_cut_before_thrice_a_short_source() -> None:
@@ -233,7 +170,7 @@ def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
         network(untrained_translator),
         {"source": untrained_translator.source, "target": untrained_translator.target},
     )
-    loaded, texts = load(tmp_path / "run"), sentences(12, seed=8)
+    loaded, texts = load(tmp_path / "run"), sentences(4, most=8, seed=8)
     assert isinstance(loaded, TranslationPredictor)
     for asked, expected in (({}, (2, 1.5)), ({"beam": 4}, (4, 1.5)), ({"length_penalty": 0}, (2, 0))):
         beam, penalty = expected

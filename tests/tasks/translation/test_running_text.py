@@ -1,7 +1,7 @@
 """Running text translated: its sentences, the white space around them, and the links between its words."""
 
 from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.sentences import Splitter
 from anaphora.text.tokenizer import Tokenizer
 
-from ..conftest import TRANSLATOR, network, same, saved, sentences
+from ..conftest import TRANSLATOR, network, same, saved
 
 
 def split_translator(untrained_translator: TranslationPredictor) -> TranslationPredictor:
@@ -48,17 +48,6 @@ def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_
     assert same(replace(found[2], text=three.text), three)
 
 
-def test_running_text_stands_in_its_order_over_many_batches(untrained_translator: TranslationPredictor) -> None:
-    split = split_translator(untrained_translator)
-    each = iter(f"{sentence.capitalize()}." for sentence in sentences(230, most=30, seed=13))
-    texts = ["  ".join(islice(each, count % 5)) for count in range(115)]
-    together = split.translate_text(texts, beam=1, attention=True)
-    assert not list(each) and len({translation.source_pieces for translation in together}) > 90
-    for text, translation in list(zip(texts, together, strict=True))[::3]:
-        [alone] = split.translate_text([text], beam=1, attention=True)
-        assert (translation, translation.sentences) == (alone, alone.sentences)
-
-
 def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(
     untrained_translator: TranslationPredictor,
 ) -> None:
@@ -82,49 +71,29 @@ def test_words_of_running_text_are_those_between_its_spaces(
     assert "".join(pieces) == f"▁a▁man{'▁' if ' ' in space else ''}the▁dog"
 
 
-@pytest.mark.slow
-def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(
-    untrained_translator: TranslationPredictor,
-) -> None:
-    [found] = split_translator(untrained_translator).translate_text(["man " * 600], beam=1, attention=True)
-    assert [len(part.source_pieces) for part in found.sentences] == [501, 101]
-
-
 def test_alternatives_of_running_text_are_the_best_that_its_sentences_make(
     untrained_translator: TranslationPredictor,
 ) -> None:
     translator = split_translator(untrained_translator)
     [found] = translator.translate_text([PARAGRAPHS[0]], beam=6, alternatives=4)
-    sentences = translator.translate(Splitter("en", "en").split(PARAGRAPHS[0]).sentences, beam=6, alternatives=4)
-    assert len(sentences) > 1 and len(found.alternatives) == 4
-    every = product(*([one, *one.alternatives] for one in sentences))
+    parts = translator.translate(Splitter("en", "en").split(PARAGRAPHS[0]).sentences, beam=6, alternatives=4)
+    assert len(parts) > 1 and len(found.alternatives) == 4
+    every = product(*([one, *one.alternatives] for one in parts))
     best = sorted((sum(one.score for one in chosen) for chosen in every), reverse=True)[:5]
     assert [one.score for one in (found, *found.alternatives)] == pytest.approx(best)
     assert [one.rank for one in (found, *found.alternatives)] == pytest.approx(best)
     assert len({one.text for one in (found, *found.alternatives)}) == 5
 
 
-def test_without_a_splitter_a_text_is_one_sentence(untrained_translator: TranslationPredictor) -> None:
-    texts = ["The man walks. A dog sees the cat!", "", "a man"]
-    assert all(
-        same(one, other) if one.weights is not None else one == other
-        for one, other in zip(
-            untrained_translator.translate_text(texts, attention=True),
-            untrained_translator.translate(texts, attention=True),
-            strict=True,
-        )
-    )
-
-
-@pytest.mark.parametrize("sentences", ["split", "whole", "unsaid"])
+@pytest.mark.parametrize("lines", ["split", "whole", "unsaid"])
 def test_a_run_remembers_whether_its_lines_are_split(
-    untrained_translator: TranslationPredictor, tmp_path: Path, sentences: str
+    untrained_translator: TranslationPredictor, tmp_path: Path, lines: str
 ) -> None:
-    text = {"tokenizer": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
+    text = {"tokenizer": "bpe"} | ({} if lines == "unsaid" else {"sentences": lines})
     experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
     tokenizers: dict[str, Tokenizer] = {"source": untrained_translator.source, "target": untrained_translator.target}
     saved(tmp_path / "run", experiment, network(untrained_translator), tokenizers)  # type: ignore[arg-type]
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, TranslationPredictor)
     [found] = loaded.translate_text([PARAGRAPHS[0]])
-    assert len(found.sentences) == (0 if sentences == "whole" else 2)
+    assert len(found.sentences) == (0 if lines == "whole" else 2)
