@@ -1,6 +1,5 @@
 """Search among candidates: nothing else is written, and a sentence does not notice its neighbours."""
 
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
