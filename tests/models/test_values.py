@@ -152,3 +152,17 @@ def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(buil
         for whole, part in zip(together, found, strict=True):
             assert whole is not None and part is not None
             assert torch.equal(whole[row, :length], part[0, :length])
+
+
+@pytest.mark.parametrize("values", [STROKES, VECTORS], ids=["strokes", "vectors"])
+def test_what_is_drawn_for_a_row_has_the_same_bits_alone_and_among_others(values: dict[str, object]) -> None:
+    output, size = prediction(values, OUTPUTS[0]).output, len(values["mean"])  # type: ignore[arg-type]
+    source = torch.Generator().manual_seed(7)
+    states_NH = 9 * torch.randn(21, 6, generator=source)
+    draws = Draws(torch.rand(21, generator=source), torch.randn(21, size, generator=source), torch.rand(21, 2))
+    with torch.inference_mode():
+        together = output.drawn(states_NH, draws, 0.5)
+        for row in range(21):
+            rows = slice(row, row + 1)
+            alone = output.drawn(states_NH[rows], Draws(*(numbers[rows] for numbers in draws)), 0.5)
+            assert torch.equal(together[rows], alone)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from anaphora.batch import NO_SUPERVISION, Items, Supervision, Values
 from anaphora.config import MAX_UNITS, Config, by_kind_or
 from anaphora.errors import ShapeError
+from anaphora.kernels.backends import padded
 from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, biased, draw, mean, mixture_log_probs, mixture_loss, mixture_of
 from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
@@ -66,27 +67,28 @@ class ValueOutput(Layer, ABC):
         """Predict vectors where ``targets`` are true; each row has the same bits in any batch."""
         values = self._values(targets)
         targets_BTX = values.values_BTD
-        outputs = self._outputs(states_TBH.transpose(0, 1).flatten(0, 1))
-        parameters_NP, logits_NF = (block.double() for block in outputs)
-        targets_NX = targets_BTX.flatten(0, 1).double()
+        parameters_NP, logits_NF = self._steady_outputs(states_TBH.transpose(0, 1).flatten(0, 1))
+        targets_NX = padded(targets_BTX.flatten(0, 1).double(), 0)
         signs_NF = 2 * targets_NX[:, self.size :] - 1
         of_flags_N = nn.functional.logsigmoid(signs_NF * logits_NF).sum(1)
-        rows = targets_BTX.shape[:2]
+        rows, count = targets_BTX.shape[:2], targets_BTX.shape[:2].numel()
         log_probs_N = self.log_probs(parameters_NP, targets_NX[:, : self.size])
         return Expected(
-            self.means(parameters_NP).view(*rows, self.size),
-            None if log_probs_N is None else log_probs_N.view(rows),
-            of_flags_N.view(rows),
+            self.means(parameters_NP)[:count].view(*rows, self.size),
+            None if log_probs_N is None else log_probs_N[:count].view(rows),
+            of_flags_N[:count].view(rows),
         )
 
     def drawn(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
-        """Return a vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
+        """Return a vector and its flags for each row, N x (D + F); each row has the same bits in any batch.
 
-        As weights of Gaussians, the probabilities of a flag and of its absence are raised to the power 1 + bias.
+        A higher ``bias`` draws nearer to the most probable: as weights of Gaussians, the probabilities of a flag and of
+        its absence are raised to the power 1 + bias.
         """
-        parameters_NP, logits_NF = (block.double() for block in self._outputs(states_NH))
+        parameters_NP, logits_NF = self._steady_outputs(states_NH)
+        draws = Draws(*(padded(numbers, 0) for numbers in draws))
         flags_NF = draws.flags_NF < torch.sigmoid((1 + bias) * logits_NF)
-        return torch.cat([self.vectors(parameters_NP, draws, bias), flags_NF.double()], 1)
+        return torch.cat([self.vectors(parameters_NP, draws, bias), flags_NF.double()], 1)[: len(states_NH)]
 
     @abstractmethod
     def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
@@ -108,6 +110,14 @@ class ValueOutput(Layer, ABC):
         """Return the parameters of vectors and the scores of flags."""
         weights = self.weights.tensors()
         return project(weights, "values", states_XH), project(weights, "flags", states_XH)
+
+    def _steady_outputs(self, states_NH: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the parameters and scores in double precision, with rows of zeros behind them.
+
+        Several functions of torch round the last numbers of a run otherwise than the rest: see ``pointwise.py``.
+        """
+        parameters_NP, logits_NF = (padded(block.double(), 0) for block in self._outputs(states_NH))
+        return parameters_NP, logits_NF
 
     def _values(self, targets: Items | None) -> Values:
         width = self.size + self.flags
