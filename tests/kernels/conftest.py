@@ -24,14 +24,9 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scores import AnyScore, Dot, Score
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
+from tests.networks import members
 
 from .network import Network
-
-
-def members(union: Any) -> tuple[Any, ...]:
-    """The classes of ``Annotated[A | B, ..]``."""
-    inner = get_args(union)[0]
-    return get_args(inner) or (inner,)
 
 
 def variants(config: type[Config]) -> Iterator[Any]:
@@ -54,7 +49,7 @@ def shown(part: Config) -> str:
     )
 
 
-CELLS = [cell for member in members(AnyCell) for cell in variants(member)]
+CELLS = [cell for member in members(AnyCell).values() for cell in variants(member)]
 SMALL = {"max_length": 3, "filters": 2, "radius": 1}
 """Sizes of a score's own under which positions are left out, and filters see both ends of a sentence."""
 
@@ -63,7 +58,7 @@ def small(score: Score) -> Score:
     return score.model_copy(update={name: size for name, size in SMALL.items() if hasattr(score, name)})
 
 
-FORMS = [small(member()) for member in members(AnyScore)]
+FORMS = [small(member()) for member in members(AnyScore).values()]
 
 
 @pytest.fixture(params=CELLS, ids=shown)

@@ -145,11 +145,6 @@ def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None
         run("limit_instructions", drawn(2, 4).T)
 
 
-def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> None:
-    assert not compiled.suits(torch.zeros(1, dtype=torch.float64))
-    assert not Runtime(kernels="python").native(torch.zeros(1))
-
-
 @built
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -15,9 +14,7 @@ from anaphora.kernels import compiled
 from anaphora.kernels.backends import for_inference
 from anaphora.kernels.compiled.gemm import Packed, PackedPrecision
 from anaphora.kernels.compiled.library import call, has, run
-from anaphora.kernels.prepared import prepare
-from anaphora.kernels.runtime import current, running
-from tests.runtimes import threads, updating
+from tests.runtimes import threads
 
 from .exactness import drawn
 
@@ -239,13 +236,3 @@ def test_the_longest_sum_of_int8_does_not_overflow(level: str, precision: Packed
     with limited(level):
         assert compiled.gemm(a, compiled.pack_rows(a, precision)).item() == pytest.approx(65536)
         assert compiled.gemm(a, compiled.pack_rows(-a, precision)).item() == pytest.approx(-65536)
-
-
-def test_without_c_products_are_those_of_torch() -> None:
-    a, weight = drawn(7, 600), drawn(9, 600, seed=1)
-    with updating(backend="torch"):
-        plain = prepare(weight).times(a)
-    with updating(backend="gemm"):
-        assert not torch.equal(prepare(weight).times(a), plain)
-        with running(replace(current(), kernels="python")):
-            assert torch.equal(prepare(weight).times(a), plain)

@@ -87,7 +87,7 @@ def test_naive_kernels_run_the_reference_equations(
 @pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 def test_only_native_kernels_run_in_c() -> None:
     block = torch.zeros(1)
-    assert Runtime(kernels="native").native(block)
+    assert Runtime(kernels="native").native(block) and not Runtime(kernels="native").native(block.double())
     assert not Runtime(kernels="python").native(block) and not Runtime(kernels="naive").native(block)
     assert Runtime(kernels="python", backend="gemm").training_backend == "torch"
 

@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Peephole, Recorded, State
-from anaphora.kernels.scores import General
 
 
 def sigmoid(a: Tensor) -> Tensor:
@@ -59,10 +58,6 @@ def test_values_and_gradients_are_those_of_the_derived_unit(layers: Callable) ->
 @SKETCHES
 def test_values_and_gradients_equal_the_naive_reading(unit: Recorded, layers: Callable) -> None:
     layers(unit, 7, height=2, masked=True).assert_naive()
-
-
-def test_a_decoder_can_have_such_a_unit(query: str, decoder: Callable) -> None:
-    decoder(SketchedPeephole(), General(), query, True, 7).assert_naive()
 
 
 def test_search_needs_no_gradient_of_it(layers: Callable) -> None:

@@ -84,19 +84,6 @@ def test_the_outputs_are_those_of_a_scan(cell: Cell, back: int, layers: Callable
     assert_close(windows(network, back), network.fast(), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("back", [STEPS, STEPS + 3])
-def test_a_window_as_long_as_the_text_is_all_of_backpropagation(back: int, layers: Callable) -> None:
-    network = layers(Lstm(), 5, height=2, lengths=(2, STEPS, 1, 3), variational=True)
-    assert_close(network.gradients(windows(network, back)), network.gradients(network.fast()), rtol=0, atol=1e-12)
-
-
-def test_one_step_less_than_the_text_leaves_out_the_first_state_alone(layers: Callable) -> None:
-    network = layers(Lstm(), 5, height=2, lengths=(STEPS, STEPS))
-    short, whole = (network.gradients(outputs) for outputs in (windows(network, STEPS - 1), network.fast()))
-    for name in network.leaves:
-        assert torch.allclose(short[name], whole[name], rtol=0, atol=1e-12) != name.startswith("first "), name
-
-
 def test_gradients_have_the_same_bits_every_time_on_two_threads(layers: Callable) -> None:
     """A position is in several windows: threads that add up its gradient must not race each other."""
     network = layers(Lstm(), 96, lengths=(12,) * 32).to(torch.float32)

@@ -25,7 +25,6 @@ def test_a_number_is_short_for_a_mask_of_its_own_at_every_step() -> None:
     ("value", "complaint"),
     [
         (1.0, "dropout.probability should be less than 1, but is 1"),
-        (-0.1, "dropout.probability should be at least 0, but is -0.1"),
         ({"kind": "variational", "recurrent": 2.0}, "dropout.recurrent should be less than 1, but is 2"),
         ({"kind": "variationl"}, "dropout 'variationl' is unknown.*Did you mean 'variational'"),
         ({"kind": "independent", "recurrent": 0.2}, "dropout.recurrent is for dropout.kind = "),

@@ -43,10 +43,6 @@ def test_words_that_came_later_are_in_the_last_class_and_leave_the_others_alone(
     assert class_V == binned(torch.tensor(masses), classes).tolist() + [classes - 1] * later
 
 
-def test_classes_of_equal_words_are_equally_large() -> None:
-    assert torch.bincount(binned(torch.ones(60), 6)).tolist() == [10] * 6
-
-
 def test_the_classes_of_given_counts_are_the_same_for_ever() -> None:
     # stored runs know what their weights mean by this alone
     assert binned(COUNTS + 1, 4).tolist() == [3, 3, 3, 0, 3, 1, 3, 3, 3, 2, 3, 3]

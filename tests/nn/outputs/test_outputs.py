@@ -106,24 +106,6 @@ def test_gradients_in_evaluation_leave_alone_what_is_never_predicted(table: Any)
             assert not weight.grad[[SYMBOLS.pad, SYMBOLS.bos]].any()
 
 
-def negative_log_likelihood(output: Output) -> float:
-    """What the targets cost by ``log_probs``."""
-    log_probs_TBV = output.log_probs(states().flatten(0, 1)).view(4, 3, SIZE)
-    return -sum(
-        log_probs_TBV[t, b, IDS_BT[b, t]].item() for b, length in enumerate(LENGTHS_B.tolist()) for t in range(length)
-    )
-
-
-@pytest.mark.parametrize(
-    ("table", "training"), [(t, False) for t in EXACT + SAMPLED] + [(t, True) for t in EXACT], ids=shown
-)
-def test_the_loss_is_what_the_targets_cost_but_for_estimates_in_training(table: Any, training: bool) -> None:
-    output = make(table).train(training)
-    loss = output.loss(states(), TARGETS, SUPERVISION)
-    assert loss.count == 7
-    assert loss.sum.item() == pytest.approx(negative_log_likelihood(output), rel=1e-5)
-
-
 @EVERY
 def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
     table: Any, monkeypatch: pytest.MonkeyPatch
@@ -157,11 +139,14 @@ def test_any_number_of_words_is_looked_up_in_each_row(table: Any, rows: list[int
         assert found == alone_11 == pytest.approx(output.log_probs(states_NH)[row, word].item(), rel=1e-5, abs=1e-5)
 
 
-@EVERY
-def test_single_targets_cost_what_all_of_them_do_together(table: Any) -> None:
-    output = make(table).eval()
-    each_BT = output.target_log_probs(states(), TARGETS)
-    assert -each_BT.sum().item() == pytest.approx(output.loss(states(), TARGETS, SUPERVISION).sum.item(), rel=1e-5)
+@pytest.mark.parametrize(
+    ("table", "training"), [(t, False) for t in EXACT + SAMPLED] + [(t, True) for t in EXACT], ids=shown
+)
+def test_the_loss_is_what_the_targets_cost_but_for_estimates_in_training(table: Any, training: bool) -> None:
+    output = make(table).train(training)
+    loss, each_BT = output.loss(states(), TARGETS, SUPERVISION), output.target_log_probs(states(), TARGETS)
+    assert loss.count == 7
+    assert -each_BT.sum().item() == pytest.approx(loss.sum.item(), rel=1e-5)
     assert not each_BT[torch.arange(4) >= LENGTHS_B.unsqueeze(1)].any()
 
 
