@@ -5,6 +5,7 @@ unit: the matrices are still multiplied by ``ops``, and each of their gradients 
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
@@ -24,6 +25,38 @@ class Operands(Protocol):
         """A vector, to add or to scale with."""
 
 
+class Record:
+    """Operands of one step, such that autograd can go back through them."""
+
+    def __init__(self, ops: Ops[Tensor]) -> None:
+        self.ops = ops
+        self.leaves: dict[str, Tensor] = {}
+
+    def times(self, name: str, a_XBK: Tensor) -> Tensor:
+        y: Tensor = _Matmul.apply(self, name, a_XBK)  # type: ignore[no-untyped-call]
+        return y
+
+    def vector(self, name: str) -> Tensor:
+        return self.leaf(name, self.ops.vector)
+
+    def leaf(self, name: str, read: Callable[[str], Tensor]) -> Tensor:
+        """A weight or a memory tensor as an operation reads it, with a gradient."""
+        if name not in self.leaves:
+            self.leaves[name] = read(name).detach().requires_grad_()
+        return self.leaves[name]
+
+
+class _Matmul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, record: Record, name: str, a_XBK: Tensor) -> Tensor:
+        ctx.record, ctx.name = record, name
+        return record.ops.times(name, a_XBK)
+
+    @staticmethod
+    def backward(ctx: Any, *dy: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.record.ops.back(ctx.name, dy[0])
+
+
 class Recorded(Cell):
     """A unit that says how to go forward, and leaves the backward pass to autograd."""
 
@@ -39,47 +72,30 @@ class Recorded(Cell):
 
     def forward(self, ops: Any, x: Any, state: Any) -> Any:
         """One step of tensors, recorded."""
-        with torch.enable_grad():
-            # copies, since the blocks that states are views of are written to again at the next step
-            given = tuple(tensor.detach().clone().requires_grad_() for tensor in (x, *state))
-            record = _Record(ops)
-            new = self.step(given[0], given[1:], record)
-        return tuple(tensor.detach() for tensor in new), (given, new, record)
+        return record_step(ops, (x, *state), lambda given, record: self.step(given[0], given[1:], record))
 
     def backward(self, ops: Any, saved: Any, dstate: Any) -> Any:
         """Return the gradients that autograd computes from the record."""
-        given, new, record = saved
-        record.ops = ops
-        wanted = (*given, *record.vectors.values())
-        gradients = torch.autograd.grad(new, wanted, dstate, retain_graph=True, materialize_grads=True)
-        for name, dvector in zip(record.vectors, gradients[len(given) :], strict=True):
-            ops.add_whole_gradient(name, dvector)
-        return gradients[0], gradients[1 : len(given)]
+        dx, *dbefore = undo_step(ops, saved, dstate)
+        return dx, tuple(dbefore)
 
 
-class _Record:
-    """The products of one step, such that autograd can go back through them."""
-
-    def __init__(self, ops: Ops[Tensor]) -> None:
-        self.ops = ops
-        self.vectors: dict[str, Tensor] = {}
-
-    def times(self, name: str, a_XBK: Tensor) -> Tensor:
-        y: Tensor = _Matmul.apply(self, name, a_XBK)  # type: ignore[no-untyped-call]
-        return y
-
-    def vector(self, name: str) -> Tensor:
-        if name not in self.vectors:
-            self.vectors[name] = self.ops.vector(name).detach().requires_grad_()
-        return self.vectors[name]
+def record_step(ops: Ops[Tensor], inputs: State, step: Callable[[State, Record], State]) -> tuple[State, Any]:
+    """What a step makes of its inputs, and what ``undo_step`` needs."""
+    with torch.enable_grad():
+        # copies, since the blocks that states are views of are written to again at the next step
+        given = tuple(tensor.detach().clone().requires_grad_() for tensor in inputs)
+        record = Record(ops)
+        new = step(given, record)
+    return tuple(tensor.detach() for tensor in new), (given, new, record)
 
 
-class _Matmul(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, record: _Record, name: str, a_XBK: Tensor) -> Tensor:
-        ctx.record, ctx.name = record, name
-        return record.ops.times(name, a_XBK)
-
-    @staticmethod
-    def backward(ctx: Any, *dy: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.record.ops.back(ctx.name, dy[0])
+def undo_step(ops: Any, saved: Any, dnew: State) -> State:
+    """The gradients of the inputs; those of what the step read are added to theirs."""
+    given, new, record = saved
+    record.ops = ops
+    wanted = (*given, *record.leaves.values())
+    gradients = torch.autograd.grad(new, wanted, dnew, retain_graph=True, materialize_grads=True)
+    for name, dleaf in zip(record.leaves, gradients[len(given) :], strict=True):
+        ops.add_whole_gradient(name, dleaf)
+    return gradients[: len(given)]
