@@ -140,8 +140,7 @@ class _Graph:
             else tensor.new_zeros(steps if number < self._inputs else len(tensor), *tensor.shape[1:])
             for number, tensor in enumerate(tensors)
         ]
-        flat = [name for group in names for name in group]
-        self._wanted = [name for name, need in zip(flat, needed, strict=True) if need]
+        self._needed = needed
         self._lease: weakref.ref[_Lease] | None = None
         self._forward = _recorded(self._run_forward)
         signals = self._done.signals
@@ -194,15 +193,7 @@ class _Graph:
         self._done = unroll.forward(self.spec, True, *self.spec.named(self._tensors))
 
     def _run_backward(self) -> None:
-        inputs, first, weights, memory = self.spec.names
-        dsignals = unroll.backward(self.spec, self._done, (*self._doutputs, *self._dstate), self._wanted)
-        dmatrices = self._done.matmuls.gradients(self._wanted)
-        dinputs = (self.rows.to_grid(dsignals.all(name)) if name in dsignals else None for name in inputs)
-        self._made = [
-            *dinputs,
-            *(dsignals.first(name) for name in first),
-            *(dmatrices.get(name) for name in (*weights, *memory)),
-        ]
+        self._made = unroll.backward(self.spec, self._done, (*self._doutputs, *self._dstate), self._needed)
 
 
 def _copy_steps(source_TBW: Tensor, past_TB1: Tensor, target_SBW: Tensor) -> None:

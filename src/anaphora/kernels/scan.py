@@ -133,13 +133,5 @@ class _Scan(torch.autograd.Function):
     @outside_autocast
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, first, weights, memory = ctx.spec.named(ctx.saved_tensors)  # refuses weights changed since
-        names = (name for group in ctx.spec.names for name in group)
-        wanted = [name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed]
-        dsignals = unroll.backward(ctx.spec, ctx.done, gradients, wanted)
-        if ctx.spec.observed:
-            ctx.spec.observed.backward(dsignals, gradients)
-        dmatrices = ctx.done.matmuls.gradients(wanted)
-        dinputs = (ctx.spec.rows.to_batch(dsignals.all(name)) if name in dsignals else None for name in inputs)
-        dfirst = (dsignals.first(name) for name in first)
-        return (None, None, *dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory)))
+        _ = ctx.saved_tensors  # refuses weights changed since
+        return (None, None, *unroll.backward(ctx.spec, ctx.done, gradients, ctx.needs_input_grad[2:]))

@@ -108,7 +108,25 @@ def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, signals: Signals) -> An
     return kept
 
 
-def backward(spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...], wanted: Collection[str]) -> Signals:
+def backward(
+    spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...], needed: Sequence[bool]
+) -> list[Tensor | None]:
+    """Return the gradient of each tensor of a scan, from those of its outputs and last states.
+
+    Every stage that leads to what is ``needed`` is gone back through.
+    """
+    inputs, first, weights, memory = spec.names
+    wanted = [n for n, need in zip((*inputs, *first, *weights, *memory), needed, strict=True) if need]
+    dsignals = _stages_back(spec, done, gradients, wanted)
+    if spec.observed:
+        spec.observed.backward(dsignals, gradients)
+    dmatrices = done.matmuls.gradients(wanted)
+    dinputs = (spec.rows.to_batch(dsignals.all(name)) if name in dsignals else None for name in inputs)
+    dfirst = (dsignals.first(name) for name in first)
+    return [*dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory))]
+
+
+def _stages_back(spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...], wanted: Collection[str]) -> Signals:
     """Every stage that leads to what is wanted, in reverse order; returns the gradients of the signals on the way."""
     program, rows, returned = spec.program, spec.rows, dict(zip(spec.program.returns, gradients, strict=False))
     dsignals = Signals(rows)
