@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
+from importlib import import_module
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from anaphora.export.driver import opened
 from anaphora.export.folder import write_folder
@@ -36,7 +40,20 @@ def both(trained: Trained, folder: Path) -> tuple[Any, Any]:
 
 
 def answered(program: Path, *options: object, given: str = "") -> str:
-    """What a program of an exported model prints; the system's encoding is not that of texts."""
+    """What a program of an exported model prints, as the package has it."""
+    module = import_module(f"anaphora.export.{program.stem}")
+    printed = TextIOWrapper(BytesIO())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [str(program), "--folder", str(program.parent), *map(str, options)])
+        patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(given.encode())))
+        patch.setattr(sys, "stdout", printed)
+        module.main()
+        printed.flush()
+    return printed.buffer.getvalue().decode()  # type: ignore[attr-defined]
+
+
+def answered_alone(program: Path, *options: object, given: str = "") -> str:
+    """The same in a process without the package; the system's encoding is not that of texts."""
     command = [*ALONE, str(program), *map(str, options)]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     run = subprocess.run(command, input=given.encode(), capture_output=True, check=True, env=environment)

@@ -21,7 +21,7 @@ from anaphora.export.driver import Writer
 from anaphora.export.folder import write_folder
 from anaphora.export.reading import Tokens, strokes
 from tests.conftest import Trained
-from tests.export.driver import ALONE, answered
+from tests.export.driver import ALONE, answered_alone
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 LINES = "The old man sees a cat.\n\nAlice is in the garden.\n"
@@ -43,7 +43,7 @@ def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
     assert capsys.readouterr().out.splitlines() == [str(out), f"Next: python {out / 'driver.py'} < FILE"]
     windows = f"\ufeff{LINES}".replace("\n", "\r\n")
     expected = load(RUN).translate(LINES.splitlines(), beam=2)
-    said = answered(out / "driver.py", "--beam", 2, "--scores", given=windows)
+    said = answered_alone(out / "driver.py", "--beam", 2, "--scores", given=windows)
     rows = [line.split("\t") for line in said.splitlines()]
     assert [text for _, text in rows] == [one.text for one in expected]
     assert [float(score) for score, _ in rows] == pytest.approx([one.score for one in expected], abs=1e-4)

@@ -12,7 +12,7 @@ from anaphora.text.characters import CharacterTokenizer
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from tests.export.driver import answered, exported
+from tests.export.driver import answered, answered_alone, exported
 from tests.networks import untrained
 
 STROKES = {"kind": "strokes", "size": 2, "mean": [0.5, -0.25], "deviation": [2.0, 3.0]}
@@ -21,9 +21,9 @@ MIXTURE = {"kind": "mixture", "components": 3}
 RECURRENCE = {"cell": "lstm", "size": 6, "layers": 2}
 
 
-def drawn(exported: Path, texts: str, *options: object) -> list[dict[str, Any]]:
+def drawn(exported: Path, texts: str, *options: object, run: Any = answered) -> list[dict[str, Any]]:
     options = ("--seed", 3, "--bias", 0.5, "--length", 12, *options)
-    return [json.loads(line) for line in answered(exported / "sampler.py", *options, given=texts).splitlines()]
+    return [json.loads(line) for line in run(exported / "sampler.py", *options, given=texts).splitlines()]
 
 
 @pytest.mark.parametrize("output", [MIXTURE, "squared-error"])
@@ -50,7 +50,7 @@ def test_a_synthesis_network(tmp_path: Path) -> None:
     tokenizer = CharacterTokenizer.learn(["ab c"], lowercase=False, least=1)
     trained = untrained({**table, "embedding": {"size": 4}, "data": {"points": "absolute"}}, {"text": tokenizer})
     (out, predictor), texts = exported(trained, tmp_path), ["ab", "c a b"]
-    found = drawn(out, "".join(f"{text}\n" for text in texts))
+    found = drawn(out, "".join(f"{text}\n" for text in texts), run=answered_alone)
     expected = [one.json() for one in predictor.generate_stream(texts, seed=3, bias=0.5, length=12)]
     for one, wanted in zip(found, expected, strict=True):
         assert (one["text"], one["ended"]) == (wanted["text"], wanted["ended"])

@@ -32,10 +32,10 @@ def test_values_and_gradients_of_a_decoder_equal_the_naive_reading(
 @EACH_PART
 @pytest.mark.parametrize("fast_mode", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences(
-    unit: Cell, score: Score, query: str, feeding: bool, fast_mode: bool, decoder: Callable
+    unit: Cell, score: Score, query: str, fast_mode: bool, decoder: Callable
 ) -> None:
     """In a random direction of each leaf, or of every number alone."""
-    assert decoder(unit, score, query, feeding, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
+    assert decoder(unit, score, query, True, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from anaphora.kernels.truncation import scan_windows
 from tests.runtimes import threads
 
 STEPS = 4
-ALL = pytest.mark.parametrize("back", [0, 1, 2, STEPS - 1, STEPS, 10])
+ALL = pytest.mark.parametrize("back", [0, 2, STEPS - 1, STEPS, 10])
 
 
 def windows(network: Any, back: int, **changed: Tensor) -> dict[str, Tensor]:
@@ -86,7 +86,7 @@ def test_the_outputs_are_those_of_a_scan(cell: Cell, back: int, layers: Callable
 
 def test_gradients_have_the_same_bits_every_time_on_two_threads(layers: Callable) -> None:
     """A position is in several windows: threads that add up its gradient must not race each other."""
-    network = layers(Lstm(), 96, lengths=(12,) * 32).to(torch.float32)
+    network = layers(Lstm(), 24, lengths=(12,) * 128).to(torch.float32)
     output, x = network.program.returns[0], network.leaves["x"].requires_grad_()
     assert x.numel() > 1 << 15  # what fewer threads than two take
     with threads(2):

@@ -127,7 +127,7 @@ def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
 
 
 @EVERY
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(rows=st.lists(st.integers(0, 6), max_size=12).map(sorted))
 def test_any_number_of_words_is_looked_up_in_each_row(table: Any, rows: list[int]) -> None:
     output, states_NH, rows_E = make(table).eval(), states().flatten(0, 1)[:7], torch.tensor(rows, dtype=torch.int64)
