@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.observer import Gradients, Trajectory
-from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current, running
 from anaphora.kernels.scan import scan
@@ -60,56 +58,36 @@ def test_an_observed_decoder_has_the_same_bits_and_each_signal_is_what_it_return
         assert torch.equal(dfirst, gradients[f"first {name}"])
 
 
-def tensors(cell: Cell, hidden: int = 4, steps: int = 5, sentences: int = 3) -> dict[str, Any]:
-    torch.manual_seed(3)
-    unit = Unit("layer0", cell, ("a",))
-    program = Program((Project("input0", "x", "a", False), unit), unit.writes)
-    draw = dict[str, Tensor](
-        {"input0.weight": torch.randn(cell.gates * hidden, hidden)}
-        | {f"layer0.{name}": torch.randn(blocks * hidden, hidden) for name, blocks in cell.matmuls}
-        | {f"layer0.{name}": torch.randn(hidden) for name in cell.vectors}
-    )
-    return {
-        "program": program,
-        "inputs": {"x": torch.randn(steps, sentences, hidden).double().requires_grad_()},
-        "first": {name: torch.randn(sentences, hidden).double() for name in unit.writes},
-        "weights": {name: weight.double() / 2 for name, weight in draw.items()},
-        "memory": {},
-        "lengths_B": torch.tensor([3, 5, 4])[:sentences],
-    }
-
-
 @pytest.mark.parametrize("cell", [Lstm(), Gru(update="new"), Gru(update="keep")], ids=str)
-def test_the_gates_of_a_unit_give_its_state(cell: Cell) -> None:
-    given, kept = tensors(cell), cell.state[-1]
-    _, recorder = observed(lambda: scan(**given))
+def test_the_gates_of_a_unit_give_its_state(cell: Cell, layers: Callable) -> None:
+    network, kept = layers(cell, 4, lengths=(3, 5, 4)), cell.state[-1]
+    _, recorder = observed(network.fast)
     (seen,) = recorder.seen
     gates = {name.removeprefix("layer0."): gate for name, gate in seen.inside.items()}
     state = seen.signals[f"layer0.{kept}"]
-    before, g = torch.cat([given["first"][f"layer0.{kept}"].unsqueeze(0), state[:-1]]), gates["g"]
+    before, g = torch.cat([network.leaves[f"first layer0.{kept}"].unsqueeze(0), state[:-1]]), gates["g"]
     if isinstance(cell, Gru):
         old, new = (before, g) if cell.update == "new" else (g, before)
         expected = gates["z"] * new + (1 - gates["z"]) * old
     else:
         expected = gates["f"] * before + gates["i"] * g
         assert_close(seen.signals["layer0.h"], gates["o"] * torch.tanh(state))
-    assert_close(state, expected * (torch.arange(5).unsqueeze(1) < given["lengths_B"]).unsqueeze(-1))
+    assert_close(state, expected * (torch.arange(5).unsqueeze(1) < network.lengths_B).unsqueeze(-1))
 
 
-def test_the_gradients_seen_are_those_of_each_state_on_its_own() -> None:
+def test_the_gradients_seen_are_those_of_each_state_on_its_own(layers: Callable) -> None:
     """The gradient of h_t is that of the rest of the sequence, run from h_t as if it were the first state."""
-    given = tensors(Elman(), sentences=1) | {"lengths_B": torch.tensor([5])}
-    (scanned, recorder) = observed(lambda: scan(**given))
-    scanned.state["layer0.h"].sin().sum().backward()
-    last_BH = recorder.seen[0].signals["layer0.h"][-1]
-    assert_close(recorder.gradients[0].last["layer0.h"], last_BH.cos())
-    assert not recorder.gradients[0].outputs["layer0.h"].any()
+    network = layers(Elman(), 4, lengths=(5,))
+    scanned, recorder = observed(network.fast)
+    scanned["last layer0.h"].sin().sum().backward()
     states_TBH = recorder.seen[0].signals["layer0.h"]
+    assert_close(recorder.gradients[0].last["layer0.h"], states_TBH[-1].cos())
+    assert not recorder.gradients[0].outputs["layer0.h"].any()
     for step in range(1, 5):
-        first = {"layer0.h": states_TBH[step - 1].clone().requires_grad_()}
-        rest = {"inputs": {"x": given["inputs"]["x"][step:]}, "first": first, "lengths_B": torch.tensor([5 - step])}
-        scan(**given | rest).state["layer0.h"].sin().sum().backward()
-        assert_close(recorder.gradients[0].signals["layer0.h"][step - 1], first["layer0.h"].grad)
+        first = states_TBH[step - 1].clone().requires_grad_()
+        last = network.between(step, 5, **{"first layer0.h": first}).fast()["last layer0.h"]
+        [expected] = torch.autograd.grad(last.sin().sum(), first)
+        assert_close(recorder.gradients[0].signals["layer0.h"][step - 1], expected)
 
 
 @pytest.mark.parametrize("window", [LocalMonotonic(radius=1), LocalPredictive(radius=2)])
@@ -136,10 +114,10 @@ def test_the_centre_of_an_attention_window_is_seen(window: Any) -> None:
     assert (scanned.outputs["weights"][distance_TBS > window.radius] == 0).all()
 
 
-def test_without_a_gradient_the_forward_pass_alone_is_seen() -> None:
-    given = tensors(Lstm())
+def test_without_a_gradient_the_forward_pass_alone_is_seen(layers: Callable) -> None:
+    network = layers(Lstm(), 4)
     with torch.no_grad():
-        alone = scan(**given)
-        watched, recorder = observed(lambda: scan(**given))
-    assert torch.equal(alone.outputs["layer0.h"], watched.outputs["layer0.h"])
+        alone = network.fast()
+        watched, recorder = observed(network.fast)
+    assert torch.equal(alone["layer0.h"], watched["layer0.h"])
     assert len(recorder.seen) == 1 and not recorder.gradients
