@@ -77,7 +77,7 @@ class OperationList:
     """Operations of a stage, for sentences of certain lengths."""
 
     def __init__(self, stage: Stage, ops: Lowering, given: Mapping[str, Given]) -> None:
-        """Note it with ``ops``."""
+        """``ops`` notes the operations."""
         self._stage = stage  # lives on, so that no other has its identity
         values = {read: Value(width, place=place) for read, (_, width, place) in given.items()}
         names = {values[read]: name for read, (name, _, _) in given.items()}
@@ -95,8 +95,8 @@ class OperationList:
         of_weights = {tensor.data_ptr() for tensor in asked.values()}
         self._asked = {name: (weakref.ref(tensor), state_of(tensor)) for name, tensor in asked.items()}
         places, self.size = ops.laid_out(names)
-        self._numbers = entries(ops.operations())
         """Numbers of all values that are no signals."""
+        self._numbers = entries(ops.operations())
         self.signals, self.others = list[tuple[int, str]](), list[tuple[int, int]]()
         """Places of operands among the ``entries``, with their signals, or with where they begin in that room."""
         self._fixed = list[Tensor]()  # to be there when they are read, as weights are by themselves

@@ -1,4 +1,4 @@
-"""A stack of recurrent layers walked from left to right: the body of encoders and of language models."""
+"""A stack of recurrent layers read from left to right: the body of encoders and of language models."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple

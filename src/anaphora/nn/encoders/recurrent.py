@@ -72,7 +72,7 @@ class RecurrentEncoder(Encoder):
         )
 
     def stack(self, layer: int, way: str) -> Stack:
-        """Return the walk of one layer in one direction, ``"left_to_right"`` or ``"right_to_left"``."""
+        """Return the stack of one layer in one direction, ``"left_to_right"`` or ``"right_to_left"``."""
         found = self.get_submodule(f"layers.{layer}.{way}")
         assert isinstance(found, Stack)
         return found
