@@ -1,5 +1,6 @@
 """Toy runs that inspection looks into, trained once."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,28 @@ epochs = 2
 """
 
 
+def trained_translator(run: Path, data: Path, *settings: str, cell: str = "gru") -> Subject:
+    experiment = read_experiment(
+        TRANSLATOR.format(cell=cell), "toy.toml", settings, data=[data], source="en", target="fr"
+    )
+    train(experiment, run)
+    return Subject.open(run)
+
+
+def write_pairs(folder: Path, **splits: Sequence[tuple[str, str]]) -> None:
+    """Write the pairs of each split in English and French."""
+    for split, pairs in splits.items():
+        for side, lines in zip(("en", "fr"), zip(*pairs, strict=True), strict=True):
+            (folder / f"{split}.{side}").write_text("".join(f"{line}\n" for line in lines))
+
+
 @pytest.fixture(scope="session")
 def make_translator(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Train a translator of the given cell and further settings."""
 
     @cache
     def make(cell: str = "lstm", *settings: str) -> Subject:
-        run, text = tmp_path_factory.mktemp("translator") / "run", TRANSLATOR.format(cell=cell)
-        data = [toy_data / "pairs"]
-        train(read_experiment(text, "toy.toml", list(settings), data=data, source="en", target="fr"), run)
-        return Subject.open(run)
+        return trained_translator(tmp_path_factory.mktemp("run"), toy_data / "pairs", *settings, cell=cell)
 
     return make
 

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
 from anaphora.inspection.embeddings import Embeddings, word_neighbours
 from anaphora.inspection.subject import Subject
 
-from .conftest import TRANSLATOR
+from .conftest import trained_translator, write_pairs
 
 SOURCES = [a + b + "m" for a in "abc" for b in "def"]
 TARGETS = [a + "m" + b for a in "uvw" for b in "xyz"]
@@ -24,12 +22,9 @@ HELD_OUT = "agh"  # g and h are no tokens of training
 def run(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A translator between languages that have one letter in common, and one vocabulary."""
     folder = tmp_path_factory.mktemp("joint")
-    for name, lines in (("train.en", SOURCES), ("train.fr", TARGETS), ("val.en", [HELD_OUT]), ("val.fr", ["uvm"])):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    write_pairs(folder, train=list(zip(SOURCES, TARGETS, strict=True)), val=[(HELD_OUT, "uvm")])
     settings = ["text.joint=true", f"embedding.shared={str(request.param).lower()}"]
-    text = TRANSLATOR.format(cell="gru")
-    train(read_experiment(text, "toy.toml", settings, data=[folder], source="en", target="fr"), folder / "run")
-    return folder / "run"
+    return trained_translator(tmp_path_factory.mktemp("run"), folder, *settings).trained.path
 
 
 def of_sides(found: Embeddings) -> dict[tuple[str, str], dict[str, int]]:

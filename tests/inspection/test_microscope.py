@@ -70,10 +70,13 @@ def computed(page: str, folder: Path, sentences: list[str], size: int, penalty: 
     chunks = [part.split("</script>")[0] for part in page.split('class="weights">')[1:]]
     asked = {**network_in(page), "chunks": chunks, "sentences": sentences, "size": size, "penalty": penalty}
     (folder / "asked.json").write_text(json.dumps(asked))
-    command = ["node", str(folder / "driver.js"), str(folder / "asked.json")]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    found: list[dict[str, Any]] = json.loads(answer.stdout)
+    found: list[dict[str, Any]] = printed_by(folder / "driver.js", folder / "asked.json")
     return found
+
+
+def printed_by(*command: Path) -> Any:
+    answer = subprocess.run(["node", *map(str, command)], capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(answer.stdout)
 
 
 def rounded(trained: Trained) -> Any:
@@ -143,8 +146,7 @@ def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) ->
         f"{script}\nconst tokens = new Tokens({table});\n"
         f"console.log(JSON.stringify({json.dumps(lists)}.map((ids) => tokens.decode(ids))));"
     )
-    answer = subprocess.run(["node", str(tmp_path / "ids.js")], capture_output=True, text=True, check=True, timeout=60)
-    assert json.loads(answer.stdout) == [tokenizer.decode(ids) for ids in lists]
+    assert printed_by(tmp_path / "ids.js") == [tokenizer.decode(ids) for ids in lists]
 
 
 def test_what_is_written_into_a_page_cannot_end_its_data() -> None:

@@ -12,25 +12,19 @@ from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note, Progress
-from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
 from anaphora.inspection import neighbours as module
 from anaphora.inspection.neighbours import INDEX, Index, index_of, nearest_of, neighbours
 from anaphora.inspection.subject import Subject
-from tests.inspection.conftest import TRANSLATOR
+from tests.inspection.conftest import trained_translator, write_pairs
 
 
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     """A run of its own, since its data goes away."""
-    folder = tmp_path_factory.mktemp("neighbours")
-    (folder / "pairs").mkdir()
-    for part, words in (("train", "adf aeg bdh beg cdf"), ("val", "adg"), ("test", "cdg")):
-        (folder / "pairs" / f"{part}.en").write_text("".join(f"{word}\n" for word in words.split()))
-        (folder / "pairs" / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in words.split()))
-    text = TRANSLATOR.format(cell="gru")
-    train(read_experiment(text, "toy.toml", data=[folder / "pairs"], source="en", target="fr"), folder / "run")
-    return Subject.open(folder / "run")
+    folder = tmp_path_factory.mktemp("pairs")
+    splits = {"train": "adf aeg bdh beg cdf", "val": "adg", "test": "cdg"}
+    write_pairs(folder, **{split: [(word, word[::-1]) for word in words.split()] for split, words in splits.items()})
+    return trained_translator(tmp_path_factory.mktemp("run"), folder)
 
 
 def test_a_training_pair_is_nearest_to_itself(subject: Subject) -> None:
@@ -94,7 +88,7 @@ def test_search_finds_the_nearest_of_all(states: int, queries: int, count: int, 
 
 
 def test_a_run_whose_data_is_gone_or_has_changed_is_refused(subject: Subject) -> None:
-    pairs: Path = subject.trained.path.parent / "pairs"
+    pairs = Path(*subject.trained.experiment.data.files)
     text = (pairs / "train.en").read_text()
     (pairs / "train.en").write_text(text.replace("adf", "bdf"))
     with pytest.raises(DataError, match=r"training data of .* has changed: restore it"):

@@ -16,8 +16,8 @@ PAIR = ["adf", "beg & </script>"], ["fda", "geb"]
 
 
 @pytest.fixture(scope="module")
-def found(translator: Subject) -> Report:
-    return report(translator, *PAIR)
+def found(make_translator: Any) -> Report:
+    return report(make_translator("gru"), *PAIR)
 
 
 @pytest.fixture(scope="module")
