@@ -80,3 +80,5 @@ def test_a_formula_is_worked_out_with_its_numbers() -> None:
     assert value == pytest.approx(13 / 0.75 - 7 * tanh(0.5))
     assert Formula("x x", values).result() == (25, "3 x 3 + 4 x 4")
     assert Formula("a x + x", values).result()[0].tolist() == [4.5, 6]
+    with pytest.raises(ValueError, match="unknown"):
+        Formula("a unknown", values).result()

@@ -138,11 +138,14 @@ def _cells(line: Line, blank: bool, gap: str, escape: Callable[[str], str] = str
 
 
 class Formula:
-    """Formula over known values: sums, products by juxtaposition, quotients, powers and functions."""
+    """Formula over known values: sums, products by juxtaposition, quotients, powers and functions.
+
+    ValueError for a name that has no value.
+    """
 
     def __init__(self, formula: str, values: Mapping[str, Any]) -> None:
         names = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
-        found = re.findall(rf"(?:{names})(?!\w)|(?:{'|'.join(_FUNCTIONS)})\(|\d+|[-+/^)]", formula)
+        found = re.findall(rf"(?:{names})(?!\w)|(?:{'|'.join(_FUNCTIONS)})\(|\w+|[-+/^)]", formula)
         self._values, self._tokens = values, deque[str]()
         for before, token in pairwise(["(", *found]):
             if not (before.endswith("(") or before in _SIGNS or token in _SIGNS or token == ")"):
