@@ -3,7 +3,7 @@
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import pairwise
@@ -21,6 +21,7 @@ from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.truncation import Windows, scan_windows
 
+_TOKEN = re.compile(r"(?:tanh|sigm|softmax)?\(|\w+|[-+/^)]")
 _HEADING = ("value", "formula", "with numbers", "answer")
 
 Value = float | tuple[float, ...] | str
@@ -144,10 +145,8 @@ class Formula:
     """
 
     def __init__(self, formula: str, values: Mapping[str, Any]) -> None:
-        names = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
-        found = re.findall(rf"(?:{names})(?!\w)|(?:{'|'.join(_FUNCTIONS)})\(|\w+|[-+/^)]", formula)
         self._values, self._tokens = values, deque[str]()
-        for before, token in pairwise(["(", *found]):
+        for before, token in pairwise(["(", *_tokens_of(formula, values)]):
             if not (before.endswith("(") or before in _SIGNS or token in _SIGNS or token == ")"):
                 self._tokens.append("*")
             self._tokens.append(token)
@@ -176,6 +175,17 @@ class Formula:
         value, numbers = self.result()
         self._tokens.popleft()
         return _FUNCTIONS[token[:-1]](value), f"{token}{numbers})"
+
+
+def _tokens_of(formula: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield names of values, the longest that fit, and between them functions, numbers, signs and brackets."""
+    names = sorted(values, key=len, reverse=True)
+    while formula := formula.lstrip():
+        known = (one for one in names if formula.startswith(one) and not re.match(r"\w", formula[len(one) :]))
+        found = _TOKEN.match(formula)
+        token = next(known, found[0] if found else formula)
+        yield token
+        formula = formula[len(token) :]
 
 
 def times(a: Any, b: Any) -> Any:
