@@ -28,6 +28,7 @@ from anaphora.serving.translators import Served, Translators
 
 RUN = Path(__file__).resolve().parents[1] / "runs" / "format-2"
 """A stored translator from English to French."""
+PAIR = {"source": "en", "target": "fr"}
 
 Assemble = Callable[..., Starlette]
 Serve = Callable[..., TestClient]

@@ -13,9 +13,8 @@ from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import Served
 from anaphora.tasks.translation.documents import run_steps
-from tests.serving.conftest import Serve
+from tests.serving.conftest import PAIR, Serve
 
-PAIR = {"source": "en", "target": "fr"}
 PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man."\nmsgstr ""\n'
 
 

@@ -17,9 +17,8 @@ from anaphora.serving.keys import FAILURES, new_key, read_keys
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.log import LogLines
 from anaphora.serving.server import connections
-from tests.serving.conftest import Assemble, client_of, running
+from tests.serving.conftest import PAIR, Assemble, client_of, running
 
-PAIR = {"source": "en", "target": "fr"}
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CHUNKED = b"%b HTTP/1.1\r\nHost: %b\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
 

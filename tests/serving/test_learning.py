@@ -13,9 +13,8 @@ from anaphora.serving.app import ACTIONS
 from anaphora.serving.keys import new_key, read_keys
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served, Translators
-from tests.serving.conftest import RUN, Serve
+from tests.serving.conftest import PAIR, RUN, Serve
 
-PAIR = {"source": "en", "target": "fr"}
 FIELDS = {"q": "A man is walking.", "s": "Un type se promène.", **PAIR}
 ASKED = {"q": FIELDS["q"], **PAIR}
 

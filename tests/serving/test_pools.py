@@ -16,9 +16,8 @@ from anaphora.memory import Memory, Segment
 from anaphora.serving.actions import Service
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
-from tests.serving.conftest import Assemble, Serve, client_of, running
+from tests.serving.conftest import PAIR, Assemble, Serve, client_of, running
 
-PAIR = {"source": "en", "target": "fr"}
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 Ask = Callable[[httpx2.AsyncClient], Any]
 

@@ -17,9 +17,7 @@ from anaphora.cli.app import main
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
 from anaphora.serving.translators import Served
-from tests.serving.conftest import RUN, Assemble, running, server_process
-
-PAIR = {"source": "en", "target": "fr"}
+from tests.serving.conftest import PAIR, RUN, Assemble, running, server_process
 
 
 @pytest.mark.slow

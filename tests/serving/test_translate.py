@@ -13,10 +13,9 @@ from anaphora.evaluation.logistic import Logistic
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
 from anaphora.tasks.translation.confidence import Confidence
-from tests.serving.conftest import RUN, Serve
+from tests.serving.conftest import PAIR, RUN, Serve
 
 TEXT = "A man is walking."
-PAIR = {"source": "en", "target": "fr"}
 CALLED_OTHERWISE = (
     {},
     {"Content-Type": "application/x-www-form-urlencoded"},
