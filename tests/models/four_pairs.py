@@ -39,7 +39,7 @@ ALL = batch([0, 1, 2, 3])
 
 def translated(stepper: DecodingStepper, rows: list[int]) -> dict[int, Any]:
     """What beam search finds for some of the sentences, by their numbers."""
-    return dict(zip(rows, beam(stepper, batch(rows), beam=3, max_length=6), strict=True))
+    return dict(zip(rows, beam(stepper, batch(rows), beam=2, max_length=4), strict=True))
 
 
 def assert_one_model(model: Translator) -> list[Hypothesis]:

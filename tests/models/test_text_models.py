@@ -73,7 +73,8 @@ def test_padding_and_neighbours_change_nothing(model: Any) -> None:
 
 def test_steps_say_what_windows_say_alone_and_in_any_batch(model: Any) -> None:
     rows = [[4, 5, 4, 4, 3], [6, 3], [8, 8, 8, 3]]
-    batch, stepper = pair_batch([[END]] * 3, rows, multiple=1), model.stepper()
+    batch, stepper = pair_batch([[END]] * 3, rows, multiple=1), model.train().stepper()
+    model.eval()  # where its stepper has put its networks
     assert stepper.bos == stepper.eos == END
     for row, found in zip(rows, score(stepper, batch), strict=True):
         with torch.no_grad():

@@ -50,7 +50,7 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*TRANSLATORS, "indifferent"])  # of equally likely hypotheses the same are taken
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     backend=st.sampled_from(BACKENDS),
     is_greedy=st.booleans(),
