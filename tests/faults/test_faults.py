@@ -18,7 +18,7 @@ import anaphora.formats
 from anaphora.run.manifest import read_manifest
 from anaphora.tasks.registry import TASKS
 from tests.faults import forged, processes, readers, rows
-from tests.faults.__main__ import CAMPAIGNS, import_all, repeat, run
+from tests.faults.__main__ import import_all, repeat, run
 from tests.faults.damage import KINDS, Damage, drawn
 from tests.faults.processes import Fault, checked, forked
 from tests.faults.tasks import SAMPLES
@@ -104,11 +104,6 @@ def test_forged_files_are_others_behind_checksums_that_fit(kind: str, tmp_path: 
 def test_every_task_has_a_sample_and_odd_rows() -> None:
     assert {one.experiment.splitlines()[0] for one in SAMPLES} == {f"task = '{task}'" for task in TASKS}
     assert {one.task for one in rows.FORMATS} == TASKS.keys()
-
-
-def test_every_campaign_is_described() -> None:
-    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert all(f"| {name} | `{name}.py` | " in text for name in CAMPAIGNS)
 
 
 def test_every_reader_of_a_format_is_tried() -> None:

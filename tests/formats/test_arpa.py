@@ -10,6 +10,8 @@ from anaphora.errors import DataError
 from anaphora.formats import arpa, lines
 from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
 
+from .conftest import Written
+
 FILE = """\\data\\
 ngram 1=3
 ngram 2=1
@@ -26,11 +28,6 @@ ngram 2=1
 """
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "small.arpa"
-
-
 def grams_of(path: Path) -> list[list[ArpaGram]]:
     """The n-grams of every order as words."""
     model = read_arpa(path)
@@ -45,9 +42,9 @@ def grams_of(path: Path) -> list[list[ArpaGram]]:
         ("<s> a", "<s> a\t0", -99),  # which is what no back-off weight stands for
     ],
 )
-def test_what_other_programs_write_otherwise_is_read(before: str, after: str, begin: float, path: Path) -> None:
+def test_what_other_programs_write_otherwise_is_read(before: str, after: str, begin: float, written: Written) -> None:
     assert before in FILE
-    path.write_text(FILE.replace(before, after))
+    path = written("small.arpa", FILE.replace(before, after))
     unigrams = [(begin, ("<s>",), -0.5), (-0.6, ("</s>",), 0), (-0.4, ("a",), 0)]
     assert grams_of(path) == [unigrams, [(-0.1, ("<s>", "a"), 0)]]
 
@@ -58,18 +55,12 @@ def test_what_other_programs_write_otherwise_is_read(before: str, after: str, be
         ("\n-0.4\ta\n", "", r" should have 3 n-grams of order 1, .* but has 2"),
         ("-0.4\ta", "-inf\ta", r":8 should read LOG10 WORD \[BACKOFF\], finite numbers"),
         ("<s> a", "<s> a\t-0.3", r":11 should have no back-off weight, .* but has -0\.3"),
+        ("\\data\\", "mmap lm http://kheafield.com/code format version 5\n\0\1\0", " is a KenLM binary"),
     ],
 )
-def test_what_no_program_should_write_is_refused(before: str, after: str, said: str, path: Path) -> None:
-    path.write_text(FILE.replace(before, after))
+def test_what_no_program_should_write_is_refused(before: str, after: str, said: str, written: Written) -> None:
     with pytest.raises(DataError, match=rf"small\.arpa{said}"):
-        read_arpa(path)
-
-
-def test_what_kenlm_has_packed_is_told_from_a_damaged_file(path: Path) -> None:
-    path.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\x00\x01\x00")
-    with pytest.raises(DataError, match=r"is a KenLM binary"):
-        read_arpa(path)
+        read_arpa(written("small.arpa", FILE.replace(before, after)))
 
 
 WORDS = st.text(st.sampled_from("ab\u00e9\u00a0\x0b\\"), min_size=1, max_size=3)
@@ -112,17 +103,17 @@ def test_blocks_of_any_size_hold_what_the_lines_say(
 
 @pytest.mark.parametrize(("bad", "said"), [("-0.5\tw7", "repeats the n-gram 'w7'"), ("0.5\tx", "should read LOG10")])
 def test_a_fault_far_into_a_file_is_named_with_its_line(
-    path: Path, bad: str, said: str, monkeypatch: pytest.MonkeyPatch
+    written: Written, bad: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "_BLOCK", 1000)
     grams = [f"-0.5\tw{number}" for number in range(2000)]
     grams[1500] = bad
-    path.write_text("\n".join(["\\data\\", "ngram 1=2000", "\\1-grams:", *grams, "\\end\\", ""]))
+    path = written("small.arpa", "\n".join(["\\data\\", "ngram 1=2000", "\\1-grams:", *grams, "\\end\\", ""]))
     with pytest.raises(DataError, match=rf"small\.arpa:1504 {said}"):
         read_arpa(path)
 
 
-def test_ngrams_with_one_hash_are_told_apart(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ngrams_with_one_hash_are_told_apart(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arpa, "_MULTIPLIER", 0)  # the last word is all that is hashed
-    path.write_text(FILE.replace("2=1", "2=2").replace("<s> a", "<s> a\n-0.2\ta a"))
+    path = written("small.arpa", FILE.replace("2=1", "2=2").replace("<s> a", "<s> a\n-0.2\ta a"))
     assert [gram.words for gram in grams_of(path)[1]] == [("<s>", "a"), ("a", "a")]

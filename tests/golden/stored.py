@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.golden import fresh
-from tests.golden.fresh import adapted_uses, language_model_uses, searches
-from tests.golden.material import SCORED, SEARCHED, lines, pairs, written
+from tests.golden.fresh import SCORED, SEARCHED, adapted_uses, language_model_uses, lines, pairs, searches, written
 from tests.golden.scene import Answers, Scene, command, driver, inspections, resuming
 
 STORED = Path(__file__).resolve().parents[1] / "runs"

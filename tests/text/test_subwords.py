@@ -41,11 +41,6 @@ def test_a_lone_surrogate_is_refused_among_other_lines() -> None:
         TOKENIZER.encode_lines(["the", "\ud800"], 1)
 
 
-def test_a_small_text_gives_as_many_units_as_it_has() -> None:
-    tokenizer = learn(LINES, size=8000)
-    assert 260 < tokenizer.symbols.size < 8000
-
-
 def test_a_size_below_the_characters_names_the_least_that_will_do() -> None:
     with pytest.raises(ConfigError, match=r"text\.size = 200 leaves no room for (\d+) marks") as caught:
         learn(LINES, size=200)

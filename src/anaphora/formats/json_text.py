@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import BOM, bounded, unpacked
-from anaphora.wording import counted
+from anaphora.formats.lines import BOM, bounded, whole
 
 T = TypeVar("T", dict[str, Any], list[Any])
 
@@ -83,11 +82,7 @@ def json_document(path: Path) -> Any:
     Raises DataError as ``any_json`` and ``formats.lines.unpacked``, for one of more than ``LARGEST`` bytes, and for one
     that is not in UTF-8.
     """
-    content = bytearray()
-    for piece in unpacked(path):
-        content += piece
-        if len(content) > LARGEST:
-            raise DataError(f"{path} has more than {counted(LARGEST, 'byte')} of JSON: split it into several files.")
+    content = whole(path, LARGEST, " of JSON: split it into several files")
     try:
         return any_json(content.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:

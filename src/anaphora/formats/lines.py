@@ -80,6 +80,19 @@ def unpacked(path: Path) -> Iterator[bytes]:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
+def whole(path: Path, most: int, fault: str) -> bytes:
+    """Return the content of a file, unpacked when it is gzipped; errors as for ``read_lines``.
+
+    Raises DataError, which goes on with ``fault``, for one of more than ``most`` bytes.
+    """
+    content = bytearray()
+    for piece in unpacked(path):
+        content += piece
+        if len(content) > most:
+            raise DataError(f"{path} has more than {most:,} bytes{fault}.")
+    return bytes(content)
+
+
 def raw_lines(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of bytes in UTF-8 with their ends, and where they begin; DataError for one that is too long."""
     at, rest = 0, b""

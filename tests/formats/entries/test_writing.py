@@ -211,6 +211,8 @@ def test_the_files_of_two_test_suites_come_back_byte_for_byte_and_filled_ones_ar
         content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
         document = document_of(tmp_path, path.name.removesuffix(".gz"), content, ("en", "fr"))
         assert document.filled({}) == content, path
+        if not any(entry.gap for entry in document.entries):
+            continue
         again = filled(document)
         (tmp_path / "again").write_bytes(again)
         entries = list(read_entries(tmp_path / "again", document.kind, ("en", "fr")))

@@ -12,7 +12,7 @@ from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
 from anaphora.formats.entries.entry import Edit, Entry, Gap, Reason, Run, edited, one_line
 from anaphora.formats.entries.kinds import READERS
-from anaphora.formats.lines import unpacked
+from anaphora.formats.lines import whole
 
 LONGEST = 1 << 27
 """Bytes of the longest file that is written back, which is held in memory."""
@@ -44,12 +44,7 @@ class Document:
     @classmethod
     def read(cls, path: Path, kind: str, languages: tuple[str, str]) -> "Document":
         """Return a file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
-        content = bytearray()
-        for piece in unpacked(path):
-            content += piece
-            if len(content) > LONGEST:
-                raise DataError(f"{path} has more than {LONGEST:,} bytes: split it.")
-        return cls(bytes(content), str(path), kind, languages)
+        return cls(whole(path, LONGEST, ": split it"), str(path), kind, languages)
 
     @property
     def is_foreign(self) -> bool:
