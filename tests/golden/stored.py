@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.golden import fresh
 from tests.golden.fresh import SCORED, SEARCHED, adapted_uses, language_model_uses, lines, pairs, searches, written
 from tests.golden.scene import Answers, Scene, command, driver, inspections, resuming
+from tests.golden.tasks import tasks
 
 STORED = Path(__file__).resolve().parents[1] / "runs"
 SOURCES = lines(
@@ -92,7 +93,7 @@ def _language_model(run: str, model: str) -> list[Callable[[], Answers]]:
 
 
 RUNS = sorted(file.parent for file in STORED.rglob("experiment.toml"))
-SCENES = {scene.name: scene for scene in (*fresh.SCENES, *map(_scene, RUNS))}
+SCENES = {scene.name: scene for scene in (*fresh.SCENES, *tasks(), *map(_scene, RUNS))}
 
 
 def answers_of(name: str) -> dict[str, str]:

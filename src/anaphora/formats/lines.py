@@ -83,7 +83,7 @@ def unpacked(path: Path) -> Iterator[bytes]:
 def whole(path: Path, most: int, fault: str) -> bytes:
     """Return the content of a file, unpacked when it is gzipped; errors as for ``read_lines``.
 
-    Raises DataError, which goes on with ``fault``, for one of more than ``most`` bytes.
+    Raises DataError, whose sentence ends with ``fault``, for one of more than ``most`` bytes.
     """
     content = bytearray()
     for piece in unpacked(path):

@@ -1,10 +1,8 @@
 """Handwriting by made-up writers: each has a slant, a width, a size, an unsteady hand, and may join letters.
 
-A line is a function of (seed, number) alone, and the same on every machine. ``python -m anaphora.samples.handwriting
-FOLDER`` writes the corpus of the recipe ``strokes``.
+A line is a function of (seed, number) alone, and the same on every machine.
 """
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -199,14 +197,3 @@ def write(folder: Path, seed: int = 1, train: int = 4_000, valid: int = 200, tes
         rows = (json.dumps({"text": line.text, "strokes": line.strokes}, separators=(",", ":")) for line in drawn)
         write_lines(folder / f"{name}.jsonl", rows)
     return folder
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description="Write a corpus of made-up handwriting: train, val and test as JSON lines."
-    )
-    parser.add_argument("folder", type=Path, help="where to")
-    parser.add_argument("--seed", type=int, default=1, help="random seed; another seed, other writers and words (1)")
-    parser.add_argument("--train", type=int, default=4_000, help="training lines (4000)")
-    given = parser.parse_args()
-    print(write(given.folder, given.seed, given.train))
