@@ -24,7 +24,7 @@ from anaphora.formats.dictionary import read_dictionary
 from anaphora.formats.documents import recognized
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import read_entries
-from anaphora.formats.glossary import read_glossary
+from anaphora.formats.glossary import read_glossary, read_terms
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled, read_labelled_vectors
 from anaphora.formats.lines import read_lines, unpacked
@@ -36,7 +36,6 @@ from anaphora.formats.strings import lines_of, read_format, string_lines
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.table_rows import read_sides, table_rows
 from anaphora.formats.tagged import Plain, TaggedFormat
-from anaphora.formats.term_bases import read_terms
 from anaphora.formats.tsv import Layout, read_pairs
 from anaphora.formats.vectors import read_vectors
 from tests.faults.inputs import changed

@@ -11,10 +11,9 @@ from anaphora.data.traces import read_traces
 from anaphora.errors import DataError
 from anaphora.formats.captions import read_captions
 from anaphora.formats.dictionary import read_dictionary
-from anaphora.formats.glossary import read_glossary
+from anaphora.formats.glossary import read_glossary, read_term_bases
 from anaphora.formats.labelled import read_labelled
 from anaphora.formats.omegat import read_project
-from anaphora.formats.term_bases import read_term_bases
 from anaphora.formats.tsv import read_pairs
 from tests.formats.test_captions import COCO, karpathy
 from tests.formats.test_traces import IAM, INKML

@@ -6,18 +6,29 @@
 
 One of the translations without ``!`` must be written where the source has the form, none of those with it may. ``*`` is
 every source. Empty lines are skipped.
+
+Folders of glossaries are read as OmegaT has them: tables of source term, translation and comment, and term bases (TBX).
+A term with translations on several lines, or in several files, may be translated by any of them.
 """
 
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.entries.entry import matches
 from anaphora.formats.lines import read_lines
+from anaphora.formats.safe_xml import xml_elements
+from anaphora.formats.table_rows import table_rows
 
 ANY = "*"
 """The source form that every sentence has."""
 _FORBIDDEN = "!"
+_ENDINGS = (".txt", ".tab", ".tsv", ".utf8", ".csv")
+"""Of tables."""
+_LANGUAGE, _CONCEPT = ("langSet", "langSec"), ("termEntry", "conceptEntry")
+"""Elements of TBX 2 and 3."""
 
 
 class GlossaryEntry(NamedTuple):
@@ -63,3 +74,60 @@ def _entry(line: str, where: str) -> GlossaryEntry:
     if both:
         raise DataError(f"{where} both requires and forbids '{both[0]}': leave out one of them.")
     return GlossaryEntry(where, source, required, forbidden)
+
+
+class Term(NamedTuple):
+    """A term and one translation of it."""
+
+    where: str
+    """File and line."""
+    source: str
+    target: str
+
+
+def read_term_bases(folder: Path, languages: tuple[str, str]) -> list[GlossaryEntry]:
+    """Return the terms of all glossaries in a folder and those in it; ``languages`` are those of source and target.
+
+    Lines without two columns, and those that begin with ``#``, are left out. Raises DataError as ``read_lines`` and
+    ``xml_elements``, and for wrong quotes in a CSV file.
+    """
+    found: dict[str, list[Term]] = {}
+    for path in sorted(folder.rglob("*")):
+        for term in read_terms(path, languages) if path.is_file() else ():
+            source, target = map(_plain, term[1:])
+            if source and target and source != ANY:
+                found.setdefault(source, []).append(Term(term.where, source, target))
+    return [
+        GlossaryEntry(terms[0].where, source, tuple(dict.fromkeys(term.target for term in terms)), ())
+        for source, terms in found.items()
+    ]
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def read_terms(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
+    """Return the terms of one glossary, as it has them; none of a file that is called otherwise. Errors as above."""
+    ending = path.suffix.lower()
+    if ending in _ENDINGS:
+        rows = table_rows(read_lines(path, any_format=True), str(path))
+        found = (row for row in rows if len(row.cells) > 1 and not row.lines.startswith("#"))
+        return (Term(f"{path}:{row.number}", *row.cells[:2]) for row in found)
+    return _of_concepts(path, languages) if ending == ".tbx" else iter(())
+
+
+def _of_concepts(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
+    terms: list[tuple[str, str]] = []
+    named = 0  # how many of them have their language
+    for element in xml_elements(path):
+        if element.name == "term":
+            terms.append(("", element.text))
+        elif element.name in _LANGUAGE:
+            language = element.attributes.get("xml:lang", "")
+            terms[named:] = [(language, text) for _, text in terms[named:]]
+            named = len(terms)
+        elif element.name in _CONCEPT:
+            sources, targets = ([text for code, text in terms if matches(code, wanted)] for wanted in languages)
+            yield from (Term(f"{path}:{element.line}", one, other) for one in sources for other in targets)
+            terms, named = [], 0
