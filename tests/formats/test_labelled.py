@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.labelled import read_labelled
+from anaphora.formats.labelled import class_folders, read_labelled
 
 from .conftest import Written
 
@@ -59,6 +59,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path, written: Written) -> None:
     written("bad/1.txt", "awful,\ndull")
     written("good/1.txt", "fine film")
     assert [(one.labels, one.text) for one in read_labelled(tmp_path)] == ONE[::-1]
+    assert class_folders(tmp_path / "good") == []
     (tmp_path / "mixed").mkdir()
     with pytest.raises(DataError, match=r"The class .*mixed is empty"):
         list(read_labelled(tmp_path))
