@@ -1,4 +1,4 @@
-"""ARPA files of other programs, as they come; what any reader finds in ours: ``tests/pipeline/test_arpa.py``."""
+"""ARPA files of other programs as they come; for what any reader finds in ours, see ``tests/tasks/language_model``."""
 
 from pathlib import Path
 

@@ -24,14 +24,13 @@ again line by line, which finds what is wrong and where.
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import packed_by_name, read_blocks, replacing
+from anaphora.formats.lines import read_blocks, writing_text
 from anaphora.wording import counted
 
 NEVER = -99.0
@@ -118,16 +117,15 @@ def read_arpa(path: Path) -> Arpa:
 
 def write_arpa(path: Path, model: Arpa) -> None:
     """Write a model whole or not at all, gzipped where the name ends in ``.gz``; DataError when that fails."""
-    with replacing(path) as plain, packed_by_name(path, plain) as stream:
-        text = TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=True)
-        text.write("\\data\\\n")
-        text.writelines(f"ngram {order}={len(grams.log10_N)}\n" for order, grams in enumerate(model.orders, 1))
+    with writing_text(path) as write:
+        write("\\data\\\n")
+        for order, grams in enumerate(model.orders, 1):
+            write(f"ngram {order}={len(grams.log10_N)}\n")
         for order in range(1, len(model.orders) + 1):
-            text.write(f"\n\\{order}-grams:\n")
-            text.writelines(_written(model.grams(order)))
-        text.write("\n\\end\\\n")
-        text.flush()
-        text.detach()
+            write(f"\n\\{order}-grams:\n")
+            for line in _written(model.grams(order)):
+                write(line)
+        write("\n\\end\\\n")
 
 
 def _written(grams: Iterable[ArpaGram]) -> Iterator[str]:

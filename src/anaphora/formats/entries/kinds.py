@@ -6,7 +6,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from anaphora.errors import DataError
-from anaphora.formats.documents import PEEKED, recognized
+from anaphora.formats.documents import recognized
 from anaphora.formats.entries.encoded import Encoding
 from anaphora.formats.entries.entry import Content, Entry, Reader
 from anaphora.formats.entries.html import Html
@@ -30,12 +30,7 @@ def kind_of(path: Path) -> str:
 
     Raises DataError for a file that cannot be read.
     """
-    start = b""
-    for piece in unpacked(path):
-        start += piece
-        if len(start) >= PEEKED:
-            break
-    found = recognized(start, str(path))
+    found = recognized(next(unpacked(path), b""), str(path))
     return found.reader if found else ""
 
 
