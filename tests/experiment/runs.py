@@ -13,6 +13,9 @@ from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 
+QUICK = "training.batch_tokens=200"
+"""Few updates for language models of the short text."""
+
 
 def changed(experiment: ExperimentBase, *settings: str, **tables: Any) -> ExperimentBase:
     """Return an experiment with settings such as ``training.epochs=5``, and with other ``tables``."""

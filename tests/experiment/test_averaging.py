@@ -14,13 +14,13 @@ from anaphora.tasks.runs import experiment_of, load, weights_of_runs
 from anaphora.tasks.translation.training import TranslationJob
 from tests.conftest import Trained
 
-from .runs import changed
+from .runs import QUICK, changed
 
 
 @pytest.fixture
 def trained_lm(trained_copy: Trained) -> Path:
     """The run of a language model whose last three checkpoints are kept."""
-    settings = ("training.keep=3", "training.epochs=3", "training.optimizer.learning_rate=0.02")
+    settings = (QUICK, "training.keep=3", "training.epochs=3", "training.optimizer.learning_rate=0.02")
     return trained_copy("language-model", *settings)
 
 

@@ -99,7 +99,7 @@ def test_loading_takes_memory_for_the_weights_that_are_there_alone(trained_copy:
     assert taken() - before < GIB / 2
 
 
-@pytest.mark.parametrize("name", ["experiment.toml", "best", "vocabulary/vocabulary.json", "vocabulary/joint"])
+@pytest.mark.parametrize("name", ["experiment.toml", "best", "vocabulary/joint"])
 def test_a_file_of_a_run_that_grew_is_never_taken_into_memory(trained_copy: Trained, name: str) -> None:
     run = trained_copy("translator", 'text={tokenizer="bpe",size=300}')
     os.truncate(run / name, 2**40)

@@ -19,15 +19,15 @@ from anaphora.text.tokenizer import symbols_of
 from anaphora.training.loop import Stop, never
 from tests.conftest import Trained
 
-from .runs import changed
+from .runs import QUICK, changed
 
-SETTINGS = ["training.epochs=6", "training.validate_every=0"]
+SETTINGS = ["training.epochs=2", "training.validate_every=0"]
 
 
 @pytest.fixture
 def teachers(trained: Trained) -> list[Path]:
     """Two translators of one vocabulary that get some words right."""
-    return [trained("translator-of-words", f"training.seed={seed}") for seed in (1, 2)]
+    return [trained("translator-of-words", f"training.seed={seed}", "training.epochs=5") for seed in (1, 2)]
 
 
 def distilled(teachers: list[Path], run: Path, stop: Stop = never) -> Distilled:
@@ -100,7 +100,7 @@ def test_what_cannot_teach_or_does_not_fit_is_refused_before_any_work(
     teachers: list[Path], trained: Trained, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match="is a language model"):
-        distilled([trained("language-model")], tmp_path / "student")
+        distilled([trained("language-model", QUICK)], tmp_path / "student")
     with pytest.raises(ConfigError, match=r"decoder.sizes"):
         distill(teachers[:1], tmp_path / "student", settings=["decoder.sizes=3"])
     assert not (tmp_path / "student").exists() and not (tmp_path / "student-pairs").exists()

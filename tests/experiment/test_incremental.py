@@ -25,7 +25,7 @@ from anaphora.tasks.translation.incremental_training import HeldOutScores, Incre
 from tests.conftest import Trained
 from tests.resuming import weights
 
-from .runs import assert_resumes
+from .runs import QUICK, assert_resumes
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
 creationtool="x" creationtoolversion="1"/><body>{}</body></tmx>"""
@@ -233,7 +233,7 @@ def test_what_cannot_be_replayed_is_refused_with_what_to_do(
     (tmp_path / "other.tmx").write_text(TMX.format(unit("abc", "cba", "de")))
     assert "other.tmx" in said(old, tmp_path / "other.tmx")
     assert "replay should be less than 1" in said(old, week, "--replay", "1.5")
-    told = said(trained("language-model"), toy_book, "--replay", "0.5")
+    told = said(trained("language-model", QUICK), toy_book, "--replay", "0.5")
     assert "start.replay (--replay) is for translators" in told
     train(translator, tmp_path / "moved")
     shutil.rmtree(toy_pairs)

@@ -91,7 +91,7 @@ def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
 def test_words_that_a_kept_vocabulary_lacks_are_reported_from_a_tenth_on(
     trained: Trained, toy_sentences: Path, tmp_path: Path
 ) -> None:
-    parent = trained("translator-of-words", "training.seed=1")
+    parent = trained("translator-of-words", "training.seed=1", "training.epochs=5")
     lines = (toy_sentences / "train.en").read_text().splitlines()
     for strange, share in (3, ""), (9, "9 of 84 words (10.7%)"):
         other = [line.replace("The", "Here") if number < strange else line for number, line in enumerate(lines)]

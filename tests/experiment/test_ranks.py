@@ -44,7 +44,7 @@ def said(ask: AskRanks, place: Path, *commands: list[str], **request: Any) -> li
     return ask(ranks=len(commands), commands=commands, at=[place] * len(commands), **request)
 
 
-FAST = ("translate", "language-model", "ngram")
+FAST = ("language-model", "ngram")
 TASKS = [pytest.param(s.name, marks=[] if s.name in FAST else pytest.mark.slow) for s in SAMPLES]
 
 

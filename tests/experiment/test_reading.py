@@ -16,13 +16,13 @@ from .runs import assert_resumes, changed
 
 @pytest.fixture
 def of_sentences(language_model: ExperimentBase, toy_book: Path) -> ExperimentBase:
-    return changed(language_model, "reads=sentences", "training.batch_tokens=150", data={"files": [str(toy_book)]})
+    return changed(language_model, "reads=sentences", data={"files": [str(toy_book)]})
 
 
 def test_windows_of_random_lengths_go_on_amid_an_epoch_to_the_same_bits(
     language_model: ExperimentBase, tmp_path: Path
 ) -> None:
-    assert_resumes(changed(language_model, "data.windows=random", "training.batch_tokens=150"), tmp_path, 2)
+    assert_resumes(changed(language_model, "data.windows=random"), tmp_path, 2)
 
 
 def test_a_model_of_sentences_goes_on_to_the_same_bits_and_measures_a_text_by_the_scores_of_its_lines(

@@ -11,6 +11,8 @@ from anaphora.experiment.run_training import train
 from anaphora.tasks.runs import experiment_of
 from tests.conftest import Trained
 
+from .runs import QUICK
+
 
 def test_a_count_model_lists_no_options_of_updates_and_resumes(
     count_model: str, toy_book: Path, tmp_path: Path
@@ -25,7 +27,7 @@ def test_a_count_model_lists_no_options_of_updates_and_resumes(
 
 
 def test_a_card_names_files_without_their_folders(trained: Trained, toy_data: Path) -> None:
-    card = (trained("language-model") / "card.md").read_text()
+    card = (trained("language-model", QUICK) / "card.md").read_text()
     assert "book.txt" in card and str(toy_data) not in card
 
 

@@ -13,19 +13,19 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.runs import experiment_of, weights_of_runs
 from tests.conftest import Trained
 
-from .runs import assert_resumes, changed, have_same_weights, texts
+from .runs import QUICK, assert_resumes, changed, have_same_weights, texts
 
 
-@pytest.mark.parametrize("name", ["translator", "language-model"])
+@pytest.mark.parametrize("settings", [("translator",), ("language-model", QUICK)])
 def test_an_experiment_becomes_a_run_that_can_be_used_with_the_same_bits_again(
-    name: str, trained: Trained, tmp_path: Path
+    settings: tuple[str, ...], trained: Trained, tmp_path: Path
 ) -> None:
-    experiment, run, events = experiment_of(trained(name)), tmp_path / "run", list[Event]()
+    experiment, run, events = experiment_of(trained(*settings)), tmp_path / "run", list[Event]()
     assert train(experiment, run, events.append).reason == "epochs"
     assert experiment_of(run) == experiment
     assert {type(event) for event in events} >= {Update, Validated}
     assert_used(run)
-    assert have_same_weights(run, trained(name))
+    assert have_same_weights(run, trained(*settings))
 
 
 def assert_used(run: Path) -> None:

@@ -13,7 +13,7 @@ from anaphora.tasks.base import ExperimentBase
 from tests.conftest import Trained
 from tests.resuming import assert_goes_on_without
 
-from .runs import changed, last_weights, texts
+from .runs import QUICK, changed, last_weights, texts
 
 STILL = ("training.epochs=1", "training.optimizer.learning_rate=1e-30")
 VECTOR = [0.5, -1.0, 2.0, 0.25, 1.5, 3.0, -0.125, 8.0]
@@ -87,7 +87,7 @@ def test_a_run_goes_on_to_the_same_bits_when_the_file_is_gone_and_frozen_vectors
 @pytest.fixture
 def letters(trained: Trained) -> Path:
     """The run of a language model of letters whose vectors are scaled when they are looked up."""
-    return trained("language-model", "training.epochs=1", "embedding.scaled=true")
+    return trained("language-model", QUICK, "training.epochs=1", "embedding.scaled=true")
 
 
 def test_tokens_start_from_what_looking_them_up_in_a_language_model_gives(

@@ -1,0 +1,13 @@
+"""A language model of few updates."""
+
+import pytest
+
+from anaphora.tasks.base import ExperimentBase
+
+from .runs import QUICK, changed
+
+
+@pytest.fixture
+def language_model(language_model: ExperimentBase) -> ExperimentBase:
+    """A language model of the short text, with six updates an epoch."""
+    return changed(language_model, QUICK)
