@@ -39,7 +39,7 @@ def clean(source: str, target: str, seed: int) -> tuple[Pairs, Pairs]:
 
 
 @given(source=st.sampled_from(LANGUAGES), target=st.sampled_from(LANGUAGES), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_a_clean_corpus_has_no_findings(source: str, target: str, seed: int) -> None:
     if source != target:
         assert look(*clean(source, target, seed), source, target).findings == []
@@ -81,7 +81,7 @@ COMPANIONS = {"ratio": ("long", "replacement", "blank", "script"), "placeholders
 
 
 @given(lines=st.permutations(range(2, LINES + 1)), side=st.sampled_from([0, 1]), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_every_fault_is_named_with_its_line(lines: list[int], side: int, seed: int) -> None:
     train, valid = clean("en", "fr", seed)
     planted = dict(zip((*ONE_SIDE, *BOTH_SIDES), lines, strict=False))
@@ -233,7 +233,7 @@ lines = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.samp
 
 
 @given(lines=lines, buffered=st.sampled_from([1, 3, 1000]))
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, tmp_path_factory, monkeypatch) -> None:
     monkeypatch.setattr(survey, "_BUFFERED", buffered)
     found = Repeats(tmp_path_factory.mktemp("repeats"))
@@ -254,7 +254,7 @@ def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, 
 
 
 @given(lines=lines, every=st.integers(2, 4))
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_sample_has_all_lines_of_its_sources_and_all_that_held_out_splits_share(
     lines: list[Line], every: int, tmp_path_factory
 ) -> None:
