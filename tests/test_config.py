@@ -170,8 +170,3 @@ def test_what_only_a_person_may_not_write_is_taken_from_a_stored_table() -> None
     found = Wide.parse({"encoder": {"layers": 6}}, "x")
     assert list(found.refusals()) == ["encoder.layers = 6 does not go with encoder.dropout = 0.0: leave out one."]
     assert not list(Wide().refusals())
-
-
-def test_python_that_combines_what_conflicts_sees_the_message() -> None:
-    with pytest.raises(ValueError, match="layers = 7 does not go with bidirectional = true: take fewer"):
-        Deeper(layers=7)

@@ -36,7 +36,4 @@ def test_a_wrong_number_of_dimensions_is_refused_with_the_shape_that_came() -> N
 
 
 def test_a_shape_error_is_both_ours_and_a_value_error() -> None:
-    with pytest.raises(AnaphoraError):
-        check_shapes(h_BH=np.zeros(3))
-    with pytest.raises(ValueError, match="h_BH"):
-        check_shapes(h_BH=np.zeros(3))
+    assert issubclass(ShapeError, AnaphoraError) and issubclass(ShapeError, ValueError)

@@ -67,8 +67,9 @@ def test_a_text_that_is_read_is_never_written_over(toy_pairs: Path, tmp_path: Pa
             said = cli.refused(verb, tmp_path / "none", text, "--output", name)
             assert "it is a file that is read, and would be lost; name another" in said
     dictionary = toy_pairs / "test.fr"
-    options = ["--replace-unknown", "--dictionary", dictionary, "--output", dictionary]
-    assert "would be lost" in cli.refused("translate", tmp_path / "none", text, *options)
+    for option in ["--replace-unknown", "--dictionary"], ["--prefixes"]:
+        options = [*option, dictionary, "--output", dictionary]
+        assert "would be lost" in cli.refused("translate", tmp_path / "none", text, *options)
     assert text.read_bytes() == before
     counts = tmp_path / "counts.arpa"
     counts.write_text("a model")

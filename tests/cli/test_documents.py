@@ -133,16 +133,12 @@ def test_a_glossary_that_is_given_replaces_those_of_the_project(
     assert not (project / "tm" / "mt").exists()
 
 
-def test_a_segment_that_is_refused_is_reported_and_the_others_are_translated(run: str, project: Path, cli: Cli) -> None:
+def test_a_segment_or_a_project_is_refused(run: str, project: Path, cli: Cli) -> None:
     (project / "glossary" / "glossary.txt").write_text("adh\tw\u00f6rt\n")
     told = cli("translate", run, project).err
     assert "1 of 2 new segments" in told
     assert "Segment 'adh!'" in told and "glossary.txt:1" in told
-
-
-def test_a_project_in_other_languages_is_refused(run: str, project: Path, cli: Cli) -> None:
     file = project / "omegat.project"
     file.write_text(file.read_text().replace("FR-FR", "DE"))
-    assert f"{project} is translated from EN to DE, but the run translates en to fr: name another." in (
-        cli("translate", run, project, code=2).err
-    )
+    refused = cli("translate", run, project, code=2).err
+    assert f"{project} is translated from EN to DE, but the run translates en to fr: name another." in refused

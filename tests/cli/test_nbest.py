@@ -179,16 +179,3 @@ def test_where_prefixes_and_lines_are_not_equally_many_the_others_come_out(
     shown = cli("translate", run, files[0], "--prefixes", files[1], "--output", files[2], code=2).said
     assert said in shown and ("2 lines were refused" in shown) == (found[-1] == "")
     assert [line[:3] for line in files[2].read_text().splitlines()] == found
-
-
-def test_what_has_no_prefix_is_refused_before_work(
-    run: str, files: tuple[Path, Path, Path], tmp_path: Path, cli: Cli
-) -> None:
-    text, prefixes, _ = files
-    prefixes.write_text("dab\n")
-    (document := tmp_path / "text.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nabc\n")
-    given = ("--prefixes", str(prefixes))
-    assert "leave out --prefixes, or --memory" in cli.refused("translate", run, text, "--memory", *given)
-    assert "--prefixes is for lines of text" in cli.refused("translate", run, document, *given)
-    assert "would be lost" in cli.refused("translate", run, text, *given, "--output", prefixes)
-    cli("translate", run, text, "--prefixes", tmp_path / "none", code=2)

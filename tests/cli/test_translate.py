@@ -36,15 +36,9 @@ def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
     alone = translated(runs[0], text)
     for mean in ("arithmetic", "geometric"):
         assert translated(runs[0], runs[0], text, "--mean", mean) == alone
-    both = anaphora.TranslationPredictor.ensemble([_translator(run) for run in runs[:2]])
+    both = anaphora.TranslationPredictor.ensemble([anaphora.load(run) for run in runs[:2]])
     sources = (toy_pairs / "test.en").read_text().splitlines()
     assert translated(runs[0], runs[1], text).splitlines() == [found.text for found in both.translate_text(sources)]
-
-
-def _translator(run: str) -> anaphora.TranslationPredictor:
-    found = anaphora.load(run)
-    assert isinstance(found, anaphora.TranslationPredictor)
-    return found
 
 
 def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], cli: Cli) -> None:
@@ -63,17 +57,12 @@ def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
 ) -> None:
     attending, other = (str(trained("translator", "training.epochs=3", *more)) for more in ([], ["attention=none"]))
     text, links = str(toy_pairs / "test.en"), tmp_path / "links"
-    pairs = ["--source", text, "--target", str(toy_pairs / "test.fr")]
     for command in (
-        ["translate", other, text, "--alignments", str(links)],
         ["translate", attending, other, text, "--alignments", str(links)],
-        ["align", other, *pairs],
+        ["align", other, "--source", text, "--target", str(toy_pairs / "test.fr")],
     ):
         shown = cli(*command, code=2)
         assert shown.out == "" and "this translator has none" in shown.err and not links.exists()
-    cli("translate", attending, attending, text, "--alignments", links)
-    assert len(links.read_text().splitlines()) == 3
-    assert _translator(attending).attends and not _translator(other).attends
 
 
 def test_translations_are_pairs_to_train_on_in_either_order(
