@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import GivenTexts, Json, Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import declared_option
+from anaphora.cli.tables import declared_option, files_in
 from anaphora.options import Argument, Option
 from anaphora.prediction.options import SearchOptions
 
@@ -34,7 +34,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Compare runs of one task: every metric with its significance, in one table."""
-    check_writable(output, read=[*runs, *texts.read])
+    check_writable(output, read=[*runs, texts.text, *files_in(texts)])
 
     from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.comparison import compare_runs

@@ -7,7 +7,7 @@ from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import AdaptationOptions, ColumnsOption, Combination, GivenTexts, Json, Processor, columns_in
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import WORDS, SearchTable
-from anaphora.cli.tables import declared_option
+from anaphora.cli.tables import declared_option, files_in
 from anaphora.cli.talk import heading, print_json, show
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Excludes, Needs, Option
@@ -68,7 +68,7 @@ def run(
     """Evaluate a run on given text, on its test splits, or on its validation split."""
     adapted = adaptation.value()
     _check_number(runs, ensemble, models, of_text=bool(texts.text or adaptation != AdaptationOptions()))
-    check_writable(output, read=[*runs, models.language_model, *texts.read, *search.read])
+    check_writable(output, read=[*runs, texts.text, *files_in(models, texts, search)])
     precision = processor.known_precision()
 
     from anaphora.tasks.evaluation import Request

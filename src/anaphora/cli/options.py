@@ -87,11 +87,6 @@ class GivenTexts(GivenPairs):
         Excludes("--source", "--text", "{option} is for a translator, {other} for a language model"),
     )
 
-    @property
-    def read(self) -> list[Path | str | None]:
-        """The files that are read."""
-        return [self.source, self.reference, self.text or None, self.data]
-
     def lines(self, task: "Task") -> "Text | None":
         """Return the lines of the text, texts or those of a format of its own, None where it is not given."""
         from anaphora.tasks.evaluation import Text

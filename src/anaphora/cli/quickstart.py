@@ -14,7 +14,7 @@ from anaphora.errors import AnaphoraError, ConfigError, MissingExtraError, RunEr
 from anaphora.options import Option
 
 if TYPE_CHECKING:
-    from anaphora.tasks.translation import TranslationPredictor
+    from anaphora.tasks.translation import Translation, TranslationPredictor
 
 EXAMPLES = ("anaphora quickstart", "anaphora quickstart --folder demo")
 
@@ -106,19 +106,16 @@ def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], link
     from anaphora.formats.pharaoh import from_pharaoh
 
     outputs = translator.translate([source for source, _ in pairs], attention=True)
+
+    def rank(example: "tuple[Translation, tuple[str, str], str]") -> tuple[bool, float, int]:
+        output, (_, reference), line = example
+        error = agreement([output.links()], [from_pharaoh(line, str(links))]).error_rate
+        return output.text != reference, error, -len(reference)
+
     try:
         from anaphora.inspection.drawing.heat import draw_attention
 
-        ranks = [
-            (
-                output.text != reference,
-                agreement([output.links()], [from_pharaoh(line, str(links))]).error_rate,
-                -len(reference),
-            )
-            for output, (_, reference), line in zip(outputs, pairs, read_lines(links), strict=False)
-        ]
-        best = ranks.index(min(ranks))
-        shown, title = outputs[best], pairs[best][0]
+        shown, (title, _), _ = min(zip(outputs, pairs, read_lines(links), strict=False), key=rank)
         assert shown.weights is not None
         draw_attention(picture, shown.source_pieces, shown.target_pieces, shown.weights, title=title)
     except (ConfigError, MissingExtraError) as error:

@@ -60,11 +60,6 @@ class SearchTable:
         Excludes("--candidates", "--shortlist", "Both say which words may be written"),
     )
 
-    @property
-    def read(self) -> list[Path | None]:
-        """The files that are read for it."""
-        return [self.dictionary, self.candidates, self.terms]
-
     def options(self, **others: Any) -> SearchOptions:
         """Return the search that is asked for, with ``others`` of its fields.
 

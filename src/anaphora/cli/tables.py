@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, wraps
 from inspect import Parameter
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
@@ -83,6 +84,11 @@ def given_in(*tables: Any) -> list[str]:
     """Return the options in dataclasses that have another value than their default."""
     fields_of = ((table, one) for table in tables for one in _parameters(table.__class__))
     return [_option(one) for table, one in fields_of if getattr(table, one.name) != one.default]
+
+
+def files_in(*tables: Any) -> list[Path]:
+    """Return the paths in dataclasses."""
+    return [value for table in tables for value in vars(table).values() if isinstance(value, Path)]
 
 
 def _parsed(parameter: Parameter) -> Parameter:

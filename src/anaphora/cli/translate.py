@@ -15,7 +15,7 @@ from anaphora.cli.files import given_lines, given_texts, is_typed, typed_texts
 from anaphora.cli.options import Combination, Machine
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import declared_option, given_in
+from anaphora.cli.tables import declared_option, files_in, given_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
@@ -69,26 +69,22 @@ class Framing:
 
     conflicts: ClassVar = (Excludes("--prefixes --suffixes", "--memory", "What comes from a memory is not framed"),)
 
-    @property
-    def read(self) -> list[Path | None]:
-        """The files that are read for it."""
-        return [self.prefixes, self.suffixes]
-
     def over(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
         """Yield the lines, each with its prefix and suffix, which a line after the last of them lacks.
 
         What is wrong with a file of more lines than the text is put into ``faults``. Errors as for ``given_lines``.
         """
-        if not any(self.read):
+        files = self.prefixes, self.suffixes
+        if not any(files):
             yield from lines
             return
         from anaphora.tasks.translation import Framed
 
-        prefixes, suffixes = (repeat("") if file is None else given_lines(str(file)) for file in self.read)
+        prefixes, suffixes = (repeat("") if file is None else given_lines(str(file)) for file in files)
         number = 0
         for number, line in enumerate(lines, 1):  # noqa: B007
             yield Framed(line, next(prefixes, None), next(suffixes, None))
-        for file, given in zip(self.read, (prefixes, suffixes), strict=True):
+        for file, given in zip(files, (prefixes, suffixes), strict=True):
             if file is not None and next(given, None) is not None:
                 faults.append(f"{file} has more lines than the text, which has {number:,}: give one for every line.")
 
@@ -155,7 +151,7 @@ def run(
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
     runs, file = _runs_and_file(given)
-    outputs.check(read=[*runs, combination.language_model, file, *search.read, *framing.read])
+    outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
     where = machine.used()
     options = search.options(
