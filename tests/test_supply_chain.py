@@ -7,31 +7,11 @@ import pytest
 from tests.package import trees
 
 EXECUTES = {
-    "pickle",
-    "dill",
-    "cloudpickle",
-    "marshal",
-    "shelve",
-    "joblib",
-    "yaml",
-    "code",
-    "runpy",
-    "subprocess",
-    "pty",
+    *("pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml", "code", "runpy", "subprocess", "pty")
 }
 REACHES = {
-    "socket",
-    "ssl",
-    "urllib.request",
-    "urllib.error",
-    "http",
-    "ftplib",
-    "smtplib",
-    "requests",
-    "httpx",
-    "aiohttp",
-    "uvicorn",
-    "torch.distributed",
+    *("socket", "ssl", "urllib.request", "urllib.error", "http", "ftplib", "smtplib", "requests", "httpx", "aiohttp"),
+    *("uvicorn", "torch.distributed"),
 }
 ON_THE_NETWORK = ("data/download.py", "serving/", "training/ranks.py")
 STARTING_PROCESSES = ("bulk/", "data/encoding.py", "data/processes.py")
