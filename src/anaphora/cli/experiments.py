@@ -47,11 +47,6 @@ class Asked:
     threads: TrainingThreads = None
 
     @property
-    def files(self) -> list[Path]:
-        """The data, empty where it is that of the recipe."""
-        return self.data or []
-
-    @property
     def changes(self) -> list[str]:
         """Every value that is put into the experiment."""
         columns = json.dumps(columns_in(self.columns), ensure_ascii=False)
@@ -64,7 +59,7 @@ def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = 
 
     ``text`` is that of the run whose vocabulary it takes over, where it does.
     """
-    recipe, data, settings, task = asked.recipe, asked.files, asked.changes, asked.task
+    recipe, data, settings, task = asked.recipe, asked.data or [], asked.changes, asked.task
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
@@ -97,7 +92,7 @@ def with_languages(asked: Asked, report: Report) -> Asked:
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override, read_table
 
-    recipe, data, source, target, settings = asked.recipe, asked.files, asked.source, asked.target, asked.changes
+    recipe, data, source, target, settings = asked.recipe, asked.data, asked.source, asked.target, asked.changes
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
     if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(asked.task):
         return asked
@@ -134,7 +129,7 @@ def experiment_asked(
 
     toml, where = text or experiment_text(asked, report)
     languages = {"source": asked.source, "target": asked.target}
-    return read_experiment(toml, where, asked.changes, data=asked.files, **languages, start=start, report=report)
+    return read_experiment(toml, where, asked.changes, data=asked.data or [], **languages, start=start, report=report)
 
 
 def _of_pairs(task: str) -> bool:

@@ -61,7 +61,7 @@ def run(
         check_known("--to", to, [*known, *NETWORKS])
     if int8 and to != "onnx":
         raise ConfigError("--int8 belongs to --to onnx: leave it out.")
-    if to != "onnx":
+    if to != "onnx" or not output.exists():
         check_writable(output, read=[run_folder])
     exports = task_of(experiment_of(run_folder)).exports
     if to in NETWORKS and exports:
@@ -88,8 +88,6 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
     from anaphora.export.folder import write_folder
     from anaphora.tasks.runs import load_trained
 
-    if not output.exists():
-        check_writable(output, read=[run_folder])
     with listening() as report:
         trained = load_trained(run_folder, report=report)
         rounded = write_folder(trained, output, int8=int8, examples=_examples(trained, report))

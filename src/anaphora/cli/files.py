@@ -95,20 +95,13 @@ def _is_of_a_run(file: Path) -> bool:
 
 
 @contextmanager
-def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """A function that writes a line to a file, whole once the block ends well, or prints it where there is no file."""
-    if path is None:
-        yield lambda line: put(f"{line}\n".encode())
-        return
-    with writing_lines(path) as write:
-        yield write
+def writing(path: Path | None, *, exact: bool = False) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes a line to a file, whole once the block ends well, or prints it where there is none.
 
-
-@contextmanager
-def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Yield a function that writes text with its own line ends to such a file, or prints it, byte for byte."""
+    With ``exact`` it writes text with its own line ends.
+    """
     if path is None:
-        yield lambda text: put(text.encode())
+        yield lambda text: put((text if exact else f"{text}\n").encode())
         return
-    with writing_text(path) as write:
+    with (writing_text if exact else writing_lines)(path) as write:
         yield write

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
+from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing
 from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
@@ -72,7 +72,7 @@ def run(
         if reads_arrays(model) and file == "-":
             raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
         found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
-        with (writing_exact if exact and not as_json else writing)(output) as write:
+        with writing(output, exact=exact and not as_json) as write:
             for prediction in found:
                 if pictures:
                     _draw(prediction, pictures)
