@@ -92,7 +92,7 @@ def files_in(*tables: Any) -> list[Path]:
 
 
 def _parsed(parameter: Parameter) -> Parameter:
-    """Return a parameter as the parser takes it, which has classes for options and arguments itself."""
+    """Return a parameter with the parser's own declaration in place of an Option or an Argument."""
     kind, option = (*get_args(parameter.annotation), None, None)[:2]
     if isinstance(option, Argument):
         return parameter.replace(annotation=Annotated[kind, typer.Argument(metavar=option.metavar, help=option.help)])
@@ -121,7 +121,7 @@ def _option(parameter: Parameter) -> str:
 
 @cache
 def _parameters(table: Any) -> list[Parameter]:
-    """Return the fields of a dataclass as parameters, whose options are listed under its heading if they have none."""
+    """Return the fields of a dataclass as parameters, listed under its ``heading`` if they have none of their own."""
     hints = get_type_hints(table, include_extras=True)
     for name, hint in hints.items():
         kind, option = (*get_args(hint), None, None)[:2]
