@@ -78,6 +78,8 @@ def complaint(**encoder: Any) -> str:
         ({"bidirectional": 1}, "reverse.toml: encoder.bidirectional should be true or false, but is 1."),
         ({"sizes": 3}, "reverse.toml: encoder.sizes should be an array, but is 3."),
         ({"sizes": [1, "a"]}, "reverse.toml: encoder.sizes[1] should be a whole number, but is 'a'."),
+        ({"weights": {"a": "b"}}, "reverse.toml: encoder.weights.a should be a whole number, but is 'b'."),
+        ({"layers": True}, "reverse.toml: encoder.layers should be a whole number, but is true."),
     ],
 )
 def test_a_wrong_option_is_named_with_what_came_and_what_is_known(options: dict[str, Any], sentence: str) -> None:

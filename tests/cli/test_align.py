@@ -138,6 +138,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, cli: Cli) -> 
         (["translate", "links", "test.en"], "should be a translator, but is an aligner: see anaphora align."),
         (["score", "links", "test.en"], "is an aligner, which scores no text"),
         (["evaluate", "links"], "its links are measured by anaphora align"),
+        (["export", "words", "--to", "dictionary", "--output", "d.tsv"], "cannot be exported as dictionary"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
             "test.en:1 should read WORD, tab, TRANSLATION",

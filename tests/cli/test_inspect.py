@@ -37,37 +37,41 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(runs: P
     assert "gates        gates over a sentence" in cli("inspect").out and "export RUN --to html" in cli("inspect").out
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize(
-    ("verb", "options", "files"),
-    [
-        ("attention", ["--text", "adf"], ["attention"]),
-        ("attention", ["--source", "test.en", "--target", "test.fr"], ["attention-1", "attention-2"]),
-        ("gates", ["--text", "adf", "--target-text", "fda"], ["gates"]),
-        ("gradients", ["--text", "adf", "--fresh"], ["gradients-reach", "gradients-items"]),
-        ("beam", ["--text", "adf", "--beam", "2"], ["beam"]),
-        ("length", ["--source", "test.en", "--target", "test.fr"], ["length"]),
-        ("embeddings", ["--text", "a", "--text", "d"], ["embeddings"]),
-        ("curves", [], ["curves"]),
-    ],
+FORMS = "png", "svg", "json"
+VERBS = (
+    "attention --source test.en --target test.fr",
+    "gates --text adf --target-text fda",
+    "gates test.en",
+    "gradients --text adf --fresh",
+    "neighbours --text adf",
+    "attribute --text adf",
+    "attribute --text adf --token 1",
+    "beam --text adf --beam 2",
+    "beam test.en --beam 2",
+    "length --source test.en --target test.fr",
+    "embeddings --text a --text d",
+    "embeddings train.en",
+    "curves",
 )
-def test_every_verb_shows_a_translator_as_text_json_and_pictures(
-    runs: Path,
-    verb: str,
-    options: list[str],
-    files: list[str],
-    cli: Cli,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_shows_a_translator_as_text_and_json(
+    runs: Path, verb: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(runs)
-    assert cli("inspect", "translator", verb, *options).out.strip()
-    for line in cli("inspect", "translator", verb, *options, "--json", "--output", tmp_path / "out").lines:
-        assert isinstance(json.loads(line), dict)
-    written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written >= {f"{name}.{form}" for name in files for form in ("png", "svg")}
-    numbers = [path for path in (tmp_path / "out").iterdir() if path.suffix == ".json"]
-    assert numbers and all(json.loads(path.read_text()) for path in numbers)
+    assert cli("inspect", "translator", *verb.split()).out.strip()
+    assert all(isinstance(one, dict) for one in cli("inspect", "translator", *verb.split(), "--json").objects)
+
+
+@pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), ("curves", ["curves"])])
+def test_pictures_are_written_with_their_numbers(
+    verb: str, stems: list[str], runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(runs)
+    cli("inspect", "translator", *verb.split(), "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{stem}.{form}" for stem in stems for form in FORMS}
+    assert all(json.loads(path.read_text()) for path in tmp_path.glob("*.json"))
 
 
 def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, cli: Cli) -> None:
