@@ -109,29 +109,6 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
     assert done.stdout.strip() in ("0", "141")  # 0 when all was written before the reader went
 
 
-def test_a_translator_is_trained_used_and_scored_from_the_command_line(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli
-) -> None:
-    run, output, links = tmp_path / "run", tmp_path / "out", tmp_path / "links"
-    training = ["train", tiny_translator, "--data", toy_pairs, "--source", "en", "--target", "fr", "--run", run]
-    shown = cli(*training, "--set", "training.epochs=1")
-    assert shown.out == f"{run}\n"
-    assert "all epochs are done" in shown.err
-
-    cli("train", "--resume", "--run", run, "--set", "training.epochs=2")
-
-    test = toy_pairs / "test.en"
-    assert cli("translate", run, test, "--output", output, "--alignments", links).out == ""
-    assert len(output.read_text().splitlines()) == len(links.read_text().splitlines()) == 3
-    assert cli("translate", run, test, "--beam", "5").out == output.read_text()
-
-    figures = cli("evaluate", run, "--source", test, "--reference", toy_pairs / "test.fr", "--json").split
-    assert figures["sentences"] == 3
-    assert "version:" in figures["raw"]["bleu"]["signature"]
-    assert cli("evaluate", run).out.startswith("test\nBLEU = ")
-    cli("generate", run, "--prompt", "a", code=2)
-
-
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
 def test_what_is_written_to_a_closed_stream_goes_nowhere(name: str, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setattr(sys, name, None)
@@ -160,3 +137,4 @@ def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(
     assert answer.read_text().startswith("  ")
     cli("translate", run, text, "--output", answer, "--no-split")
     assert not answer.read_text().startswith("  ")
+    cli("generate", run, "--prompt", "a", code=2)  # it is no language model

@@ -11,7 +11,6 @@ from anaphora import recipes
 from anaphora.batch import Batch, Grid, Ids, Labels
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
-from anaphora.data.ragged import Ragged
 from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build
@@ -151,16 +150,6 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
     row, lengths = Ids(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
     loss, _ = model(Batch(row, Ids(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
     assert loss.sum.item() < 0.1 * 100 * log(40)
-
-
-@pytest.mark.parametrize("name", ALIGNERS)
-def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: str) -> None:
-    experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    symbols = VocabularyInfo(40, 0, 1, 2, 3)
-    model = build("align", experiment.tables(), {"source": symbols, "target": symbols}, name)
-    sources, targets = Ragged.of([[5, 6], [5, 7], [6, 7]]), Ragged.of([[8, 9], [8, 4], [4, 9]])
-    model.fit(sources, targets)
-    assert model.links(sources, targets, "intersection") == [{(0, 0), (1, 1)}, {(0, 0), (1, 1)}, {(0, 1), (1, 0)}]
 
 
 @pytest.mark.parametrize("name", [name for name in recipes.names() if name.startswith("multi30k")])
