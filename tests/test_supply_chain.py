@@ -52,9 +52,16 @@ def faults(tree: ast.Module, place: str) -> list[str]:
         if isinstance(node, ast.Call):
             values = {one.arg: getattr(one.value, "value", None) for one in node.keywords if one.arg in SWITCHES}
             found += [f"{place}:{node.lineno} has {arg}" for arg, value in values.items() if value != SWITCHES[arg]]
-        if isinstance(node, ast.Attribute) and _is_banned(ast.unparse(node)):
-            found.append(f"{place}:{node.lineno} uses {ast.unparse(node)}")
+        if isinstance(node, ast.Attribute) and _is_banned(_dotted(node)):
+            found.append(f"{place}:{node.lineno} uses {_dotted(node)}")
     return found
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return the dotted name of an attribute of a module, or nothing."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_banned(name: str) -> bool:

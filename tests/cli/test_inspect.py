@@ -107,8 +107,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
     assert "________" in cli("inspect", "explain", "lstm", "--blank", "--output", tmp_path / "class").out
     assert [path.name for path in (tmp_path / "class").iterdir()] == ["lstm.html"]
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
-    assert "recurrence" in cli("inspect", "diagram", "character-lm", "--output", tmp_path).out
-    assert "<svg" in (tmp_path / "diagram.svg").read_text()
+    assert "recurrence" in cli("inspect", "diagram", "character-lm").out
     assert "W_f x + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
     assert "<svg" in (tmp_path / "lstm.svg").read_text() and json.loads((tmp_path / "lstm.json").read_text())
 
