@@ -70,7 +70,7 @@ def test_every_rule_and_schedule_resumes_to_the_same_bits(
 ) -> None:
     operations = trainer(folder=tmp_path / "whole" / "run", training=training)["operations"]
     expected = everything(tmp_path / "whole" / "run")
-    for share in (0.4, 0.7, 0.9):
+    for share in (0.4, 0.8):
         folder = tmp_path / str(share) / "run"
         assert killed_and_resumed(trainer, folder, round(operations * share), training=training) == expected
 

@@ -1,14 +1,13 @@
 """Whatever a state.json says, training goes on as it was saved or names the file."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from anaphora.errors import RunError
 from anaphora.files import DamagedError
 from anaphora.run import Run
 from anaphora.training.state import SavedState
@@ -91,7 +90,4 @@ def test_a_training_never_goes_on_from_where_it_cannot_have_been(
     state = json.loads(json.dumps(dict(last.state)))
     state["cursor"] |= change
     run.save(last.update, last.model, last.optimizer, state)
-    answer = trainer(folder=folder)
-    with pytest.raises(RunError, match=message):
-        raise RunError(answer["message"])
-    assert torch.equal(*(Run.open(folder).load("latest").model[name] for name in ["output.bias"] * 2))
+    assert re.search(message, trainer(folder=folder)["message"])

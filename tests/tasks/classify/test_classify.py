@@ -43,7 +43,7 @@ def films(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_few_texts_are_learnt_without_settings(tmp_path: Path) -> None:
-    for name, count, start in (("train", 90, 0), ("valid", 30, 1000)):
+    for name, count, start in (("train", 60, 0), ("valid", 24, 1000)):
         verdicts = ("superb", ""), ("", "awful"), ("superb", "awful")
         rows = ["label\ttext"]
         for n in range(start, start + count):

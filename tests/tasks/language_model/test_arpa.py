@@ -100,7 +100,7 @@ def test_the_real_package_and_ours_pass_one_suite(run: Path, exported: Path, pac
     assert model.path == str(exported).encode()
     assert b"man" in model and model.score(b"the man") == model.score("the man")
     assert model.order == 3 and "man" in model and "zebra" not in model and "the man" not in model
-    for _ in range(50):
+    for _ in range(20):
         words = draw.choices([*WORDS, "zebra"], k=draw.randint(1, 8))
         line, expected = " ".join(words), by_the_book(text, words)
         assert model.score(line) == pytest.approx(expected, abs=1e-4)
@@ -129,7 +129,7 @@ def check_figures(ours: Any, theirs: Any, line: str) -> None:
 def test_every_figure_is_that_of_the_real_package(exported: Path) -> None:
     kenlm, draw = pytest.importorskip("kenlm"), random.Random(12)
     ours, theirs = load(exported), kenlm.Model(str(exported))
-    for _ in range(50):
+    for _ in range(20):
         check_figures(ours, theirs, " ".join(draw.choices([*WORDS, "zebra", "na\u3000ive"], k=draw.randint(0, 8))))
 
 
@@ -137,7 +137,7 @@ def test_states_are_equal_where_those_of_the_real_package_are(exported: Path, sm
     kenlm = pytest.importorskip("kenlm")
     small.write_text(SMALL.replace("ngram 1=4", "ngram 1=5").replace("-0.9\tb", "-0.9\tb\n-0.8\t<unk>"))
     draw, words = random.Random(13), [*WORDS, "b", "zebra", "gnu"]
-    histories = [(draw.random() < 0.8, draw.choices(words, k=draw.randint(0, 3))) for _ in range(150)]
+    histories = [(draw.random() < 0.8, draw.choices(words, k=draw.randint(0, 3))) for _ in range(60)]
     for file in exported, small:
         ours, theirs = load(file), kenlm.Model(str(file))
         keys: list[dict[Any, int]] = [{}, {}]

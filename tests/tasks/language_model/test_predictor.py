@@ -72,13 +72,22 @@ def mixed(tokenizer: Tokenizer) -> LanguageModelPredictor:
 
 
 Make = Callable[[Tokenizer], LanguageModelPredictor]
+EVERY_PAIR = pytest.mark.parametrize(
+    ("make", "tokenizer"),
+    [
+        (counted, subword_tokenizer),
+        (recurrent, character_tokenizer),
+        (mixed, word_tokenizer),
+        (mixed, subword_tokenizer),
+    ],
+)
+"""Each kind of model with some kind of tokens, and each of these with some model."""
 EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent, mixed], ids=["ngram", "recurrent", "mixture"])
 EVERY_CODER = pytest.mark.parametrize("tokenizer", [word_tokenizer, subword_tokenizer, character_tokenizer])
 SENTENCES = ["the man walks", "a", "", "every red dogs sees a zebra", "in in in in in in in in in"]
 
 
-@EVERY_MODEL
-@EVERY_CODER
+@EVERY_PAIR
 def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
     make: Make, tokenizer: Callable[[], Tokenizer]
 ) -> None:
@@ -132,8 +141,7 @@ def test_white_space_is_scored_with_what_comes_after_it() -> None:
     assert model.score("the man ", eos=False) == model.score("the man", eos=False)
 
 
-@EVERY_MODEL
-@EVERY_CODER
+@EVERY_PAIR
 def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, tokenizer: Callable[[], Tokenizer]) -> None:
     model, heard = make(tokenizer()), list[Event]()
     together = model.score_lines([*SENTENCES, *LINES], report=heard.append)
