@@ -166,7 +166,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     characters = len(toy_book.read_text())
     toy_book.rename(toy_book.with_name("train.txt"))
     toy_book.with_name("valid.txt").write_text("a line of another book\n")
-    smallest = TEXT_TIERS[0]._replace(characters=characters - less)
+    smallest = TEXT_TIERS[0]._replace(amount=characters - less)
     monkeypatch.setattr("anaphora.tasks.language_model.TIERS", [smallest, *TEXT_TIERS[1:]])
     experiment, _ = chosen(toy_book.parent)
     expected = TEXT_TIERS[tier]
