@@ -1,11 +1,15 @@
-"""Training on another device: with what torch calls "meta", which computes nothing but refuses to mix devices."""
+"""Training on another device: on what torch calls "meta", which refuses to mix devices, and on a GPU where one is."""
 
+import copy
 import tomllib
+import warnings
 from importlib import resources
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
 
 from anaphora import recipes
 from anaphora.batch import Batch, Ids, Supervision
@@ -13,6 +17,8 @@ from anaphora.errors import ConfigError
 from anaphora.kernels import scan
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.nn import randomness
 from anaphora.protocols import VocabularyInfo
 from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import reduced, weighted
@@ -73,3 +79,38 @@ def test_a_gpu_that_is_not_there_is_named_with_what_to_do() -> None:
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"here.*device"):
         TrainingConfig.parse({"device": "gpu"}, "here")
+
+
+def updated(model: nn.Module, device: torch.device, times: int) -> tuple[list[float], dict[str, Tensor]]:
+    """The losses of updates on the same batch, and the gradients of the last."""
+    model = copy.deepcopy(model).to(device)
+    losses, carry = list[float](), None
+    for _ in range(times):
+        torch.manual_seed(1)
+        given = weighted(batch(), "mean_per_sequence").to(device)
+        model.zero_grad()
+        with running(Runtime(device, training=True, seed=1, update=1)):
+            loss, _ = model(given, carry)
+        objective = reduced(loss, 4, loss.count, "mean_per_sequence")
+        objective.backward()
+        losses.append(float(objective.detach()))
+    return losses, {name: weight.grad.cpu() for name, weight in model.named_parameters() if weight.grad is not None}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.filterwarnings("ignore:RNN module weights")  # as cudnn.py has it
+@pytest.mark.parametrize("name", NETWORKS)
+def test_an_update_of_every_recipe_is_that_of_the_processor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # masks are drawn where they are used, so those of a GPU would be others
+    monkeypatch.setattr(randomness, "_source", lambda purpose, device: randomness.generator(1, purpose))
+    torch.manual_seed(0)
+    tables = recipe(name)
+    model = build(str(tables["task"]), tables, dict.fromkeys(("source", "target", "text"), SYMBOLS), name)
+    expected, gradients = updated(model, torch.device("cpu"), 1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*step by step")  # a loop that no graph could be recorded of
+        got, found = updated(model, torch.device("cuda"), 3)  # the sizes are met, recorded, and come back
+    assert_close(torch.tensor(got), torch.tensor(expected * 3), rtol=1e-3, atol=1e-4)
+    assert found.keys() == gradients.keys()
+    for weight, gradient in ((name, gradient) for name, gradient in gradients.items() if gradient.numel()):
+        assert_close(found[weight], gradient, rtol=2e-2, atol=1e-4 * float(gradient.abs().max() + 1e-6))
