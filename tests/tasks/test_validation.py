@@ -46,16 +46,20 @@ def test_the_validation_loss_of_a_translator_is_what_its_pairs_cost_a_unit(
     assert figures_of_best(tmp_path / "run")["loss"] == pytest.approx(cost, rel=1e-5)
 
 
-def test_the_validation_figures_of_a_language_model_are_those_of_its_text_in_one_pass(
-    tiny_language_model: Path, toy_book: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "settings",
+    [["training.batch_tokens=10"], ["reads=sentences", "data.steps=100"]],
+    ids=["windows of ten", "sentences"],
+)
+def test_the_validation_figures_of_a_language_model_are_those_of_its_text(
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path, settings: list[str]
 ) -> None:
     folder = tmp_path / "text"
     folder.mkdir()
     toy_book.rename(folder / "train.txt")
     valid = folder / "valid.txt"
     valid.write_text("a little line\nof the book\n\nnumber 7\n")
-    one_stream = ["training.batch_tokens=10"]  # a window of ten steps
-    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", one_stream, data=[folder]), tmp_path / "run")
+    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", settings, data=[folder]), tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
     assert isinstance(model, anaphora.LanguageModelPredictor)
     found = model.evaluate(valid.read_text().splitlines())

@@ -73,13 +73,7 @@ def mixed(tokenizer: Tokenizer) -> LanguageModelPredictor:
 
 Make = Callable[[Tokenizer], LanguageModelPredictor]
 EVERY_PAIR = pytest.mark.parametrize(
-    ("make", "tokenizer"),
-    [
-        (counted, subword_tokenizer),
-        (recurrent, character_tokenizer),
-        (mixed, word_tokenizer),
-        (mixed, subword_tokenizer),
-    ],
+    ("make", "tokenizer"), [(counted, subword_tokenizer), (recurrent, character_tokenizer), (mixed, word_tokenizer)]
 )
 """Each kind of model with some kind of tokens, and each of these with some model."""
 EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent, mixed], ids=["ngram", "recurrent", "mixture"])
