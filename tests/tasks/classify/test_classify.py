@@ -42,7 +42,7 @@ def films(trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyP
     return shutil.copytree(trained[0] / "films", tmp_path / "films")
 
 
-def test_few_texts_are_learnt_without_settings(tmp_path: Path) -> None:
+def test_few_texts_are_learnt_by_the_size_that_they_get(tmp_path: Path) -> None:
     for name, count, start in (("train", 60, 0), ("valid", 24, 1000)):
         verdicts = ("superb", ""), ("", "awful"), ("superb", "awful")
         rows = ["label\ttext"]
@@ -50,7 +50,8 @@ def test_few_texts_are_learnt_without_settings(tmp_path: Path) -> None:
             first, second = verdicts[n % 3]
             rows.append(f"{n % 3}\tfilm {n * 7 % 5} {first} scene {n * 3 % 7} {second} story")
         (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n")
-    shown("train", "--data", tmp_path, "--task", "classify", "--run", tmp_path / "run")
+    soon = set_all("training.epochs=15")  # of the 40 that they get
+    shown("train", "--data", tmp_path, "--task", "classify", "--run", tmp_path / "run", *soon)
     assert shown("evaluate", tmp_path / "run", "--json").split["accuracy"] > 0.9
 
 
