@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.evaluation.bleu import bleu_of_several
+from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.classification import classification_scores, several_label_scores
 from anaphora.evaluation.descriptions import description_scores
 from anaphora.evaluation.perplexity import LineSums
@@ -59,7 +59,7 @@ def test_those_of_descriptions_are_those_of_the_whole() -> None:
     texts = ["a red circle here", "two blue boxes", "nothing"]
     references = [["a red circle is here", "the red circle here"], ["Two  blue boxes"], ["a", "b", "c"]]
     scores = description_scores(texts, references, language="en")
-    whole = bleu_of_several(texts, references, language="en")
+    whole = bleu(texts, references, language="en")
     assert values(scores.segment_metrics()) == pytest.approx(
         {"BLEU": whole.value, "CIDEr-D": scores.cider, "exact match": 1 / 3}
     )

@@ -82,16 +82,6 @@ def test_a_network_that_forgets_is_read_side_by_side_and_one_that_does_not_is_re
             assert nats == pytest.approx(forgetful.one_by_one(ids, 3), rel=1e-3)
 
 
-def test_as_many_readings_as_segments_are_enough_for_a_network_that_forgets_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(stream, "READINGS", 3)
-    model, ids = Counted(40.0), text(240)
-    nats, _ = stream_loss(model, ids, 3)
-    assert model.steps == 60 + 3 * 60
-    assert nats == pytest.approx(model.one_by_one(ids, 3), rel=1e-6)
-
-
 def test_every_unit_comes_with_what_it_costs_and_an_empty_text_costs_nothing() -> None:
     ids = text(500)
     found = list(stream_log_probs(Counted(1.0), iter(ids), 3))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
 Texts = Sequence[str]
+References = Sequence[str | Texts]
+"""One of each sentence, or several, at least one and not equally many."""
 Condition = Literal["raw", "moses-lowercase"]
 MetricName = Literal["BLEU", "chrF2"]
 METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2")
@@ -51,52 +53,46 @@ class Score(Jsonable):
         return f"{self.name} = {self.value:.2f} ({self.condition}; {self.signature})"
 
 
-def bleu(hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw") -> Score:
+def bleu(hypotheses: Texts, references: References, *, language: str, condition: Condition = "raw") -> Score:
     """Corpus BLEU (Papineni et al. 2002) of outputs in ``language``, a two-letter code.
 
-    Raises DataError for unequal counts or none at all, MissingExtraError where the language's tokeniser is missing.
+    Of several references the length of the closest counts. Raises DataError for unequal counts or none at all,
+    MissingExtraError where the language's tokeniser is missing.
     """
-    texts, correct = prepared(hypotheses, references, language, condition)
-    return _score("BLEU", texts, [correct], language, condition)
+    return _score("BLEU", hypotheses, references, language, condition)
 
 
-def bleu_of_several(hypotheses: Texts, references: Sequence[Texts], *, language: str) -> Score:
-    """Corpus BLEU of outputs with several references each, at least one and not equally many; raw text.
-
-    The length of the closest reference counts. Errors as for ``bleu``.
-    """
-    return _score("BLEU", *_several(hypotheses, references, language), language, "raw")
-
-
-def chrf(hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw") -> Score:
+def chrf(hypotheses: Texts, references: References, *, language: str, condition: Condition = "raw") -> Score:
     """Corpus chrF2 (Popovic 2015), which counts characters and needs no tokens; errors as for ``bleu``."""
-    texts, correct = prepared(hypotheses, references, language, condition)
-    return _score("chrF2", texts, [correct], language, condition)
+    return _score("chrF2", hypotheses, references, language, condition)
 
 
 def sentence_scores(
     hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw"
 ) -> list[dict[MetricName, float]]:
     """Both metrics of every sentence alone; BLEU counts only the orders that a sentence has (effective order)."""
-    hypotheses, references = prepared(hypotheses, references, language, condition)
+    texts, [correct] = prepared(hypotheses, references, language, condition)
     metrics = {name: metric_of(name, language, condition, single=True) for name in METRICS}
     return [
         {name: _of_100(metric.sentence_score(hypothesis, [reference])) for name, metric in metrics.items()}
-        for hypothesis, reference in zip(hypotheses, references, strict=True)
+        for hypothesis, reference in zip(texts, correct, strict=True)
     ]
 
 
 def segment_metric(
-    hypotheses: Texts, references: Texts, name: MetricName, *, language: str, condition: Condition = "raw"
+    hypotheses: Texts, references: References, name: MetricName, *, language: str, condition: Condition = "raw"
 ) -> SegmentMetric:
     """Return a metric as sums over sentences, for resampling; errors as for ``bleu``."""
-    texts, correct = prepared(hypotheses, references, language, condition)
-    return _segments(name, texts, [correct], language, condition)
+    metric = metric_of(name, language, condition)
+    # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
+    statistics = metric._extract_corpus_statistics(*prepared(hypotheses, references, language, condition))
+    counts_SK = np.array(statistics, dtype=np.float64)
 
+    def score(sums_NK: Floats) -> Floats:
+        rows = sums_NK.round().astype(np.int64).tolist()
+        return np.array([_of_100(metric._compute_score_from_stats(row)) for row in rows])
 
-def segment_bleu_of_several(hypotheses: Texts, references: Sequence[Texts], *, language: str) -> SegmentMetric:
-    """``bleu_of_several`` as sums over sentences; errors as for that."""
-    return _segments("BLEU", *_several(hypotheses, references, language), language, "raw")
+    return SegmentMetric(name, counts_SK, score, conditions=f"{condition}; {metric.get_signature()}")
 
 
 def word_splitter(language: str) -> Callable[[str], list[str]]:
@@ -129,49 +125,41 @@ def metric_of(name: MetricName, language: str, condition: Condition, *, single: 
         raise MissingExtraError(f"sacreBLEU's tokeniser for '{code}'", code) from None
 
 
-def prepared(hypotheses: Texts, references: Texts, language: str, condition: Condition) -> tuple[list[str], list[str]]:
-    """Both sides as sacreBLEU is to see them; DataError for unequal counts or none at all."""
+def prepared(
+    hypotheses: Texts, references: References, language: str, condition: Condition
+) -> tuple[list[str], list[Any]]:
+    """Return outputs and references as sacreBLEU is to see them; DataError for unequal counts or none at all.
+
+    References are by their place, None where a sentence has no more.
+    """
     if len(hypotheses) != len(references) or not references:
         raise DataError(
             f"Outputs and references should be equally many and at least one, but there are {len(hypotheses):,} "
             f"outputs and {counted(len(references), 'reference')}: give the file that was translated and its "
             f"translation."
         )
-    # what is written is composed, as every text that is read, so references are as well
-    sides = [normalise(text) for text in hypotheses], [normalise(text) for text in references]
-    if condition == "raw":
-        return sides
-    from anaphora.text.moses import MosesText  # sacremoses takes its time, and most scores never need it
+    moses = None
+    if condition == "moses-lowercase":
+        from anaphora.text.moses import MosesText  # sacremoses takes its time, and most scores never need it
 
-    prepare = MosesText(bare(language))
-    return [prepare(text) for text in sides[0]], [prepare(text) for text in sides[1]]
+        moses = MosesText(bare(language))
+
+    def prepare(text: str) -> str:
+        # what is written is composed, as every text that is read, so references are as well
+        composed = normalise(text)
+        return moses(composed) if moses else composed
+
+    rows = [[one] if isinstance(one, str) else one for one in references]
+    places = range(max(map(len, rows)))
+    streams = [[prepare(row[place]) if place < len(row) else None for row in rows] for place in places]
+    return list(map(prepare, hypotheses)), streams
 
 
-def _score(name: MetricName, texts: list[str], streams: list[Any], language: str, condition: Condition) -> Score:
+def _score(name: MetricName, hypotheses: Texts, references: References, language: str, condition: Condition) -> Score:
+    texts, streams = prepared(hypotheses, references, language, condition)
     metric = metric_of(name, language, condition)
     result = metric.corpus_score(texts, streams)
     return Score(result.name, _of_100(result), str(metric.get_signature()), condition)
-
-
-def _several(hypotheses: Texts, references: Sequence[Texts], language: str) -> tuple[list[str], list[Any]]:
-    """Both sides as sacreBLEU is to see them, the references by their place, None where a sentence has no more."""
-    most = max(map(len, references), default=0)
-    texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")
-    return texts, [[normalise(of_one[n]) if n < len(of_one) else None for of_one in references] for n in range(most)]
-
-
-def _segments(
-    name: MetricName, texts: list[str], streams: list[Any], language: str, condition: Condition
-) -> SegmentMetric:
-    metric = metric_of(name, language, condition)
-    # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
-    counts_SK = np.array(metric._extract_corpus_statistics(texts, streams), dtype=np.float64)
-
-    def score(sums_NK: Floats) -> Floats:
-        rows = sums_NK.round().astype(np.int64).tolist()
-        return np.array([_of_100(metric._compute_score_from_stats(row)) for row in rows])
-
-    return SegmentMetric(name, counts_SK, score, conditions=f"{condition}; {metric.get_signature()}")
 
 
 def _of_100(result: "BLEUScore | CHRFScore") -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches, mean_f1, most_frequent_shown
+from anaphora.evaluation.tags import Matches, mean_f1, most_frequent_shown, total
 from anaphora.wording import counted
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -192,8 +192,7 @@ class SeveralLabelScores:
     @property
     def micro_f1(self) -> float:
         """F1 of all labels of all examples together."""
-        every = self.by_label.values()
-        return Matches(*(sum(getattr(one, name) for one in every) for name in ("predicted", "expected", "right"))).f1
+        return total(self.by_label.values()).f1
 
     @property
     def macro_f1(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from anaphora.evaluation.bleu import Score, bleu_of_several, segment_bleu_of_several, word_splitter
+from anaphora.evaluation.bleu import Score, bleu, segment_metric, word_splitter
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.wording import counted
 
@@ -55,7 +55,7 @@ class DescriptionScores:
     def segment_metrics(self) -> list[SegmentMetric]:
         """BLEU, CIDEr-D and exact match as sums over images; document frequencies stay those of all images."""
         right = counts((self._right, [1] * self.count))
-        bleu = segment_bleu_of_several(self.texts, self.answers, language=self.language)
+        bleu = segment_metric(self.texts, self.answers, "BLEU", language=self.language)
         cider = SegmentMetric("CIDEr-D", counts((self._ciders, [1] * self.count)), fraction)
         return [bleu, cider, SegmentMetric("exact match", right, fraction)]
 
@@ -80,8 +80,7 @@ def description_scores(
 
     Raises DataError and MissingExtraError as ``bleu``.
     """
-    bleu = bleu_of_several(texts, references, language=language)
-    return DescriptionScores(texts, references, language, bleu, beam)
+    return DescriptionScores(texts, references, language, bleu(texts, references, language=language), beam)
 
 
 def _plain(text: str) -> str:

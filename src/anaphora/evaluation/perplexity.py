@@ -88,15 +88,41 @@ _FIGURES = (
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """Negative log-likelihood of a text under a language model, in one pass and line by line."""
+class Likelihood:
+    """Negative log-likelihood of some tokens, and the text that they write."""
 
     nats: float
-    """The sum of -ln p over all tokens, the text read in one pass."""
+    """The sum of -ln p over all tokens, a text being read in one pass."""
     tokens: int
+    size: TextSize
+
+    @property
+    def perplexity(self) -> float:
+        """The exponential of the mean -ln p of a token: of a text in one pass, stream perplexity."""
+        return perplexity(self.nats, self.tokens)
+
+    @property
+    def word_perplexity(self) -> float:
+        """The exponential of -ln p per word of the text, line ends included: what models of any tokens share."""
+        return perplexity(self.nats, self.size.words)
+
+    @property
+    def bits_per_character(self) -> float:
+        """-log2 p per code point of the text, line ends included."""
+        return self.nats / math.log(2) / self.size.characters
+
+    @property
+    def bits_per_byte(self) -> float:
+        """-log2 p per UTF-8 byte of the text, line ends included."""
+        return self.nats / math.log(2) / self.size.bytes
+
+
+@dataclass(frozen=True)
+class Prediction(Likelihood):
+    """Negative log-likelihood of a text under a language model, in one pass and line by line."""
+
     unknown: int
     """Tokens that were ``<unk>``: where there are any, other vocabularies had more to predict."""
-    size: TextSize
     known_size: TextSize
     """Length of the text of known tokens, which bits without unknown tokens are divided by."""
     unknown_nats: float
@@ -135,77 +161,43 @@ class Prediction:
         return found
 
     @property
-    def perplexity(self) -> float:
-        """The exponential of the mean -ln p of a token: stream perplexity."""
-        return perplexity(self.nats, self.tokens)
+    def known(self) -> Likelihood:
+        """The tokens that are not unknown; there always is one, the end of a line."""
+        return Likelihood(self.nats - self.unknown_nats, self.tokens - self.unknown, self.known_size)
 
     @property
     def sentence_perplexity(self) -> float:
-        """The same, each line read by itself."""
+        """``perplexity``, each line read by itself."""
         return perplexity(self.sentence_nats, self.tokens)
-
-    @property
-    def known_perplexity(self) -> float:
-        """``perplexity`` of the tokens that are not unknown; there always is one, the end of a line."""
-        return perplexity(self.nats - self.unknown_nats, self.tokens - self.unknown)
 
     @property
     def tokens_are_words(self) -> bool:
         """True if there are as many tokens as words, so that a word is what ``perplexity`` is of."""
         return self.tokens == self.size.words
 
-    @property
-    def word_perplexity(self) -> float:
-        """The exponential of -ln p per word of the text, line ends included: what models of any tokens share."""
-        return perplexity(self.nats, self.size.words)
-
-    @property
-    def known_word_perplexity(self) -> float:
-        """``word_perplexity`` of the known tokens and the text that they write."""
-        return perplexity(self.nats - self.unknown_nats, self.known_size.words)
-
-    @property
-    def bits_per_character(self) -> float:
-        """-log2 p per code point of the text, line ends included."""
-        return self.nats / math.log(2) / self.size.characters
-
-    @property
-    def bits_per_byte(self) -> float:
-        """-log2 p per UTF-8 byte of the text, line ends included."""
-        return self.nats / math.log(2) / self.size.bytes
-
-    @property
-    def known_bits_per_character(self) -> float:
-        """``bits_per_character`` of the known tokens and the text that they write."""
-        return (self.nats - self.unknown_nats) / math.log(2) / self.known_size.characters
-
-    @property
-    def known_bits_per_byte(self) -> float:
-        """``bits_per_byte`` of the known tokens and the text that they write."""
-        return (self.nats - self.unknown_nats) / math.log(2) / self.known_size.bytes
-
     def json(self) -> dict[str, float | int | str]:
         known = {f"known_{name}": count for name, count in asdict(self.known_size).items()}
-        figures = {name: getattr(self, name) for name in _FIGURES}
+        figures = {
+            name: getattr(self.known if name.startswith("known_") else self, name.removeprefix("known_"))
+            for name in _FIGURES
+        }
         return figures | asdict(self.size) | known | {"adaptation": self.adaptation}
 
     def __str__(self) -> str:
         """One line of words for each way of reading, and one for the known tokens where not all are."""
-        read = self._line("one pass" if self.carried else "line by line", "", self.tokens)
+        read = self._line("one pass" if self.carried else "line by line", self)
         lines = [f"{read}; {self.adaptation}" if self.adaptation else read]
         if self.unknown:
-            lines.append(self._line("without unknown", "known_", self.tokens - self.unknown))
+            lines.append(self._line("without unknown", self.known))
         if self.carried:
             lines.append(f"line by line     perplexity {self.sentence_perplexity:.3f}")
         return "\n".join(lines)
 
-    def _line(self, head: str, prefix: str, tokens: int) -> str:
-        names = ("perplexity", "word_perplexity", "bits_per_character", "bits_per_byte")
-        perplexity, per_word, per_character, per_byte = (getattr(self, prefix + name) for name in names)
-        words = "" if self.tokens_are_words else f", {per_word:.3f} per word"
+    def _line(self, head: str, of: Likelihood) -> str:
+        words = "" if self.tokens_are_words else f", {of.word_perplexity:.3f} per word"
         return (
-            f"{head:<17}perplexity {perplexity:.3f} of {tokens:,} predictions{words}; {per_character:.4f} bits per "
-            f"character, {per_byte:.4f} bits per byte"
+            f"{head:<17}perplexity {of.perplexity:.3f} of {of.tokens:,} predictions{words}; "
+            f"{of.bits_per_character:.4f} bits per character, {of.bits_per_byte:.4f} bits per byte"
         )
 
 

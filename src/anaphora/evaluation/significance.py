@@ -14,11 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anaphora.errors import DataError
-from anaphora.evaluation.bleu import Condition, MetricName, segment_metric
 from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.formats.json_text import Jsonable
-from anaphora.wording import counted
 
 SAMPLES = 1000
 SEED = 12345
@@ -127,7 +124,7 @@ class Comparison(Jsonable):
     """Two translators on the same sentences, by one metric."""
 
     name: str
-    condition: Condition
+    condition: str
     signature: str
     first: float
     second: float
@@ -152,41 +149,26 @@ class Comparison(Jsonable):
 
 
 def paired_bootstrap(
-    first: Sequence[str],
-    second: Sequence[str],
-    references: Sequence[str],
-    name: MetricName,
-    *,
-    language: str,
-    condition: Condition = "raw",
-    samples: int = SAMPLES,
-    seed: int = SEED,
+    first: SegmentMetric, second: SegmentMetric, samples: int = SAMPLES, seed: int = SEED
 ) -> Comparison:
-    """Compare the outputs of two translators for the same sources.
+    """Compare two translators by a metric of their outputs for the same sentences.
 
     The p value is the fraction of draws whose difference is as far from the mean of all draws as the real difference is
     from none, in either direction, the real one counted too. sacreBLEU's own test takes differences without their
-    signs and finds smaller ones. Raises DataError for unequal counts or none.
+    signs and finds smaller ones.
     """
-    if len(first) != len(second):
-        raise DataError(
-            f"Two translators are compared on the same sentences, but there are {counted(len(first), 'output')} of the "
-            f"first and {len(second):,} of the second: translate the same file with both."
-        )
-    before, after = (
-        segment_metric(outputs, references, name, language=language, condition=condition) for outputs in (first, second)
-    )
-    drawn = paired([before], [after], samples, seed)
+    drawn = paired([first], [second], samples, seed)
+    condition, _, signature = first.conditions.partition("; ")
     return Comparison(
-        name=name,
+        name=first.name,
         condition=condition,
-        signature=before.conditions.removeprefix(f"{condition}; "),
-        first=before.value,
-        second=after.value,
+        signature=signature,
+        first=first.value,
+        second=second.value,
         mean_difference=drawn.mean,
         interval=drawn.interval,
         p_value=drawn.p_value,
-        sentences=len(references),
+        sentences=len(first.counts_SK),
         samples=samples,
         seed=seed,
     )

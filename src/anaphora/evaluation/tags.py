@@ -40,6 +40,12 @@ class Matches:
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.expected}
 
 
+def total(matches: Iterable[Matches]) -> Matches:
+    """Return the items of all tags or labels together."""
+    counts = [(one.predicted, one.expected, one.right) for one in matches]
+    return Matches(*map(sum, zip(*counts, strict=True)))
+
+
 def mean_f1(matches: Iterable[Matches]) -> float:
     """The mean F1 of what is expected or predicted somewhere; 0 for nothing."""
     seen = [one.f1 for one in matches if one.expected or one.predicted]
@@ -76,8 +82,6 @@ class TagCounts:
     sentences_right: int = 0
     by_tag: dict[str, Matches] = field(default_factory=dict)
     """Of each tag, or of each type of span."""
-    labels: Matches = field(default_factory=Matches)
-    """Of all spans, or of all labels where a token may have several."""
 
     def add(self, expected: Sequence[str], predicted: Sequence[str], known: Sequence[bool]) -> None:
         """Count one sentence; ``known`` says which of its words are in the vocabulary."""
@@ -104,9 +108,11 @@ class TagCounts:
                 setattr(matches, name, getattr(matches, name) + count)
         for label, count in right.items():
             self.by_tag[label].right += count
-        self.labels.expected += len(expected)
-        self.labels.predicted += len(predicted)
-        self.labels.right += right.total()
+
+    @property
+    def labels(self) -> Matches:
+        """Of all spans, or of all labels where a token may have several."""
+        return total(self.by_tag.values())
 
     @property
     def accuracy(self) -> float:

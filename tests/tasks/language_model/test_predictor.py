@@ -261,7 +261,7 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
         model.evaluate([])
     assert model.evaluate([""]).tokens == 1
     first = model.evaluate(lines[:1])
-    assert first.known_bits_per_character == first.bits_per_character
+    assert first.known.bits_per_character == first.bits_per_character
     assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
 
 

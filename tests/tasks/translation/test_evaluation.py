@@ -18,7 +18,8 @@ from anaphora.prediction.running import runtime_for
 from anaphora.run import Run
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.runs import load, task_at
-from anaphora.tasks.translation import Translation, TranslationScores
+from anaphora.tasks.translation import Translation
+from anaphora.tasks.translation.evaluation import TranslationScores
 from tests.scoring import assess, compare
 
 from ...conftest import Trained
@@ -148,7 +149,7 @@ def test_the_card_of_a_language_model_says_what_its_figures_are_of(
     assert isinstance(figures, Prediction) and figures.unknown == 1
     card = (run / "card.md").read_text()
     assert f"| one pass, {figures.tokens:,} predictions, 1 unknown |" in card
-    assert f"| {figures.known_perplexity:.4f} | one pass, {figures.tokens - 1:,} predictions |" in card
+    assert f"| {figures.known.perplexity:.4f} | one pass, {figures.tokens - 1:,} predictions |" in card
     of_words = f"one pass, {figures.tokens:,} predictions, 1 unknown, {figures.size.words:,} words and line ends"
     assert f"| perplexity per word | {figures.word_perplexity:.4f} | {of_words} |" in card
 

@@ -204,10 +204,10 @@ def metrics_of_prediction(result: Prediction) -> tuple[Metric, ...]:
     return (
         Metric("bits per character", result.bits_per_character, how),
         Metric("bits per byte", result.bits_per_byte, how),
-        Metric("bits per character without unknown", result.known_bits_per_character, how_known),
-        Metric("bits per byte without unknown", result.known_bits_per_byte, how_known),
+        Metric("bits per character without unknown", result.known.bits_per_character, how_known),
+        Metric("bits per byte without unknown", result.known.bits_per_byte, how_known),
         Metric("perplexity", result.perplexity, how),
-        Metric("perplexity without unknown", result.known_perplexity, how_known),
+        Metric("perplexity without unknown", result.known.perplexity, how_known),
         Metric(
             "perplexity line by line",
             result.sentence_perplexity,

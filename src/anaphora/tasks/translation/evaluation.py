@@ -19,6 +19,7 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.formats.json_text import figures_as_json
+from anaphora.kernels.backends import precision_of
 from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
@@ -178,7 +179,11 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
             f"Two translators are compared on one text, but {paths[0]} translates {data[0].source} to {data[0].target} "
             f"and {paths[1]} {data[1].source} to {data[1].target}: evaluate each alone."
         )
-    texts = _texts(paths[0], experiment, request, report)
+    if request.pairs:
+        texts: Mapping[str, Iterable[Pair]] = {request.pairs[0].name: AlignedFiles(*request.pairs)}
+    else:
+        own = own_splits(paths[0], experiment, pair_splits, "--source and --reference", report)
+        texts = own
 
     def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
         return score_translations(translator, text, experiment, request.search, report)
@@ -229,7 +234,7 @@ def score_translations(
         sources,
         references,
         translator.translate(sources, resolved, report=report),
-        translator.precision,
+        precision_of(translator.runtime.inference_backend),
         lowercased=experiment.text.lowercase,
     )
 
@@ -245,15 +250,6 @@ def _experiments(paths: Sequence[Path]) -> list[TranslationExperiment]:
     return found
 
 
-def _texts(
-    path: Path, experiment: TranslationExperiment, request: Request, report: Report
-) -> Mapping[str, Iterable[Pair]]:
-    """The pairs to be scored, by split."""
-    if request.pairs:
-        return {request.pairs[0].name: AlignedFiles(*request.pairs)}
-    return own_splits(path, experiment, pair_splits, "--source and --reference", report)
-
-
 def _combination_name(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:
     """The name of runs that translate as one: with all that changes what they write."""
     translators = f"{mean} mean of {' + '.join(map(str, paths))}" if len(paths) > 1 else str(paths[0])
@@ -262,12 +258,7 @@ def _combination_name(paths: Sequence[Path], mean: str, fusion: tuple[Path, floa
 
 def compare(first: TranslationScores, second: TranslationScores) -> list[Comparison]:
     """Paired bootstrap of every metric and condition."""
-    texts, references, language = (first.texts, second.texts), first.references, first.language
-    return [
-        paired_bootstrap(*texts, references, name, language=language, condition=condition)
-        for condition in first.conditions
-        for name in METRICS
-    ]
+    return list(map(paired_bootstrap, first.segment_metrics(), second.segment_metrics()))
 
 
 def _with_groups(
