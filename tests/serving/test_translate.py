@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from anaphora.evaluation.logistic import Logistic
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
-from anaphora.tasks.translation.confidence import Confidence
+from anaphora.tasks.translation.confidence import fit
 from tests.serving.conftest import PAIR, RUN, Serve
 
 TEXT = "A man is walking."
@@ -101,9 +100,9 @@ def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrat
     predictor = copy(stored.predictor)
     [found] = predictor.translate_text([TEXT], signals=True)
     rows = [[one.signals.sentence for one in found.sentences or [found]], [one for one in found.signals.words if one]]
-    fitted = (Logistic.fit(np.array(row * 4), np.arange(len(row) * 4) % 2.0) for row in rows)
-    confidence = Confidence(*fitted)
-    predictor.calibrations = SimpleNamespace(confidence=lambda *_: confidence)
+    sentence, word = (fit(np.array(row * 4), np.arange(len(row) * 4) % 2.0) for row in rows)
+    fitted = SimpleNamespace(sentence=sentence, word=word)
+    predictor.calibrations = SimpleNamespace(calibration=lambda *_: fitted)
     [wanted, _] = predictor.translate_text(asked["q"], confidence=True)
     answer = serve([stored._replace(predictor=predictor)]).post("/translate", json=asked).json()
     assert answer["translatedText"] == [wanted.text, " "]

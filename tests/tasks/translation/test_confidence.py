@@ -4,6 +4,7 @@ import json
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,43 +13,28 @@ import pytest
 import anaphora
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.logistic import Logistic
+from anaphora.evaluation.classification import calibration_error
 from anaphora.files import DamagedError
 from anaphora.formats.lines import write_lines
 from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.confidence import LEAST, Confidence, RunCalibrations, calibrate
+from anaphora.tasks.translation.confidence import LEAST, calibrate, fit, probabilities
 
 from ...conftest import Trained
 from ..conftest import sentences
 
-SEARCHES: list[dict[str, Any]] = [
-    {"beam": 4, "alternatives": 2},
-    {"sampling": Sampling(seed=3)},
-    {"beam": 4, "minimum_risk": 4},
-]
 
-
-class FixedCalibration(RunCalibrations):
-    """The same confidence whatever the settings."""
-
-    def __init__(self, confidence: Confidence) -> None:
-        self._confidence = confidence
-
-    def confidence(self, *_: object) -> Confidence:
-        return self._confidence
-
-
-def judging(translator: TranslationPredictor) -> TranslationPredictor:
+def judging(translator: TranslationPredictor) -> Any:
     """The same with some confidence, whatever the settings."""
-    found = copy(translator)
+    found: Any = copy(translator)
     signals = [one.signals for one in translator.translate(sentences(5, most=9, seed=2), beam=2, signals=True)]
     words = [word for one in signals if one for word in one.words]
     rows = [one.sentence for one in signals if one], words
-    functions = [Logistic.fit(np.array(row), np.arange(len(row)) % 2.0) for row in rows]
-    found.calibrations = FixedCalibration(Confidence(*functions))
+    sentence, word = (fit(np.array(row), np.arange(len(row)) % 2.0) for row in rows)
+    fitted = SimpleNamespace(sentence=sentence, word=word)
+    found.calibrations = SimpleNamespace(calibration=lambda *_: fitted)
     return found
 
 
@@ -56,7 +42,7 @@ def judged(found: Translation) -> list[tuple[float | None, tuple[float | None, .
     return [(one.confidence, one.word_confidences) for one in (found, *found.alternatives)]
 
 
-@pytest.mark.parametrize("asked", SEARCHES)
+@pytest.mark.parametrize("asked", [{"beam": 4, "alternatives": 2}, {"sampling": Sampling(seed=3), "minimum_risk": 3}])
 def test_confidence_is_the_same_alone_and_in_any_batch(
     untrained_translator: TranslationPredictor, asked: dict[str, Any]
 ) -> None:
@@ -166,3 +152,22 @@ def test_a_changed_file_and_other_weights_are_refused(run: Path, tmp_path: Path)
     (tmp_path / "held.fr").write_text("Le chat\n" * (LEAST - 1))
     with pytest.raises(DataError, match=f"at least {LEAST} pairs"):
         calibrate(translator, pairs)
+
+
+def test_a_regression_finds_the_probabilities_that_made_its_labels() -> None:
+    draw = np.random.default_rng(3)
+    features_NF = draw.normal(5, 3, (5_000, 2))
+    true_N = 1 / (1 + np.exp(-(features_NF[:, 0] - 5 - 0.5 * (features_NF[:, 1] - 5) + 0.3)))
+    labels_N = (draw.random(5_000) < true_N).astype(float)
+    found_N = probabilities(fit(features_NF, labels_N), features_NF)
+    assert np.abs(found_N - true_N).mean() < 0.02 and calibration_error(found_N, labels_N) < 0.04
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_labels_that_are_all_alike_and_features_that_never_change_have_a_probability(label: float) -> None:
+    fitted = fit(np.ones((50, 3)), np.full(50, label))
+    [p] = probabilities(fitted, np.array([[1.0, 7.0, -2.0]]))
+    assert 0 < p < 1
+    assert probabilities(fitted, np.ones((1, 3))) == pytest.approx(51 / 52 if label else 1 / 52, abs=1e-3)
+    with pytest.raises(DataError, match="needs examples"):
+        fit(np.ones((0, 3)), np.ones(0))

@@ -48,7 +48,7 @@ def shortlisted(
 
 
 def candidates_of(translator: TranslationPredictor, text: str, asked: Shortlist, also: list[int]) -> list[int]:
-    found = translator.shortlist.candidates.of([translator.source.encode(text)], asked, [also])
+    found = translator.shortlist.candidates([translator.source.encode(text)], asked, [also])
     return found.ids_BT[0].tolist()
 
 

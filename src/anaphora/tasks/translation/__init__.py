@@ -25,14 +25,9 @@ from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained, WeightSource, both_sides
 from anaphora.tasks.translation.confidence import RunCalibrations
-from anaphora.tasks.translation.config import (
-    SearchConfig,
-    TranslationEvaluation,
-    TranslationExperiment,
-    TranslatorExperiment,
-)
+from anaphora.tasks.translation.config import SearchConfig, TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.constraints import Framed
-from anaphora.tasks.translation.evaluation import DISTILLATION, TranslationScores, evaluate, score_translations
+from anaphora.tasks.translation.evaluation import DISTILLATION, evaluate, score_translations
 from anaphora.tasks.translation.incremental_training import IncrementalJob
 from anaphora.tasks.translation.predictor import TranslationPredictor, load_together
 from anaphora.tasks.translation.shortlist import RunShortlist
@@ -48,21 +43,17 @@ from anaphora.wording import counted
 
 __all__ = [
     "NO_LINKS",
-    "TASKS",
     "Framed",
     "RememberingTranslator",
     "SearchConfig",
     "Translation",
-    "TranslationEvaluation",
     "TranslationExperiment",
     "TranslationPredictor",
-    "TranslationScores",
     "TranslatorExperiment",
     "TranslatorJob",
     "adaptation_to",
     "load_together",
     "score_translations",
-    "with_fused_run",
 ]
 
 

@@ -7,7 +7,7 @@ the probability that its chrF2 is at least ``GOOD``; that of a word, that its re
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,6 @@ from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import sentence_scores
 from anaphora.evaluation.classification import area_under_curve, calibration_error
-from anaphora.evaluation.logistic import Logistic
 from anaphora.evaluation.strings import in_common
 from anaphora.events import Report, silent
 from anaphora.files import sha256
@@ -52,6 +51,11 @@ LEAST = 100
 
 _WORD = re.compile(r"\S+")
 _USUAL = SearchOptions()
+
+
+_RIDGE = 1.0
+"""Strength of the penalty on squared weights, which count standardized features."""
+_STEPS = 100
 
 
 def signals_of(evidence: Evidence, source: int, text: str, tokens: Sequence[Token]) -> Signals:
@@ -93,24 +97,58 @@ def _steps_of_words(text: str, tokens: Sequence[Token]) -> list[list[int]]:
     return [sorted(set(steps)) for steps in found]
 
 
-class Confidence(NamedTuple):
-    """Fitted confidence of one way to search."""
+def with_confidence(translation: Translation, calibration: Calibration | None) -> Translation:
+    """Return a translation with the confidence that its signals give it and its words, where there are both."""
+    signals = translation.signals
+    if signals is None or calibration is None:
+        return translation
+    if not signals.sentence:
+        return replace(translation, word_confidences=(None,) * len(signals.words))
+    known = [word for word in signals.words if word is not None]
+    values = iter(probabilities(calibration.word, np.array(known)).tolist() if known else ())
+    words = tuple(None if word is None else next(values) for word in signals.words)
+    [sentence] = probabilities(calibration.sentence, np.array([signals.sentence])).tolist()
+    return replace(translation, confidence=sentence, word_confidences=words)
 
-    sentence: Logistic
-    word: Logistic
 
-    def add_to(self, translation: Translation) -> Translation:
-        """Return a translation with the confidence that its signals give it and its words."""
-        signals = translation.signals
-        if signals is None:
-            return translation
-        if not signals.sentence:
-            return replace(translation, word_confidences=(None,) * len(signals.words))
-        known = [word for word in signals.words if word is not None]
-        values = iter(self.word.probabilities(np.array(known)).tolist() if known else ())
-        words = tuple(None if word is None else next(values) for word in signals.words)
-        [sentence] = self.sentence.probabilities(np.array([signals.sentence])).tolist()
-        return replace(translation, confidence=sentence, word_confidences=words)
+def fit(features_NF: Floats, labels_N: Floats) -> Fitted:
+    """Return the logistic regression of greatest penalized likelihood, by Newton's method, for labels 0 and 1.
+
+    Labels are moved from 0 and 1 as far as two more observations would move their mean (Platt 1999), so that
+    probabilities stay between 0 and 1 where all labels are alike. Raises DataError without examples.
+    """
+    if not len(labels_N):
+        raise DataError("A logistic regression needs examples, but there are none: give more data.")
+    means_F, scales_F = features_NF.mean(axis=0), features_NF.std(axis=0)
+    scales_F = np.where(scales_F > 1e-9, scales_F, 1.0)
+    ones_N1 = np.ones((len(labels_N), 1))
+    design_NG = np.concatenate([(features_NF - means_F) / scales_F, ones_N1], axis=1)
+    positive = labels_N.sum()
+    targets_N = np.where(labels_N > 0, (positive + 1) / (positive + 2), 1 / (len(labels_N) - positive + 2))
+    ridge_G = np.full(design_NG.shape[1], _RIDGE)
+    ridge_G[-1] = 1e-6  # the bias is free
+    solution_G = np.zeros(design_NG.shape[1])
+    for _ in range(_STEPS):
+        p_N = _sigmoid(design_NG @ solution_G)
+        gradient_G = design_NG.T @ (p_N - targets_N) + ridge_G * solution_G
+        hessian_GG = (design_NG * (p_N * (1 - p_N))[:, None]).T @ design_NG + np.diag(ridge_G)
+        step_G = np.linalg.solve(hessian_GG, gradient_G)
+        solution_G -= step_G / max(1.0, np.abs(step_G).max())  # no step is so long that it overshoots
+        if np.abs(step_G).max() < 1e-9:
+            break
+    *weights, bias = solution_G.tolist()
+    return Fitted(means=means_F.tolist(), scales=scales_F.tolist(), weights=weights, bias=bias)
+
+
+def probabilities(fitted: Fitted, features_NF: Floats) -> Floats:
+    """Return p = sigmoid(bias + sum of weight * (feature - mean) / scale) of each row; it depends on that row alone."""
+    terms_NF = (features_NF - np.array(fitted.means)) / np.array(fitted.scales) * np.array(fitted.weights)
+    return _sigmoid(fitted.bias + terms_NF.sum(axis=1))
+
+
+def _sigmoid(values_N: Floats) -> Floats:
+    found: Floats = 1 / (1 + np.exp(-np.clip(values_N, -700, 700)))
+    return found
 
 
 class RunCalibrations:
@@ -124,8 +162,8 @@ class RunCalibrations:
         """SHA-256 of the weights."""
         return sha256(serialise({name: tensor.cpu() for name, tensor in tensors_of(self._model).items()}))
 
-    def confidence(self, options: SearchOptions, runtime: Runtime) -> Confidence:
-        """Return the confidence of a resolved search; ConfigError where it was not calibrated, with what to do.
+    def calibration(self, options: SearchOptions, runtime: Runtime) -> Calibration:
+        """Return the calibration of a resolved search; ConfigError where it was not calibrated, with what to do.
 
         Clients of a server read its message, so that it does not name the folder.
         """
@@ -138,7 +176,7 @@ class RunCalibrations:
             raise ConfigError(f"The confidence was calibrated for other weights: {remedy}.")
         for one in own:
             if one.settings == settings:
-                return Confidence(*(Logistic(**fitted.model_dump()) for fitted in (one.sentence, one.word)))
+                return one
         others = "; ".join(describe_settings(one.settings) for one in own)
         raise ConfigError(
             f"The confidence was calibrated for {others}, but not for {describe_settings(settings)}: {remedy}."
@@ -199,17 +237,17 @@ def calibrate(
         half.words.extend((one, right) for one, right in zip(signals.words, words, strict=True) if one)
     if not all(half.sentences for half in halves):
         raise DataError("Calibration needs different sources, but these are all alike or empty: give other pairs.")
-    functions = [Logistic.fit(*_arrays(examples)) for examples in halves[0]]
+    sentence, word = (fit(*_arrays(examples)) for examples in halves[0])
     calibration = Calibration(
         settings=dict(settings_of(resolved, translator.runtime)),
         weights=run.weights,
         version=VERSION,
         fitted_on=len(halves[0].sentences),
-        sentence=Fitted(**asdict(functions[0])),
-        word=Fitted(**asdict(functions[1])),
+        sentence=sentence,
+        word=word,
         measured={
-            name: _measure(function, *_arrays(examples))
-            for name, function, examples in zip(_Examples._fields, functions, halves[1], strict=True)
+            "sentences": _measure(sentence, *_arrays(halves[1].sentences)),
+            "words": _measure(word, *_arrays(halves[1].words)),
         },
     )
     calibrations.add(run.path, calibration)
@@ -241,8 +279,8 @@ def _arrays(examples: Sequence[tuple[Sequence[float], bool]]) -> tuple[Floats, F
     return np.array([features for features, _ in examples]), np.array([float(right) for _, right in examples])
 
 
-def _measure(function: Logistic, features_NF: Floats, labels_N: Floats) -> Measured:
-    probabilities_N = function.probabilities(features_NF)
+def _measure(fitted: Fitted, features_NF: Floats, labels_N: Floats) -> Measured:
+    probabilities_N = probabilities(fitted, features_NF)
     return Measured(
         examples=len(labels_N),
         positive=float(labels_N.mean()),

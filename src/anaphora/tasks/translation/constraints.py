@@ -1,7 +1,7 @@
 """Text that a translation must have and must not, as tokens of its target: prefix, suffix and terms of a glossary."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
 from anaphora.prediction.glossary import Glossary
 from anaphora.search.automaton import Form
-from anaphora.search.banned_strings import Spelling
+from anaphora.search.banned_strings import BannedStrings, Spelling
 from anaphora.search.constraints import WholeWords
 from anaphora.search.pointing import Adjacency
 from anaphora.search.steering import Steering
@@ -20,7 +20,7 @@ from anaphora.search.suffixes import Suffixes
 from anaphora.search.terms import Terms, TermsOfBatch
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.masking import JOINING, MaskedText
-from anaphora.text.placeholders import RESERVED, is_glued
+from anaphora.text.placeholders import RESERVED, Kind, is_glued, spans
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
@@ -104,8 +104,9 @@ def max_length(tokens: int) -> int:
 class TargetConstraints:
     """Prefixes, suffixes and the terms of a glossary in the tokens of one target vocabulary."""
 
-    def __init__(self, target: Tokenizer, glossary: Glossary | None) -> None:
-        self._target, self._glossary = target, glossary
+    def __init__(self, target: Tokenizer, glossary: Glossary | None, kinds: Collection[Kind]) -> None:
+        """``kinds`` are those of what is kept from the source."""
+        self._target, self._glossary, self._kinds = target, glossary, kinds
         spaces = not isinstance(target, WordTokenizer) and not target.context_free
         space = target.encode("a b")[1:2] if spaces else []
         self._space = space[0] if space and space != [UNK] else None
@@ -129,14 +130,28 @@ class TargetConstraints:
         return found
 
     def steering(self, rows: Requests, eos: int) -> list[Steering]:
-        """Return the steering to terms and suffixes; it keeps the last words of prefixes whole, too."""
+        """Return the steering to terms and suffixes, and away from writing what is kept from the source again.
+
+        It keeps the last words of prefixes whole, too.
+        """
         found = self._terms(rows, eos)
         lengths, suffixes = [len(row.prefix) * row.closed for row in rows], [row.suffix for row in rows]
         if any(lengths):
             found.append(WholeWords(torch.tensor(lengths), adjacency_of(self._target).after_V))
         if any(suffixes):
             found.append(Suffixes(suffixes, torch.tensor([row.max_length for row in rows]), eos))
+        texts_B = [self._kept(row) for row in rows]
+        if any(texts_B):
+            found.append(BannedStrings(texts_B, spelling_of(self._target)))
         return found
+
+    def _kept(self, row: SentenceRequest) -> list[str]:
+        """Return the parts kept outside of a sentence's text, as the target writes them, without what is required."""
+        sentence = row.masked.sentence
+        asked = [row.suffix, *(form for one in row.required for form in one)]
+        found = dict.fromkeys(sentence[one.start : one.end] for one in spans(sentence, self._kinds))
+        others = "\n".join([row.masked.text, *map(self._target.decode, asked)]) if found else ""
+        return [own for text in found if text not in others and (own := spell(text, self._target))]
 
     def _terms(self, rows: Requests, eos: int) -> list[Steering]:
         required = {term: g for g, term in enumerate(dict.fromkeys(term for row in rows for term in row.required))}

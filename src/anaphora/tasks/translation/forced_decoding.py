@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Unpack
 
 import torch
@@ -16,8 +17,6 @@ from anaphora.events import Report, silent
 from anaphora.formats.json_text import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
-from anaphora.kernels.backends import precision_of
-from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of, sentence_of
@@ -75,11 +74,6 @@ class ForcedDecoder:
         """
         self.stepper, self.source, self.target = stepper, source, target
         self.runtime, self.shortlist = runtime, shortlist
-
-    @property
-    def precision(self) -> PackedPrecision:
-        """Precision of matrix products."""
-        return precision_of(self.runtime.inference_backend)
 
     @property
     def attends(self) -> bool:
@@ -200,23 +194,6 @@ class ForcedDecoder:
         order = sorted(range(len(tried)), key=lambda number: -scores[number])
         return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
 
-    def states(self, stepper: GivesStates, pairs: Iterable[SimilarPair]) -> States:
-        """Return the states that the target tokens of each pair are predicted from, and the tokens.
-
-        Pairs that are too long have none.
-        """
-        sides = {(pair.source, pair.target): self.target.encode(pair.target) for pair in pairs}
-        encoded = [(pair, Given(pair[0], self.source.encode(pair[0])), target) for pair, target in sides.items()]
-        fitting = [row for row in encoded if 0 < len(row[1].ids) <= MAX_TOKENS and 0 < len(row[2]) <= MAX_TOKENS]
-        found: States = {}
-        for batch in self.batches([source for _, source, _ in fitting], [target for *_, target in fitting]):
-            states_TBH, targets = stepper.target_states(batch), batch.target_ids
-            for row, number in enumerate(batch.example_ids_B.tolist()):
-                pair, length = fitting[number][0], int(targets.lengths_B[row])
-                ids_T = targets.ids_BT[row, :length].to(states_TBH.device)
-                found[pair] = states_TBH[:length, row].clone(), ids_T
-        return found
-
 
 class AdaptedDecoder:
     """A translator that is adapted to what is known of the sentences of one window: see ``prediction.adaptation``."""
@@ -231,8 +208,7 @@ class AdaptedDecoder:
             raise ConfigError("Adaptation needs a single translator: leave out the other models, or the adaptation.")
         self._stepper, self._adaptation = stepper, adaptation
         self._found = [list(adaptation.find(text))[: adaptation.pairs] for text in texts]
-        known = [pair for pairs in self._found for pair in pairs]
-        self._states = decoder.states(stepper, known)
+        self._states = _states(decoder, stepper, chain.from_iterable(self._found))
 
     def stepper(self, places: Sequence[int]) -> Stepper:
         """Return the Stepper of a batch of the texts in these places."""
@@ -248,6 +224,21 @@ class AdaptedDecoder:
         keys, ids = zip(*(self._states[pair.source, pair.target] for pair in there), strict=True)
         weight = self._adaptation.weight_for(max(pair.similarity for pair in there))
         return Neighbours(torch.cat(keys), torch.cat(ids), weight)
+
+
+def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[SimilarPair]) -> States:
+    """Return the states that the target tokens of each pair are predicted from; none for pairs that are too long."""
+    sides = {(pair.source, pair.target): decoder.target.encode(pair.target) for pair in pairs}
+    encoded = [(pair, Given(pair[0], decoder.source.encode(pair[0])), target) for pair, target in sides.items()]
+    fitting = [row for row in encoded if 0 < len(row[1].ids) <= MAX_TOKENS and 0 < len(row[2]) <= MAX_TOKENS]
+    found: States = {}
+    for batch in decoder.batches([source for _, source, _ in fitting], [target for *_, target in fitting]):
+        states_TBH, targets = stepper.target_states(batch), batch.target_ids
+        for row, number in enumerate(batch.example_ids_B.tolist()):
+            pair, length = fitting[number][0], int(targets.lengths_B[row])
+            ids_T = targets.ids_BT[row, :length].to(states_TBH.device)
+            found[pair] = states_TBH[:length, row].clone(), ids_T
+    return found
 
 
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:

@@ -1,7 +1,7 @@
 """Pipeline of translation: a ``SentenceRequest`` is a row that is carried from a sentence to its translation.
 
-1. **mask**, **segment** (``read``): a line is split into sentences, and what must stay is masked (``text.masking``,
-   ``protection``). A row has the masked text and its tokens, and what its translation must have (``constraints``).
+1. **mask**, **segment** (``read``): a line is split into sentences, and what must stay is masked (``text.masking``). A
+   row has the masked text and its tokens, and what its translation must have (``constraints``).
 2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, terms, affixes
    and banned strings as steering; candidates and prefixes are constraints of the batch.
 3. **search** (``_hypotheses``): any of the searches of ``search``, perhaps with scores of each token.
@@ -9,6 +9,7 @@
 5. **choose** (``translation``): one translation of a sentence with its alternatives, and of the sentences of a line.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,25 +20,37 @@ import torch
 
 from anaphora.batch import Batch, Constraints, Ids, pad
 from anaphora.errors import ConfigError
-from anaphora.prediction.arguments import Given, given_text
+from anaphora.prediction.arguments import Given, given_text, sentence_of
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.limits import Watch
-from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.protocols import Stepper
+from anaphora.run.calibrations import Calibration
 from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.pointing import Placeholders, Pointing
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.search.steering import Steering
 from anaphora.search.token_scores import with_evidence
-from anaphora.tasks.translation.confidence import Confidence
-from anaphora.tasks.translation.constraints import Framed, Requests, TargetConstraints, banned_tokens_of
+from anaphora.tasks.translation.constraints import (
+    Framed,
+    Requests,
+    SentenceRequest,
+    TargetConstraints,
+    adjacency_of,
+    banned_tokens_of,
+    spell,
+)
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder
-from anaphora.tasks.translation.protection import Protection
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
-from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown
+from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
+from anaphora.text.masking import MaskedText, mask, split_around
+from anaphora.text.placeholders import RESERVED, USUAL, checked_kinds, spans
+from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
+from anaphora.text.words import WordTokenizer
 
 
 class LineRequest(NamedTuple):
@@ -51,31 +64,52 @@ class TranslationPipeline:
     """Reads lines and translates them, as ``prediction.stream.answers`` asks."""
 
     def __init__(
-        self, decoder: ForcedDecoder, options: SearchOptions, splitter: Splitter | None, confidence: Confidence | None
+        self, decoder: ForcedDecoder, options: SearchOptions, splitter: Splitter | None, calibration: Calibration | None
     ) -> None:
         """``options`` are resolved. Lines are one sentence each without ``splitter``.
 
-        Raises ConfigError where nothing can be replaced, kept or left out as the options ask.
+        Raises ConfigError where nothing can be replaced or left out as the options ask, or there are no such kinds of
+        things to keep.
         """
         self._decoder, self._options, self._splitter = decoder, options, splitter
+        self._source, self._target = decoder.source, decoder.target
         self._banned_tokens = banned_tokens_of(decoder.target)
         if options.known:
             demand_unknown(decoder)
             self._banned_tokens += (UNK,)
-        self._protection = Protection(decoder, options)
-        self._constraints = TargetConstraints(decoder.target, options.terms)
-        self._unmasking = Unmasking(decoder, options, confidence)
+        self._kinds = USUAL if options.protect is None else checked_kinds(options.protect)
+        self._constraints = TargetConstraints(decoder.target, options.terms, self._kinds)
+        self._unmasking = Unmasking(decoder, options, calibration)
 
     def read(self, line: str | Framed, number: int) -> LineRequest:
         """Return the request of line ``number``; DataError where it cannot be translated as asked."""
         line = line if isinstance(line, Framed) else Framed(line)
         if line.suffix and not self._options.suffixes:
             raise ConfigError("Lines have suffixes, which the search options do not say: give them suffixes=True.")
-        passage = self._protection.split(self._splitter, given_text(line.text, number))
-        framed = bool(line.prefix or line.suffix)
-        parts = [self._protection.mask(one, framed=framed) for one in passage.sentences]
-        rows = [self._protection.segment(one, number) for one in parts]
+        text, framed, rows = given_text(line.text, number), bool(line.prefix or line.suffix), list[SentenceRequest]()
+        passage = Passage.whole(text)
+        if self._splitter and self._is_translatable(text):
+            passage = split_around(self._splitter, text, self._kinds)
+        for sentence in passage.sentences:
+            masked = self._mask(sentence, framed=framed)
+            ids = sentence_of(self._source, masked.text, number, self._options.max_tokens)
+            rows.append(SentenceRequest(masked, ids, token_places(self._source, masked)))
         return LineRequest(passage, self._constraints.add(line, rows, number))
+
+    def _mask(self, sentence: str, *, framed: bool) -> MaskedText:
+        """Return a sentence with what it keeps masked, as the model reads it.
+
+        Without a word there is nothing in it to translate, unless it is ``framed`` by what is to be written.
+        """
+        if not (framed or self._is_translatable(sentence)) or (self._kinds and not any(map(str.isalnum, sentence))):
+            return MaskedText(sentence, sentence, "", "")
+        sentence = self._source.plain(sentence)
+        found = spans(sentence, self._kinds)
+        return mask(sentence, found, () if all(one.tag for one in found) else self._decoder.stand_ins)
+
+    def _is_translatable(self, text: str) -> bool:
+        rule = self._source.rule
+        return not (rule and rule.copies) or is_translatable(text, self._kinds)
 
     def answer(self, lines: Sequence[LineRequest], watch: Watch, done: Callable[[int], None]) -> Iterable[Translation]:
         """Yield the translation of each line; ``done`` takes how many are done."""
@@ -90,13 +124,38 @@ class TranslationPipeline:
 
         What a sentence keeps is left in it where the model may have learnt it, and masked where some is lost.
         """
-        protection = self._protection
-        tried = {place: one for place, row in enumerate(rows) if (one := protection.with_known_placeholders(row))}
+        tried = {place: one for place, row in enumerate(rows) if (one := self._with_known_placeholders(row))}
         found = zip(tried, self._search([*tried.values()], watch, lambda _: None), strict=True)
-        whole = {place: kept for place, one in found if (kept := protection.accept(rows[place], one))}
+        whole = {place: kept for place, one in found if (kept := self._accept(rows[place], one))}
         others = [row for place, row in enumerate(rows) if place not in whole]
         rest = iter(self._search(others, watch, lambda n: done(len(whole) + n)))
         return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
+
+    def _with_known_placeholders(self, row: SentenceRequest) -> SentenceRequest | None:
+        """Return the same with the placeholders that the model may have learnt left in its text; None without any."""
+        masked, sides = row.masked, (self._source, self._target)
+        if not masked.units or masked.units[0].stand_in.word in RESERVED:
+            return None
+        known = {one.text for one in masked.units if all(spell(one.text, side) for side in sides)}
+        if not known:
+            return None
+        found = spans(masked.sentence, self._kinds)
+        others = [one for one in found if one.tag or masked.sentence[one.start : one.end] not in known]
+        masked = mask(masked.sentence, others, self._decoder.stand_ins)
+        ids = self._source.encode(masked.text)
+        if len(ids) > MAX_TOKENS:
+            return None
+        return row._replace(masked=masked, ids=ids, places=token_places(self._source, masked))
+
+    def _accept(self, row: SentenceRequest, found: Translation) -> Translation | None:
+        """Return a translation and its alternatives if they have all that the sentence keeps, as often; or None."""
+        kept = self._counts(row.masked.sentence)
+        if self._counts(found.text) != kept:
+            return None
+        return replace(found, alternatives=tuple(one for one in found.alternatives if self._counts(one.text) == kept))
+
+    def _counts(self, text: str) -> Counter[str]:
+        return Counter(text[one.start : one.end] for one in spans(text, self._kinds))
 
     def _search(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
         """Search sentences in batches of like length, and unmask what is found; ``done`` takes their number."""
@@ -136,7 +195,7 @@ class TranslationPipeline:
 
     def _constrain(self, rows: Requests, batch: Batch, stepper: Stepper, watch: Watch) -> tuple[Stepper, SearchRequest]:
         """Return the stepper of a batch, placeholders included, and the request of its search."""
-        options, pointing = self._options, self._protection.pointing(stepper, batch, rows)
+        options, pointing = self._options, self._pointing(stepper, batch, rows)
         steering: list[Steering] = []
         if options.min_length:
             steering.append(MinimumLength(options.min_length, stepper.eos))
@@ -145,7 +204,6 @@ class TranslationPipeline:
         if pointing and not options.groups:
             steering.append(pointing.steering)
         steering += self._constraints.steering(rows, stepper.eos)
-        steering += self._protection.banned_strings(rows)
         request = SearchRequest(
             max_length=[row.max_length for row in rows],
             n=options.hypotheses,
@@ -159,6 +217,30 @@ class TranslationPipeline:
         )
         return pointing or stepper, request if options.beam is None else replace(request, beam=options.beam)
 
+    def _pointing(self, stepper: Stepper, batch: Batch, rows: Requests) -> Pointing | None:
+        """Return the model over the placeholders of the rows of a batch too; None where there are none."""
+        most = max(len(row.masked.units) for row in rows)
+        if not most:
+            return None
+        positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
+        stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
+        alone_BK, joined_BK, attended_BK = torch.zeros(3, len(rows), most, dtype=torch.bool)
+        of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
+        for b, row in enumerate(rows):
+            needed = row.tokens
+            if any(token == UNK and not any(place in one for one in row.places) for place, token in enumerate(row.ids)):
+                needed.add(UNK)
+            for k, (unit, places) in enumerate(zip(row.masked.units, row.places, strict=True)):
+                positions_BKS[b, k, places.start : places.stop] = True
+                stand_ins_BK[b, k] = unit.stand_in.token
+                joined_BK[b, k] = unit.joined
+                alone_BK[b, k] = of_words and unit.stand_in.token not in needed
+                attended_BK[b, k] = unit.stand_in.word not in RESERVED
+        # suffixes have the last steps, and placeholders that are due those before
+        lengths_B = torch.tensor([row.max_length - len(row.suffix) for row in rows])
+        placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
+        return Pointing(stepper, placeholders, adjacency_of(self._target))
+
     def _candidates(self, rows: Requests) -> Ids | None:
         """Return the tokens that each sentence may be written with; None for all."""
         asked, decoder = self._options.candidates, self._decoder
@@ -169,7 +251,7 @@ class TranslationPipeline:
             return asked.of([row.masked.text for row in rows], decoder.source, decoder.target, needed)
         if decoder.shortlist is None:
             raise ConfigError("A shortlist is stored in a run, but this translator is none: translate without it.")
-        return decoder.shortlist.candidates.of([row.ids for row in rows], asked, needed)
+        return decoder.shortlist.candidates([row.ids for row in rows], asked, needed)
 
 
 def _with_draw_keys(batch: Batch, number: int) -> Batch:

@@ -157,15 +157,15 @@ class TranslationPredictor(ForcedDecoder):
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
         resolved = options.resolved(self.evaluation.beam, self.evaluation.length_penalty)
-        confidence = None
+        calibration = None
         if resolved.confidence:
             if self.calibrations is None:
                 raise ConfigError(
                     "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: "
                     "translate with one run, or leave it out."
                 )
-            confidence = self.calibrations.confidence(resolved, self.runtime)
-        pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, confidence)
+            calibration = self.calibrations.calibration(resolved, self.runtime)
+        pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, calibration)
 
         def empty(number: int, error: AnaphoraError) -> Translation:
             assert refused is not None

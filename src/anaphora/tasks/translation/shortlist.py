@@ -38,32 +38,6 @@ LONGEST = 100
 Rows = Sequence[Sequence[int]]
 
 
-class TokenCandidates:
-    """Look up the candidates of sentences in a shortlist."""
-
-    def __init__(self, shortlist: TokenShortlist) -> None:
-        self._frequent_V, self._translations_M = shortlist.frequent_V.numpy(), shortlist.translations_M.numpy()
-        self._starts = [0, *shortlist.ends_S.tolist()]
-
-    def of(self, rows: Rows, asked: Shortlist, also: Rows) -> Ids:
-        """Return the candidates of sentences of such source tokens, each a function of its own sentence; ids rise.
-
-        ``also`` are tokens that the translation of each must be able to have.
-        """
-        translations, starts = self._translations_M, self._starts
-        always = np.zeros(len(self._frequent_V), dtype=bool)
-        always[[UNK, EOS]] = True
-        always[self._frequent_V[: asked.frequent]] = True
-        found = []
-        for row, needed in zip(rows, also, strict=True):
-            inside = always.copy()
-            inside[list(needed)] = True
-            for token in row:
-                inside[translations[starts[token] : min(starts[token + 1], starts[token] + asked.each)]] = True
-            found.append(np.flatnonzero(inside))
-        return pad(found)
-
-
 class RunShortlist:
     """The shortlist of one run folder, read when it is first used."""
 
@@ -71,13 +45,32 @@ class RunShortlist:
         self._path, self._source, self._target = path, source, target
 
     @cached_property
-    def candidates(self) -> TokenCandidates:
-        """Its candidates; ConfigError where the run has no shortlist, and as ``run.shortlists.read``."""
+    def _shortlist(self) -> TokenShortlist:
         sizes = self._source.symbols.size, self._target.symbols.size
         found = shortlists.read(self._path, digest_of(self._source, self._target), sizes)
         if found is None:
             raise ConfigError(f"{self._path} has no shortlist: make one with anaphora shortlist {self._path}.")
-        return TokenCandidates(found)
+        return found
+
+    def candidates(self, rows: Rows, asked: Shortlist, also: Rows) -> Ids:
+        """Return the candidates of sentences of such source tokens, each a function of its own sentence; ids rise.
+
+        ``also`` are tokens that the translation of each must be able to have. Raises ConfigError where the run has no
+        shortlist, and as ``run.shortlists.read``.
+        """
+        frequent_V, translations_M, ends_S = (part.numpy() for part in self._shortlist)
+        always = np.zeros(len(frequent_V), dtype=bool)
+        always[[UNK, EOS]] = True
+        always[frequent_V[: asked.frequent]] = True
+        found = []
+        for row, needed in zip(rows, also, strict=True):
+            inside = always.copy()
+            inside[list(needed)] = True
+            for token in row:
+                start = ends_S[token - 1] if token else 0
+                inside[translations_M[start : min(ends_S[token], start + asked.each)]] = True
+            found.append(np.flatnonzero(inside))
+        return pad(found)
 
 
 def digest_of(source: Tokenizer, target: Tokenizer) -> str:

@@ -7,7 +7,6 @@ taken to have looked at what stands as far into the source as it does into the t
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -40,15 +39,6 @@ class Placement(NamedTuple):
     tag: int
 
 
-@dataclass
-class _Node:
-    """A single tag, or a pair and what it encloses."""
-
-    opening: int
-    closing: int
-    children: list["_Node"] = field(default_factory=list)
-
-
 def with_tags(
     text: str,
     tokens: Sequence[Token],
@@ -63,21 +53,20 @@ def with_tags(
     attention.
     """
     seen = _visible(tokens, text)
-    spans = [(token.start, token.end) for token in seen]
     if weights_TS is None:
         weights_TS = diagonal(len(seen), source)
     else:
         weights_TS = balance(weights_TS[[token.step for token in seen]])
-    inner = [number for number in range(1, len(spans)) if not _in_word(text, spans[number - 1][1], spans[number][0])]
-    boundaries = [0, *inner, len(spans)] if spans else [0]
-    return _insert(text, tokens, spans, put_tags(tags, before, weights_TS, boundaries), tags)
+    inner = [n for n in range(1, len(seen)) if not _in_word(text, seen[n - 1].end, seen[n].start)]
+    boundaries = [0, *inner, len(seen)] if seen else [0]
+    return _insert(text, tokens, seen, put_tags(tags, before, weights_TS, boundaries), tags)
 
 
 def with_source_tags(text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]) -> TokenizedText:
     """A source without its tags and its tokens, with them, each where it is."""
-    spans = [(token.start, token.end) for token in _visible(tokens, text)]
-    put = [Placement(sum(end <= place for _, end in spans), number) for number, place in enumerate(places)]
-    return _insert(text, tokens, spans, put, tags)
+    seen = _visible(tokens, text)
+    put = [Placement(sum(token.end <= place for token in seen), number) for number, place in enumerate(places)]
+    return _insert(text, tokens, seen, put, tags)
 
 
 def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: str) -> TokenizedText:
@@ -95,7 +84,7 @@ def put_tags(
 
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
     """
-    return list(_Places(before, weights_TS, boundaries).put(_nest(tags), boundaries[0], boundaries[-1]))
+    return list(_Places(tags, before, weights_TS, boundaries).put(range(len(tags)), boundaries[0], boundaries[-1]))
 
 
 def diagonal(target: int, source: int) -> Weights:
@@ -124,51 +113,49 @@ def balance(weights_TS: Weights) -> Weights:
     return weights_TS
 
 
-def _nest(tags: Sequence[Tag]) -> list[_Node]:
-    """Pairs with what they enclose; tags without a partner are single."""
-    levels: list[list[_Node]] = [[]]
-    for number, tag in enumerate(tags):
-        if 0 <= tag.partner < number:
-            levels.pop()
-            continue
-        node = _Node(number, max(number, tag.partner))
-        levels[-1].append(node)
-        if tag.partner > number:
-            levels.append(node.children)
-    return levels[0]
+def _outermost(tags: Sequence[Tag], inner: range) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of each pair that is in no other one of ``inner``; twice that of a tag without a partner."""
+    opening = inner.start
+    while opening < inner.stop:
+        closing = max(opening, tags[opening].partner)
+        yield opening, closing
+        opening = closing + 1
 
 
 class _Places:
-    def __init__(self, before: Sequence[int], weights_TS: Weights, boundaries: Sequence[int]) -> None:
-        self._before, self._boundaries = before, np.asarray(boundaries)
+    def __init__(
+        self, tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, boundaries: Sequence[int]
+    ) -> None:
+        self._tags, self._before, self._boundaries = tags, before, np.asarray(boundaries)
         # attention on the first s source tokens, summed over the first t target tokens
         self._sums = np.zeros((weights_TS.shape[0] + 1, weights_TS.shape[1] + 1))
         self._sums[1:, 1:] = weights_TS.astype(np.float64).cumsum(axis=0).cumsum(axis=1)
 
-    def put(self, nodes: Sequence[_Node], low: int, high: int) -> Iterable[Placement]:
-        """The tags of ``nodes``, between two boundaries."""
+    def put(self, inner: range, low: int, high: int) -> Iterable[Placement]:
+        """Yield the tags of these numbers, between two boundaries."""
         found: list[tuple[int, int, int]] = []
         taken: list[tuple[int, int]] = []
-        for number, node in enumerate(nodes):
-            if self._before[node.opening] < self._before[node.closing]:
-                place = self._run(node, _stretches_left(taken, low, high))
+        pairs = list(_outermost(self._tags, inner))
+        for number, (opening, closing) in enumerate(pairs):
+            if self._before[opening] < self._before[closing]:
+                place = self._run(opening, closing, _stretches_left(taken, low, high))
                 if place is not None:
                     taken.append(place)
                     found.append((*place, number))
-        for number, node in enumerate(nodes):
+        for number, (opening, _) in enumerate(pairs):
             if number not in {other for *_, other in found}:
-                point = self._point(self._before[node.opening], _stretches_left(taken, low, high))
+                point = self._point(self._before[opening], _stretches_left(taken, low, high))
                 found.append((point, point, number))
         for begin, end, number in sorted(found):
-            node = nodes[number]
-            yield Placement(begin, node.opening)
-            yield from self.put(node.children, begin, end)
-            if node.closing != node.opening:
-                yield Placement(end, node.closing)
+            opening, closing = pairs[number]
+            yield Placement(begin, opening)
+            yield from self.put(range(opening + 1, closing), begin, end)
+            if closing != opening:
+                yield Placement(end, closing)
 
-    def _run(self, node: _Node, free: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+    def _run(self, opening: int, closing: int, free: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
         """The run that a pair encloses; None where there is no token left."""
-        sums_T = self._sums[:, self._before[node.closing]] - self._sums[:, self._before[node.opening]]
+        sums_T = self._sums[:, self._before[closing]] - self._sums[:, self._before[opening]]
         values_T = 2 * sums_T - self._sums[:, -1]
         best: tuple[float, int, int] | None = None
         for low, high in free:
@@ -212,14 +199,14 @@ def _visible(tokens: Sequence[Token], text: str) -> list[Token]:
 
 
 def _insert(
-    text: str, tokens: Sequence[Token], spans: Sequence[tuple[int, int]], put: Sequence[Placement], tags: Sequence[Tag]
+    text: str, tokens: Sequence[Token], seen: Sequence[Token], put: Sequence[Placement], tags: Sequence[Tag]
 ) -> TokenizedText:
     """The text with the tags at their boundaries, and all tokens with their new places."""
     composed, place, found = "", 0, list[Token]()
     rest = list(tokens)
     for boundary, group in groupby(put, key=lambda one: one.boundary):
-        end = spans[boundary - 1][1] if boundary else 0
-        start = spans[boundary][0] if boundary < len(spans) else len(text)
+        end = seen[boundary - 1].end if boundary else 0
+        start = seen[boundary].start if boundary < len(seen) else len(text)
         while rest and rest[0].end <= end:
             found.append(rest.pop(0).shift(len(composed) - place))
         composed += text[place:end]

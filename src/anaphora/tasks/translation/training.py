@@ -32,7 +32,7 @@ from anaphora.tasks.translation.config import TranslationExperiment, TranslatorE
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
-from anaphora.text.tokenization import Word, resegment_of
+from anaphora.text.tokenization import resegment_of
 from anaphora.training.loop import Record, Validate
 from anaphora.wording import counted
 
@@ -73,7 +73,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         return changed
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
-        return self._words.dictionary(report) if _annotates(self._experiment) else None
+        return self._words.dictionary(report) if self._experiment.annotates else None
 
     def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token of the target is stored, and ``</s>`` once a pair."""
@@ -114,8 +114,8 @@ class TranslatorJob(PairJob, UpdatingJob):
 
     def _encoded(self, part: PairCorpus, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
         """Return a part as ids, its rare words annotated where they should be."""
-        annotated = _annotates(self._experiment)
-        transform = self._words.annotation(part, tokenizers["target"], report) if annotated else None
+        annotates = self._experiment.annotates
+        transform = self._words.annotation(part, tokenizers["target"], report) if annotates else None
         fields, longest = pair_fields(tokenizers), self._experiment.data.max_length
         return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
 
@@ -155,11 +155,6 @@ class TranslatorJob(PairJob, UpdatingJob):
         stepper, runtime = cast(Searchable, model).stepper, Runtime.inference(device_of(model))
         source, target = tokenizers["source"], tokenizers["target"]
         return TranslationPredictor(stepper, source, target, self._experiment.evaluation, runtime=runtime)
-
-
-def _annotates(experiment: TranslatorExperiment) -> bool:
-    """True if rare words are annotated."""
-    return isinstance(experiment.text, Word) and experiment.text.rare != "none"
 
 
 class TranslationJob(TranslatorJob):

@@ -17,8 +17,9 @@ from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import pieces_of
 from anaphora.prediction.candidates import Lookup
 from anaphora.prediction.options import SearchOptions
+from anaphora.run.calibrations import Calibration
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.tasks.translation.confidence import Confidence, signals_of
+from anaphora.tasks.translation.confidence import signals_of, with_confidence
 from anaphora.tasks.translation.constraints import Requests, SentenceRequest
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.tag_places import tokens_kept, with_source_tags, with_surroundings, with_tags
@@ -140,10 +141,10 @@ def _words_of(decoder: ForcedDecoder, able: str, otherwise: str) -> WordTokenize
 class Unmasking:
     """The translations that the hypotheses of one translator are."""
 
-    def __init__(self, decoder: ForcedDecoder, options: SearchOptions, confidence: Confidence | None) -> None:
+    def __init__(self, decoder: ForcedDecoder, options: SearchOptions, calibration: Calibration | None) -> None:
         """Translations have weights and pieces, and confidence, as ``options`` say; errors as for ``unknown_words``."""
         self._source, self._target, self._attention = decoder.source, decoder.target, options.attention
-        self._unknown, self._confidence = unknown_words(decoder, options.replace_unknown), confidence
+        self._unknown, self._calibration = unknown_words(decoder, options.replace_unknown), calibration
 
     def needs_attention(self, rows: Requests) -> bool:
         """True if hypotheses of these sentences should have attention weights."""
@@ -152,7 +153,8 @@ class Unmasking:
     def copy(self, row: SentenceRequest) -> Translation:
         """Return a sentence without a word to translate as its own translation; each word looks at itself."""
         text = row.masked.before
-        found = self._with_confidence(Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split()))))
+        found = Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split())))
+        found = with_confidence(found, self._calibration)
         if not self._attention or is_blank(text):
             return found
         pieces = [token.piece for token in tokens_kept(text)]
@@ -174,7 +176,7 @@ class Unmasking:
             text, tokens = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
-        found = self._with_confidence(Translation.of(text, hypothesis, signals))
+        found = with_confidence(Translation.of(text, hypothesis, signals), self._calibration)
         if not self._attention:
             return found
         if masked.text != masked.sentence:
@@ -186,9 +188,6 @@ class Unmasking:
             weights = pad(weights, (0, 1, 0, 1))[steps][:, [*(token.step for token in source), weights.shape[1] - 1]]
         pieces = [token.piece for token in source], [token.piece for token in tokens]
         return found.with_attention(*pieces, None if weights is None else weights.numpy())
-
-    def _with_confidence(self, found: Translation) -> Translation:
-        return self._confidence.add_to(found) if self._confidence else found
 
     def _tokens(self, text: str, ids: Sequence[int], masked: MaskedText) -> list[Token]:
         """The tokens of a translation without its tags."""

@@ -79,7 +79,7 @@ class GivenLinks:
     def tokens(self, store: ExampleStore, folder: Path, report: Report) -> Ragged:
         """Return the links between the tokens of every stored pair, as for ``stored_links``."""
         links = partial(self._between_tokens, store)
-        return stored_links(links, store, [self.fingerprint], folder, "reading word alignments", report)
+        return stored_links(links, store, self.fingerprint, folder, "reading word alignments", report)
 
     def _pairs(self) -> Iterator[tuple[Pair, Links]]:
         """Yield the training pairs with their links; errors as for ``each_links``."""
@@ -122,16 +122,11 @@ def learnt_links(guide: LearntGuide, store: ExampleStore, folder: Path, report: 
         yield from aligner.each(sources, targets, guide.aligner.symmetrization)
 
     options = guide.aligner.model_dump(mode="json")
-    return stored_links(links, store, [options], folder, "aligning the training pairs", report)
+    return stored_links(links, store, options, folder, "aligning the training pairs", report)
 
 
 def stored_links(
-    links: Callable[[], Iterable[Links]],
-    store: ExampleStore,
-    made_by: Sequence[object],
-    folder: Path,
-    task: str,
-    report: Report,
+    links: Callable[[], Iterable[Links]], store: ExampleStore, made_by: object, folder: Path, task: str, report: Report
 ) -> Ragged:
     """Return the ``links`` of every stored pair in order, row by row: i_0 j_0 i_1 j_1 ..
 
@@ -149,7 +144,7 @@ def stored_links(
 
     longest = max(int(side.lengths.max()) for side in store.all_rows())
     columns = {"links.ids": max(LONGEST, longest), "links.ends": UNBOUNDED}
-    table = Table(folder, [store.digest, *made_by], columns, fill, task=task, total=len(store), report=report)
+    table = Table(folder, [store.digest, made_by], columns, fill, task=task, total=len(store), report=report)
     return Ragged(table["links.ids"], table["links.ends"])
 
 
