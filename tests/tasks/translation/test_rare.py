@@ -126,21 +126,16 @@ def test_a_run_writes_words_in_the_place_of_annotations(
         translator.translate(["a"], known=True)
 
 
-def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks(
+def test_annotations_are_the_same_in_blocks_and_are_linked_by_a_sample_of_very_many_pairs(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = []
+    stored, job = [], TranslationJob(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
+    tokenizers = job.learn_vocabulary(silent)
     for block in 1000, 7:
         monkeypatch.setattr("anaphora.tasks.translation.word_links.BLOCK", block)
-        job = TranslationJob(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
-        job.batches(begun(experiment(folder, "posunk"), job.learn_vocabulary(silent), tmp_path / f"{block}"), silent)
+        job.batches(begun(experiment(folder, "posunk"), tokenizers, tmp_path / f"{block}"), silent)
         stored.append((tmp_path / f"{block}" / "encoded" / "train" / "target.ids").read_bytes())
     assert stored[0] == stored[1]
-
-
-def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("anaphora.tasks.translation.word_links._PAIRS", 50)
     events: list[Event] = []
     TranslationJob(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]

@@ -47,14 +47,13 @@ def test_other_targets_are_alternatives_and_outer_white_space_stays(
     assert whole.text == "Cela." and not whole.alternatives
 
 
-def test_the_lines_around_a_text_are_its_neighbours(model: TranslationPredictor, memory: Memory) -> None:
+def test_the_lines_around_a_text_are_its_neighbours_and_similar_segments_are_told_of_from_a_threshold(
+    model: TranslationPredictor, memory: Memory
+) -> None:
     memory.add([Segment("Dogs.", "Chiens.", "Cats.", ""), Segment("Dogs.", "Toutous.", "", "Cats.")], "b.tmx")
     remembering = RememberingTranslator(model, memory)
     assert remembering.translate(["Cats.", "Dogs."])[1].text == "Chiens."
     assert remembering.translate(["Dogs.", "Cats."])[0].text == "Toutous."
-
-
-def test_similar_segments_are_told_of_from_a_threshold(model: TranslationPredictor, memory: Memory) -> None:
-    assert RememberingTranslator(model, memory, 81).translate(["A man is walking"])[0].match is None
-    assert RememberingTranslator(model, memory, 100).translate(["A man is walking"])[0].match is None
-    assert str(RememberingTranslator(model, memory, 80).translate(["A man is walking"])[0].match) == "fuzzy 80%"
+    for least, found in (80, "fuzzy 80%"), (81, "None"), (100, "None"):
+        [similar] = RememberingTranslator(model, memory, least).translate(["A man is walking"])
+        assert str(similar.match) == found
