@@ -183,11 +183,6 @@ def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
 def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_serves_both(
     untrained_translator: TranslationPredictor,
 ) -> None:
-    there, back = (
-        TranslationPredictor(
-            untrained_translator.stepper, untrained_translator.source, untrained_translator.target, languages=languages
-        )
-        for languages in (("fi", "tr"), ("tr", "fi"))
-    )
+    there, back = (replace(untrained_translator, languages=sides) for sides in (("fi", "tr"), ("tr", "fi")))
     with pytest.raises(ConfigError, match="number 2 translates tr to fi and number 1 fi to tr: leave one out"):
         TranslationPredictor.ensemble([there, back])

@@ -82,7 +82,8 @@ def lost(segment: Segment, translation: Translation) -> list[str]:
 def test_everything_comes_back_once_from_untrained_translators_of_any_tokens_alone_and_in_any_batch(
     name: str, attends: bool
 ) -> None:
-    translator, given = untrained(TOKENIZERS[name](), attends), segments(8, seed=1)
+    translator = untrained(TOKENIZERS[name](), attends)
+    given = [*segments(8, seed=1), Segment("the hou<b>s</b>e walks", ("<b>",))]
     found = translator.translate_text([one.text for one in given], beam=2, attention=True, alternatives=1)
     for segment, translation in zip(given, found, strict=True):
         assert [lost(segment, one) for one in (translation, *translation.alternatives)] in ([[]], [[], []])

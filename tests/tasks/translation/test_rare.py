@@ -12,6 +12,7 @@ import torch
 import anaphora
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, silent
+from anaphora.experiment.check import check
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
@@ -141,3 +142,8 @@ def test_annotations_are_the_same_in_blocks_and_are_linked_by_a_sample_of_very_m
     TranslationJob(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
     [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]
     assert "what 50 of 120 pairs show" in said
+
+
+def test_an_annotated_experiment_is_checked_with_a_trial(folder: Path) -> None:
+    checked = check(experiment(folder, "posunk"), trial=0.5)
+    assert checked.trainable and checked.estimates

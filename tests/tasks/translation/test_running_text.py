@@ -16,25 +16,21 @@ from anaphora.text.tokenizer import Tokenizer
 from ..conftest import TRANSLATOR, network, same, saved
 
 
-def split_translator(untrained_translator: TranslationPredictor) -> TranslationPredictor:
+@pytest.fixture
+def splitting(untrained_translator: TranslationPredictor) -> TranslationPredictor:
     """The same, for running text."""
-    return TranslationPredictor(
-        untrained_translator.stepper,
-        untrained_translator.source,
-        untrained_translator.target,
-        splitter=Splitter("en", "en"),
-    )
+    return replace(untrained_translator, splitter=Splitter("en", "en"))
 
 
 PARAGRAPHS = ["The man walks. A dog sees the cat!", "", "  the tree ", "\n", "a man.\n\n\tThe house. The red cat."]
 
 
 def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_it_had(
-    untrained_translator: TranslationPredictor,
+    untrained_translator: TranslationPredictor, splitting: TranslationPredictor
 ) -> None:
     whole = ["The man walks.", "A dog sees the cat!", "the tree", "a man.", "The house.", "The red cat."]
     one, two, three, four, five, six = untrained_translator.translate(whole, attention=True)
-    found = split_translator(untrained_translator).translate_text(PARAGRAPHS, attention=True)
+    found = splitting.translate_text(PARAGRAPHS, attention=True)
     assert [t.text for t in found] == [
         f"{one.text} {two.text}",
         "",
@@ -48,10 +44,8 @@ def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_
     assert same(replace(found[2], text=three.text), three)
 
 
-def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(
-    untrained_translator: TranslationPredictor,
-) -> None:
-    [found] = split_translator(untrained_translator).translate_text([PARAGRAPHS[4]], attention=True)
+def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(splitting: TranslationPredictor) -> None:
+    [found] = splitting.translate_text([PARAGRAPHS[4]], attention=True)
     expected, sources, targets = set(), 0, 0
     for part, source in zip(found.sentences, ["a man.", "The house.", "The red cat."], strict=True):
         expected |= {(sources + i, targets + j) for i, j in part.links()}
@@ -71,12 +65,9 @@ def test_words_of_running_text_are_those_between_its_spaces(
     assert "".join(pieces) == f"▁a▁man{'▁' if ' ' in space else ''}the▁dog"
 
 
-def test_alternatives_of_running_text_are_the_best_that_its_sentences_make(
-    untrained_translator: TranslationPredictor,
-) -> None:
-    translator = split_translator(untrained_translator)
-    [found] = translator.translate_text([PARAGRAPHS[0]], beam=6, alternatives=4)
-    parts = translator.translate(Splitter("en", "en").split(PARAGRAPHS[0]).sentences, beam=6, alternatives=4)
+def test_alternatives_of_running_text_are_the_best_that_its_sentences_make(splitting: TranslationPredictor) -> None:
+    [found] = splitting.translate_text([PARAGRAPHS[0]], beam=6, alternatives=4)
+    parts = splitting.translate(Splitter("en", "en").split(PARAGRAPHS[0]).sentences, beam=6, alternatives=4)
     assert len(parts) > 1 and len(found.alternatives) == 4
     every = product(*([one, *one.alternatives] for one in parts))
     best = sorted((sum(one.score for one in chosen) for chosen in every), reverse=True)[:5]

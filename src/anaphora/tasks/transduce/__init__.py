@@ -152,7 +152,7 @@ class StringTransduction(ScoredTask):
     def predictor(self, trained: Trained) -> Any:
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
         evaluation, stepper = trained.experiment.evaluation, trained.model.stepper
-        translator = TranslationPredictor(stepper, source, target, evaluation, runtime=trained.runtime)
+        translator = TranslationPredictor(stepper, source, target, evaluation=evaluation, runtime=trained.runtime)
         return TransducerPredictor(translator, source, target)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:

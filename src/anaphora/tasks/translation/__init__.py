@@ -126,10 +126,16 @@ class SentenceTranslation(Task):
         languages = experiment.data.source, experiment.data.target
         splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-        stepper, runtime = cast(Searchable, trained.model).stepper, trained.runtime
-        stored = RunCalibrations(trained.path, trained.model), RunShortlist(trained.path, source, target)
         return TranslationPredictor(
-            stepper, source, target, experiment.evaluation, splitter, languages, runtime, *stored
+            cast(Searchable, trained.model).stepper,
+            source,
+            target,
+            runtime=trained.runtime,
+            shortlist=RunShortlist(trained.path, source, target),
+            evaluation=experiment.evaluation,
+            splitter=splitter,
+            languages=languages,
+            calibrations=RunCalibrations(trained.path, trained.model),
         )
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:

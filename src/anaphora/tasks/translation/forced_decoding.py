@@ -1,6 +1,7 @@
 """Forced decoding: translations that are given, scored and aligned by a translator; and what follows from that."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Unpack
@@ -57,23 +58,19 @@ States = dict[tuple[str, str], tuple[Tensor, Tensor]]
 """By a source and its translation: the states that the target tokens are predicted from, and the tokens."""
 
 
+@dataclass(eq=False, repr=False)
 class ForcedDecoder:
     """A translator's Stepper and the tokenizers of both sides, over translations that are given."""
 
-    def __init__(
-        self,
-        stepper: Callable[[], Stepper],
-        source: Tokenizer,
-        target: Tokenizer,
-        runtime: Runtime = ON_CPU,
-        shortlist: RunShortlist | None = None,
-    ) -> None:
-        """Every call calls ``stepper`` again, so that a network may be trained further in between.
-
-        The network lies on the device of ``runtime``. Only the words that stand for placeholders are chosen once.
-        """
-        self.stepper, self.source, self.target = stepper, source, target
-        self.runtime, self.shortlist = runtime, shortlist
+    stepper: Callable[[], Stepper]
+    """Every call calls it again, so that a network may be trained further in between."""
+    source: Tokenizer
+    target: Tokenizer
+    _: KW_ONLY
+    runtime: Runtime = ON_CPU
+    """The network lies on its device."""
+    shortlist: RunShortlist | None = None
+    """That of the run."""
 
     @property
     def attends(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -10,13 +10,12 @@ from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.runtime import running
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import Given, pieces_of, sentence_of
 from anaphora.prediction.examples import Example, Search
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
-from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Fused, Mean
@@ -29,11 +28,10 @@ from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.constraints import Framed, max_length, with_affixes
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.pipeline import TranslationPipeline
-from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
 from anaphora.text.sentences import Passage, Splitter
-from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, Tokenizer
+from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
 
 _EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
@@ -46,30 +44,18 @@ class TranslateKeywords(SearchKeywords, Streaming, total=False):
     suffixes: Sequence[str] | None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TranslationPredictor(ForcedDecoder):
     """Translates texts, and scores translations that are given."""
 
-    def __init__(
-        self,
-        stepper: Callable[[], Stepper],
-        source: Tokenizer,
-        target: Tokenizer,
-        evaluation: SearchConfig = _EVALUATION,
-        splitter: Splitter | None = None,
-        languages: tuple[str, str] = ("", ""),
-        runtime: Runtime = ON_CPU,
-        calibrations: RunCalibrations | None = None,
-        shortlist: RunShortlist | None = None,
-    ) -> None:
-        """See ``ForcedDecoder``; ``calibrations`` and ``shortlist`` are those of the run.
-
-        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
-        into sentences by ``splitter``, or not at all. ``languages`` are the codes of source and target, each empty
-        where it is not known.
-        """
-        super().__init__(stepper, source, target, runtime, shortlist)
-        self.evaluation, self.calibrations = evaluation, calibrations
-        self.splitter, self.languages = splitter, languages
+    evaluation: SearchConfig = _EVALUATION
+    """Searches are as this table of the run says unless a call asks otherwise."""
+    splitter: Splitter | None = None
+    """Running text is split into sentences by it; None for not at all."""
+    languages: tuple[str, str] = ("", "")
+    """Codes of source and target, each empty where it is not known."""
+    calibrations: RunCalibrations | None = None
+    """Those of the run."""
 
     @staticmethod
     def ensemble(members: Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":

@@ -154,7 +154,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         """Return a predictor of ``model`` in training."""
         stepper, runtime = cast(Searchable, model).stepper, Runtime.inference(device_of(model))
         source, target = tokenizers["source"], tokenizers["target"]
-        return TranslationPredictor(stepper, source, target, self._experiment.evaluation, runtime=runtime)
+        return TranslationPredictor(stepper, source, target, evaluation=self._experiment.evaluation, runtime=runtime)
 
 
 class TranslationJob(TranslatorJob):
