@@ -13,9 +13,9 @@ from anaphora.events import Note, Report
 from anaphora.formats.entries.document import REPLACED, Document
 from anaphora.formats.entries.kinds import READERS, kind_of
 from anaphora.formats.entries.tmx import tmx_lines
+from anaphora.formats.glossary import read_term_bases
 from anaphora.formats.lines import packed_by_name, replacing
 from anaphora.formats.omegat import Project, read_project
-from anaphora.formats.glossary import read_term_bases
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation import TranslationPredictor
