@@ -15,7 +15,6 @@ from anaphora import recipes
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
-from anaphora.evaluation.significance import paired_bootstrap
 from anaphora.events import Report
 from anaphora.experiment.overrides import read_table
 from anaphora.experiment.run_training import train
@@ -29,8 +28,9 @@ from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, task_at, weights_of_runs
-from anaphora.tasks.translation import TranslationPredictor, TranslationScores
+from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.evaluation import TranslationScores, compare
 from anaphora.text.tokenization import Word
 from benchmarks.reproduce.table import Job
 
@@ -97,11 +97,7 @@ def _ahead(beside: Path, result: TranslationScores, report: Report) -> Figures:
     """How far the translations are ahead of those of another run, by paired bootstrap."""
     other = next(iter(_scored([beside], Request(keep=False), report).values()))
     assert isinstance(other, TranslationScores)
-    outputs, own = ([output.text for output in scores.outputs] for scores in (other, result))
-    condition = next(iter(result.scores))
-    low, high = paired_bootstrap(
-        outputs, own, result.references, "BLEU", language=result.language, condition=condition
-    ).interval
+    low, high = compare(other, result)[0].interval
     return {"bleu ahead, at least": low, "bleu ahead, at most": high}
 
 
