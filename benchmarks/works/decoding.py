@@ -23,7 +23,7 @@ from anaphora.prediction.candidates import Shortlist
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
-from anaphora.tasks.translation.shortlist import TokenCandidates
+from anaphora.tasks.translation.shortlist import candidates_of
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
 from benchmarks.work import Precision, Sample, Setting, Work, peak_mib
@@ -47,7 +47,7 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     stepper = model.stepper()
     request = SearchRequest(max_length=LENGTH, beam=beam, banned_tokens=(tokenizer.symbols.eos,), attention=False)
     runtime = Runtime.inference(precision=setting.precision)
-    shortlisted = TokenCandidates(_shortlist(tokenizer.symbols.size))
+    shortlisted = _shortlist(tokenizer.symbols.size)
     begin = time.perf_counter()
     sources = Side(Tokens("source", tokenizer), Ragged.of(tokenizer.encode(text) for text in texts))
     outputs: dict[int, str] = {}
@@ -80,11 +80,11 @@ def _shortlist(vocabulary: int) -> TokenShortlist:
     return TokenShortlist(*map(torch.from_numpy, (np.arange(vocabulary), likely.astype(np.int64), ends)))
 
 
-def _candidates(batch: Batch, shortlisted: TokenCandidates) -> Ids:
+def _candidates(batch: Batch, shortlisted: TokenShortlist) -> Ids:
     """Those of each sentence."""
     ids = batch.input_ids
     rows = [row[:length] for row, length in zip(ids.ids_BT.tolist(), ids.lengths_B.tolist(), strict=True)]
-    return shortlisted.of(rows, Shortlist(FREQUENT, EACH), [()] * len(rows))
+    return candidates_of(shortlisted, rows, Shortlist(FREQUENT, EACH), [()] * len(rows))
 
 
 def _sentences(setting: Setting) -> int:

@@ -21,7 +21,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import shortlists
 from anaphora.run.summary import about
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.shortlist import RunShortlist, digest_of, learn_shortlist, make_shortlist
+from anaphora.tasks.translation.shortlist import RunShortlist, candidates_of, digest_of, learn_shortlist, make_shortlist
 from tests.data.stores import pairs_in_memory
 
 from ...conftest import Trained
@@ -47,8 +47,8 @@ def shortlisted(
     return translator
 
 
-def candidates_of(translator: TranslationPredictor, text: str, asked: Shortlist, also: list[int]) -> list[int]:
-    found = translator.shortlist.candidates([translator.source.encode(text)], asked, [also])
+def candidates(translator: TranslationPredictor, text: str, asked: Shortlist, also: list[int]) -> list[int]:
+    found = candidates_of(translator.shortlist.tokens, [translator.source.encode(text)], asked, [also])
     return found.ids_BT[0].tolist()
 
 
@@ -56,10 +56,10 @@ def test_a_sentence_has_frequent_tokens_its_own_their_likeliest_translations_and
     shortlisted: TranslationPredictor,
 ) -> None:
     own = shortlisted.source.encode("the dog sees")
-    assert candidates_of(shortlisted, "the dog sees", Shortlist(0, 1), []) == sorted({1, 3, *own})
-    few, more = (candidates_of(shortlisted, "the dog sees", Shortlist(n, n), [7]) for n in (2, 5))
+    assert candidates(shortlisted, "the dog sees", Shortlist(0, 1), []) == sorted({1, 3, *own})
+    few, more = (candidates(shortlisted, "the dog sees", Shortlist(n, n), [7]) for n in (2, 5))
     assert {1, 3, 7, *own} < set(few) < set(more) and more == sorted(more)
-    assert candidates_of(shortlisted, "the dog sees", EVERY, []) == list(range(shortlisted.target.symbols.size))
+    assert candidates(shortlisted, "the dog sees", EVERY, []) == list(range(shortlisted.target.symbols.size))
 
 
 def test_all_tokens_as_shortlist_change_no_bit(shortlisted: TranslationPredictor) -> None:
@@ -76,7 +76,7 @@ def test_a_sentence_is_translated_alike_alone_and_in_any_batch(shortlisted: Tran
     assert all(map(same, together, alone)) and [one.score for one in together] == [one.score for one in alone]
     assert [one.text for one in together] != [one.text for one in shortlisted.translate(texts, beam=4)]
     for text, one in zip(texts, together, strict=True):
-        allowed = shortlisted.target.pieces(candidates_of(shortlisted, text, Shortlist(3, 2), []))
+        allowed = shortlisted.target.pieces(candidates(shortlisted, text, Shortlist(3, 2), []))
         assert {*one.target_pieces} <= {*allowed}
 
 

@@ -43,6 +43,7 @@ from anaphora.tasks.translation.constraints import (
     spell,
 )
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder
+from anaphora.tasks.translation.shortlist import candidates_of
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
 from anaphora.text.masking import MaskedText, mask, split_around
@@ -251,7 +252,7 @@ class TranslationPipeline:
             return asked.of([row.masked.text for row in rows], decoder.source, decoder.target, needed)
         if decoder.shortlist is None:
             raise ConfigError("A shortlist is stored in a run, but this translator is none: translate without it.")
-        return decoder.shortlist.candidates([row.ids for row in rows], asked, needed)
+        return candidates_of(decoder.shortlist.tokens, [row.ids for row in rows], asked, needed)
 
 
 def _with_draw_keys(batch: Batch, number: int) -> Batch:

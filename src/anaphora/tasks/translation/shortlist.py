@@ -45,32 +45,33 @@ class RunShortlist:
         self._path, self._source, self._target = path, source, target
 
     @cached_property
-    def _shortlist(self) -> TokenShortlist:
+    def tokens(self) -> TokenShortlist:
+        """Its tokens; ConfigError where the run has no shortlist, and as ``run.shortlists.read``."""
         sizes = self._source.symbols.size, self._target.symbols.size
         found = shortlists.read(self._path, digest_of(self._source, self._target), sizes)
         if found is None:
             raise ConfigError(f"{self._path} has no shortlist: make one with anaphora shortlist {self._path}.")
         return found
 
-    def candidates(self, rows: Rows, asked: Shortlist, also: Rows) -> Ids:
-        """Return the candidates of sentences of such source tokens, each a function of its own sentence; ids rise.
 
-        ``also`` are tokens that the translation of each must be able to have. Raises ConfigError where the run has no
-        shortlist, and as ``run.shortlists.read``.
-        """
-        frequent_V, translations_M, ends_S = (part.numpy() for part in self._shortlist)
-        always = np.zeros(len(frequent_V), dtype=bool)
-        always[[UNK, EOS]] = True
-        always[frequent_V[: asked.frequent]] = True
-        found = []
-        for row, needed in zip(rows, also, strict=True):
-            inside = always.copy()
-            inside[list(needed)] = True
-            for token in row:
-                start = ends_S[token - 1] if token else 0
-                inside[translations_M[start : min(ends_S[token], start + asked.each)]] = True
-            found.append(np.flatnonzero(inside))
-        return pad(found)
+def candidates_of(shortlist: TokenShortlist, rows: Rows, asked: Shortlist, also: Rows) -> Ids:
+    """Return the candidates of sentences of such source tokens, each a function of its own sentence; ids rise.
+
+    ``also`` are tokens that the translation of each must be able to have.
+    """
+    frequent_V, translations_M, ends_S = (part.numpy() for part in shortlist)
+    always = np.zeros(len(frequent_V), dtype=bool)
+    always[[UNK, EOS]] = True
+    always[frequent_V[: asked.frequent]] = True
+    found = []
+    for row, needed in zip(rows, also, strict=True):
+        inside = always.copy()
+        inside[list(needed)] = True
+        for token in row:
+            start = ends_S[token - 1] if token else 0
+            inside[translations_M[start : min(ends_S[token], start + asked.each)]] = True
+        found.append(np.flatnonzero(inside))
+    return pad(found)
 
 
 def digest_of(source: Tokenizer, target: Tokenizer) -> str:
