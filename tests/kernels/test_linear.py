@@ -14,7 +14,6 @@ from tests.runtimes import updating
 from .exactness import drawn
 
 WIDTHS = st.sampled_from([16, 20, 33, 64])
-OUTER = st.sampled_from([1, 2, 3, 9, 16, 33, 64])
 
 
 NEEDS_GEMM = pytest.mark.skipif(backend_for("fp32") != "gemm", reason="torch's own products lack this")

@@ -75,8 +75,6 @@ class Runtime:
     """Number of the update, from 1; 0 outside of training."""
     rank: int = 0
     """Number of this process among those that train together, from 0; within an update, of the micro-batch."""
-    world_size: int = 1
-    """Number of processes that train together; within an update, of its micro-batches."""
     observer: Observer | None = None
     """Object that sees every signal and gradient of every scan: for inspection."""
 

@@ -68,7 +68,7 @@ def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor
     def backward(saved: Sequence[Tensor], dz_NF: Tensor) -> list[Tensor]:
         place_NF, y_NF, *highways = saved
         for layer in reversed(range(shape.highways)):
-            dz_NF = _highway_back(layer, _Highway(*highways[3 * layer : 3 * layer + 3]), dz_NF, matmuls)  # 4, 3
+            dz_NF = _highway_back(layer, highways[3 * layer : 3 * layer + 3], dz_NF, matmuls)  # 4, 3
         dtop_NF = tanh_back_(dz_NF.clone(), y_NF)  # 2
         da_RF = dtop_NF.new_zeros(len(rows.ids_RW), dtop_NF.shape[1])
         da_RF.scatter_(0, rows.begins_N.unsqueeze(1) + place_NF, dtop_NF)
@@ -96,14 +96,6 @@ class _Rows(NamedTuple):
     word_R: Tensor
     place_R: Tensor
     """Place of a row's character in its word."""
-
-
-class _Highway(NamedTuple):
-    """Values of a highway, saved for the backward pass."""
-
-    y_NF: Tensor
-    t_NF: Tensor
-    g_NF: Tensor
 
 
 def _maxima(a_RF: Tensor, rows: _Rows, lengths_N: Tensor, recording: bool) -> tuple[Tensor, Tensor]:
@@ -138,7 +130,7 @@ def _affine_back(matmuls: Matmuls, part: str, dy_RN: Tensor) -> Tensor:
     return matmuls.times_back(f"{part}.weight", dy_RN)
 
 
-def _highway_back(layer: int, saved: _Highway, dz_NF: Tensor, matmuls: Matmuls) -> Tensor:
+def _highway_back(layer: int, saved: Sequence[Tensor], dz_NF: Tensor, matmuls: Matmuls) -> Tensor:
     """Steps 4 and 3 undone; the gradient of y."""
     y_NF, t_NF, g_NF = saved
     dt_NF, dg_NF = dz_NF * (g_NF - y_NF), dz_NF * t_NF * (g_NF > 0)  # 4

@@ -119,15 +119,14 @@ def train(
     keep_freed_memory()
     device = device_for(config.device, "training.device")
     run.kept = config.keep
-    evaluating = replace(Runtime.inference(device), threads=config.threads, rank=ranks.rank, world_size=ranks.size)
+    evaluating = replace(Runtime.inference(device), threads=config.threads, rank=ranks.rank)
     with run.lock(), running(evaluating):
         try:
             model.to(device)
             state = TrainingState(model, config, better, ranks)
-            count = config.batches_an_update
-            updates = Updates(batches, count, ranks, run.path)
+            updates = Updates(batches, config.batches_an_update, ranks, run.path)
             backend = backend_for(config.precision, device.type)
-            runtime = Runtime(device, backend, training=True, seed=config.seed, world_size=count)
+            runtime = Runtime(device, backend, training=True, seed=config.seed)
             return _Training(
                 model, config, run, validate, report, stop, record, ranks, state, updates, runtime
             ).conduct()

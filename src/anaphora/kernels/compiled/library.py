@@ -94,11 +94,6 @@ def _function(name: str, arguments: int, result: type[c_int64] | None):  # type:
     return function
 
 
-def rows_of(h_BH: Tensor) -> tuple[int, int]:
-    """Return the number of rows of a block, and their width."""
-    return h_BH.shape[:-1].numel(), h_BH.shape[-1]
-
-
 @cache
 def address_of(name: str) -> int:
     """Return the address of a function of the library, for others of it that call it."""

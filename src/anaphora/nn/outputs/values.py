@@ -5,7 +5,7 @@ does. The loss is -ln p(vector) - ln p(flags). A new output is a class here and 
 """
 
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -137,8 +137,6 @@ class MixtureDensity(Config):
     min_deviation: float = Field(0.01, gt=0)
     """Least standard deviation of a Gaussian, in standard deviations of the data."""
 
-    has_density: ClassVar[bool] = True
-
     def build(self, width: int, size: int, flags: int) -> ValueOutput:
         """Return the layer over states of ``width``, for vectors of ``size``."""
         return MixtureOutput(MixtureShape(self.components, size, size == 2, self.min_deviation), width, flags)
@@ -180,8 +178,6 @@ class SquaredError(Config):
     """The expected vector, trained by squared error."""
 
     kind: Literal["squared-error"] = "squared-error"
-
-    has_density: ClassVar[bool] = False
 
     def build(self, width: int, size: int, flags: int) -> ValueOutput:
         """Return the layer over states of ``width``, for vectors of ``size``."""
