@@ -1,9 +1,7 @@
 """Counting n-grams: the fast count is the plain one, whatever the order and the block, in memory and on disk."""
 
-import ast
+import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +15,8 @@ from anaphora.data.columns import Integers
 from anaphora.data.ngrams import Grams, count
 from anaphora.data.scratch import writing_scratch
 from anaphora.errors import DataError
+from anaphora.events import Event, Progress
+from tests.faults.processes import forked
 
 END, SIZE = 3, 8
 TEXTS = st.lists(st.integers(END, SIZE - 1), min_size=1, max_size=40)
@@ -88,27 +88,21 @@ def test_ids_that_fill_two_bytes_are_told_apart() -> None:
     assert [g.counts.tolist() for g in large] == [g.counts.tolist() for g in small]
 
 
-KILLED = """
-import os, pathlib, signal, sys
-import numpy as np
-from anaphora.data.columns import Integers
-from anaphora.data.ngrams import count
-from anaphora.events import Progress
-def report(event):
-    if event.done > 200:
-        print([name for name in os.listdir("/proc/self/fd") if "deleted" in os.path.realpath(f"/proc/self/fd/{name}")])
-        sys.stdout.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
-text, folder = np.arange(400) % 5 + 3, pathlib.Path(sys.argv[1])
-count(text, order=3, size=8, end=3, block=20, folder=folder, report=report)
-"""
-
-
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed on Linux alone")
 def test_a_process_killed_while_it_counts_on_disk_leaves_nothing(tmp_path: Path) -> None:
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert (killed.returncode, killed.stderr) == (-signal.SIGKILL, "")
-    assert len(ast.literal_eval(killed.stdout)) >= 2  # it had files
+    def report(event: Event) -> None:
+        if isinstance(event, Progress) and event.done > 200:
+            files = map(os.path.realpath, Path("/proc/self/fd").iterdir())
+            print(sum(str(tmp_path) in file and "deleted" in file for file in files), flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def work() -> int:
+        count(np.arange(400) % 5 + 3, order=3, size=8, end=3, block=20, folder=tmp_path, report=report)
+        return 0
+
+    killed = forked(work)
+    assert killed.killed and not killed.err
+    assert int(killed.out) >= 2  # it had files
     assert not [*tmp_path.iterdir()]
 
 
