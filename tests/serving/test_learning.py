@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import signal
 import sqlite3
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from anaphora.errors import RunError
@@ -13,7 +15,7 @@ from anaphora.serving.app import ACTIONS
 from anaphora.serving.keys import new_key, read_keys
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served, Translators
-from tests.serving.conftest import PAIR, RUN, Serve
+from tests.serving.conftest import PAIR, RUN, Serve, server_process
 
 FIELDS = {"q": "A man is walking.", "s": "Un type se promène.", **PAIR}
 ASKED = {"q": FIELDS["q"], **PAIR}
@@ -123,6 +125,21 @@ def test_while_another_process_writes_texts_are_translated_and_suggestions_wait(
     other.rollback()
     other.close()
     assert client.post("/suggest", json=FIELDS).status_code == 200
+
+
+@pytest.mark.slow
+def test_what_a_killed_server_had_learnt_is_known_to_the_next(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run)
+    with server_process("--memory", "--learn", run=run) as (process, address):
+        assert httpx2.post(f"{address}suggest", json=FIELDS).json() == {"success": True}
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with server_process("--memory", run=run) as (process, address):
+        assert httpx2.post(f"{address}translate", json=ASKED).json() == {"translatedText": FIELDS["s"]}
+        assert httpx2.post(f"{address}suggest", json=FIELDS).status_code == 403
+        process.terminate()
+        assert process.wait() == 0
 
 
 def test_a_run_without_a_memory_is_named(tmp_path: Path) -> None:
