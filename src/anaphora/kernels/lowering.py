@@ -140,13 +140,7 @@ class Lowering:
         """The sum of values, for use at this step alone unless it ``keeps``; of one, the value itself."""
         if len(values) == 1:
             return values[0]
-        return self.sum_in((self.value if keeps else self.scratch)(values[0].width), values)
-
-    def sum_in(self, total: Value, values: Sequence[Value]) -> Value:
-        """The sum of values, written to ``total``."""
-        if len(values) == 1:
-            self.copy(total, values[0])
-            return total
+        total = (self.value if keeps else self.scratch)(values[0].width)
         for before, value in zip((values[0], *(total for _ in values[2:])), values[1:], strict=True):
             self.run("add_rows", (total,), (before, value))
         return total
@@ -159,10 +153,6 @@ class Lowering:
         """Write the value there."""
         self.run("copy_rows", (total,), (value,))
         return total
-
-    def keep(self, value: Value) -> None:
-        """Have the rows of all steps after the loop."""
-        value.kept = True
 
     def afterwards(self, action: Callable[[], None]) -> None:
         """Do something with what was kept when all steps have been taken."""

@@ -151,7 +151,7 @@ def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dsi
     written = {signal for part in stage.parts for signal in part.writes}
     found = {signal: value for signal, value in gradients.changed.items() if signal not in written}
     for value in found.values():
-        ops.keep(value)
+        value.kept = True
     ops.finish()
     for signal, value in found.items():
         dsignals.lend(signal, ops.all_rows(value))
@@ -172,7 +172,7 @@ class _Values:
 
     def write(self, ops: Lowering, signal: str, value: Value) -> None:
         """Place what a part wrote: a carried signal is written where it is carried, any other stays where it is."""
-        ops.keep(value)
+        value.kept = True
         self._values[signal] = value
         if self._signals.carried(signal) is None:
             return

@@ -38,7 +38,7 @@ class Recorder(Ops[Value]):
     def _record(self, name: str, dy: Value) -> None:
         full, ops = self.full(name), self._ops
         a = ops.factors[full].pop()
-        ops.keep(dy)
+        dy.kept = True
         ops.afterwards(lambda: ops.matmuls.record(full, ops.all_rows(a), ops.all_rows(dy), ops.rows))
 
     def mix(self, name: str, a: Value, open_: Value) -> Value:
@@ -67,7 +67,7 @@ class Recorder(Ops[Value]):
     def add_vector_gradient(self, name: str, dy: Value) -> None:
         full, ops = self.full(name), self._ops
         size = ops.matmuls.tensor(full).numel()
-        ops.keep(dy)
+        dy.kept = True
         ops.afterwards(lambda: ops.matmuls.add_gradient(full, ops.all_rows(dy)[:, -size:].sum(0)))
 
     def sentences(self, name: str) -> Value:
