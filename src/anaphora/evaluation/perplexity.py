@@ -196,7 +196,7 @@ class Prediction(Likelihood):
     def _line(self, head: str, of: Likelihood) -> str:
         words = "" if self.tokens_are_words else f", {of.word_perplexity:.3f} per word"
         return (
-            f"{head:<17}perplexity {of.perplexity:.3f} of {of.tokens:,} predictions{words}; "
+            f"{head:<17}perplexity {of.perplexity:.3f} of {counted(of.tokens, 'prediction')}{words}; "
             f"{of.bits_per_character:.4f} bits per character, {of.bits_per_byte:.4f} bits per byte"
         )
 
