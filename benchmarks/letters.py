@@ -15,7 +15,7 @@ import numpy as np
 import anaphora
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
-from anaphora.samples.handwriting import written
+from anaphora.samples.handwriting import handwrite
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 EACH = 20
@@ -81,7 +81,7 @@ def write(folder: Path) -> None:
 def made(split: str, letter: str, number: int) -> Any:
     """A made-up letter; each has a writer of its own, and none of them is in the corpus of ``strokes``."""
     seed = 1_000 + list(SPLITS).index(split)
-    return offsets(written(letter, seed, number).strokes)
+    return offsets(handwrite(letter, seed, number).strokes)
 
 
 def offsets(strokes: Sequence[Any]) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, pad
-from anaphora.data.buckets import shuffled
+from anaphora.data.buckets import shuffle
 from anaphora.data.columns import Integers
 from anaphora.data.example_batches import LazyBatches
 from anaphora.data.fetch import corpus_folder
@@ -48,7 +48,7 @@ def prepare_pairs(units: int) -> None:
     text = {(part, side): _lines(corpus / f"{file}.{side}") for part, file in _PARTS.items() for side in ("en", "de")}
     both = text["train", "en"] + text["train", "de"]
     tokenizer = SubwordTokenizer.learn(both, size=units, lowercase=True, byte_fallback=False)
-    order = shuffled(len(text["train", "en"]), _SEED)[: _BATCHES * SENTENCES]
+    order = shuffle(len(text["train", "en"]), _SEED)[: _BATCHES * SENTENCES]
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -85,8 +85,8 @@ class SentenceBatches:
         sources, targets = self._sides
         rows = rows[np.argsort(-targets.lengths[rows], kind="stable")]
         return Batch(
-            inputs=pad(sources.each(rows), end=self._symbols.eos, value=self._symbols.pad),
-            targets=pad(targets.each(rows), end=self._symbols.eos, value=self._symbols.pad),
+            inputs=pad(sources.split(rows), end=self._symbols.eos, value=self._symbols.pad),
+            targets=pad(targets.split(rows), end=self._symbols.eos, value=self._symbols.pad),
             example_ids_B=torch.from_numpy(rows),
             carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
         )

@@ -26,7 +26,7 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.run import Run
 from anaphora.run.folder import RunReplica
 from anaphora.training.loop import train
-from anaphora.training.ranks import Ranks, joined
+from anaphora.training.ranks import Ranks, join_ranks
 from benchmarks.ours import build
 from benchmarks.work import Setting
 
@@ -93,10 +93,10 @@ def main() -> None:
     torch.set_num_threads(1)
     vocabulary = VocabularyInfo(WORDS, 0, 1, 2, 3)
     model, experiment = build(SETTINGS, {"source": vocabulary, "target": vocabulary}, Setting(threads=1, seed=1))
-    with joined() as ranks, tempfile.TemporaryDirectory() as folder:
+    with join_ranks() as ranks, tempfile.TemporaryDirectory() as folder:
         clock, training = Clock(ranks), experiment.training.with_options({"micro_batches": ranks.size})
-        path = Path(ranks.told(lambda: folder)) / "run"
-        run = ranks.led(lambda: Run.create(path, experiment.tables(), {})) or RunReplica.open(path)
+        path = Path(ranks.broadcast(lambda: folder)) / "run"
+        run = ranks.run_on_first(lambda: Run.create(path, experiment.tables(), {})) or RunReplica.open(path)
         ended = chain(repeat(False, WARM_UP + UPDATES), repeat(True)).__next__
         train(model, Pairs(), training, run, lambda model: {"loss": 0.0}, clock.see, ended, ranks=ranks)
         if ranks.first:

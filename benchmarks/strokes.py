@@ -67,7 +67,7 @@ def main() -> None:
     task: Any = task_of(experiment)
     splits, scale = task.splits(experiment), experiment.scale
     train_ND, test_ND = (
-        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.examples()])
+        np.concatenate([scale.encode(trace)[1:, :2] for trace in split.examples()])
         for split in (splits.train, splits.tests["test"])
     )
     train_ND = train_ND[:: max(1, len(train_ND) // FITTED)]

@@ -12,7 +12,7 @@ from anaphora.models import registry
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import named_in, parse, task_of
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import Tokenizer
@@ -65,7 +65,7 @@ def made(
     return network
 
 
-def untrained(table: Mapping[str, Any], tokenizers: Mapping[str, Tokenizer]) -> Trained:
+def untrained(table: Mapping[str, Any], tokenizers: Mapping[str, Tokenizer]) -> TrainedModel:
     """A network of a table with random weights, large enough that no two answers are as good as equal."""
     experiment = parse(dict(table), "test")
     model = task_of(experiment).build(experiment, dict(tokenizers), "test")
@@ -73,14 +73,14 @@ def untrained(table: Mapping[str, Any], tokenizers: Mapping[str, Tokenizer]) -> 
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(0.7 * torch.randn(weight.shape, generator=generator))
-    return Trained(Path("run"), experiment, model.eval(), tokenizers)
+    return TrainedModel(Path("run"), experiment, model.eval(), tokenizers)
 
 
 SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat \u2581 \U0001f600 </script>", "b"]
 """Texts of the tokenizers below, with characters and spaces that these do not have."""
 
 
-def untrained_writer(table: Mapping[str, Any], kind: str = "character") -> Trained:
+def untrained_writer(table: Mapping[str, Any], kind: str = "character") -> TrainedModel:
     """A translator or language model of a table, with random weights."""
     tokenizer: Any = (
         CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
@@ -136,7 +136,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
 }
 
 
-def untrained_translator(name: str, kind: str = "character") -> Trained:
+def untrained_translator(name: str, kind: str = "character") -> TrainedModel:
     """A translator of ``TRANSLATORS`` with random weights."""
     options = TRANSLATORS[name]
     table = {side: SMALL | options.get(side, {}) for side in ("encoder", "decoder")}

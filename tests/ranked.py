@@ -30,7 +30,7 @@ from anaphora.run.folder import RunReplica
 from anaphora.tasks.registry import TASKS
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import train
-from anaphora.training.ranks import joined
+from anaphora.training.ranks import join_ranks
 from tests.training import toy
 
 COUNT = 6
@@ -66,7 +66,7 @@ def train_toy(request: dict[str, Any]) -> dict[str, Any]:
     config = TrainingConfig.parse(toy.TRAINING | request.get("training", {}), "test")
     batches = ToyStreams(config.batches_an_update, request.get("lacking", 0), request.get("broken", -1))
     model = toy.ToyModel()
-    with joined() as ranks:
+    with join_ranks() as ranks:
         here = ranks.rank == request.get("rank", -1)  # that something happens to
 
         def stop() -> bool:
@@ -77,7 +77,7 @@ def train_toy(request: dict[str, Any]) -> dict[str, Any]:
 
         if here and "fragile" in request:
             toy.make_fragile(model, request["fragile"])
-        ranks.led(lambda: None if path.exists() else Run.create(path, toy.EXPERIMENT, {}))
+        ranks.run_on_first(lambda: None if path.exists() else Run.create(path, toy.EXPERIMENT, {}))
         run = (Run if ranks.first else RunReplica).open(path)
         outcome = train(model, batches, config, run, toy.validate, stop=stop, ranks=ranks)
         sums = [float(weight.double().sum()) for weight in model.state_dict().values()]

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from anaphora.errors import RunError
-from anaphora.files import json_bytes, parse_toml, sealed
+from anaphora.files import json_bytes, parse_toml, seal
 from anaphora.run import manifest, shortlists, weights
 from anaphora.run.folder import identity
 
@@ -94,7 +94,7 @@ def _table(file: Path) -> dict[str, Any]:
 
 def _write_sealed(file: Path, table: dict[str, Any]) -> None:
     with suppress(ValueError, RecursionError):  # what no writer of JSON can have sealed
-        _write(file, sealed(table))
+        _write(file, seal(table))
 
 
 def _write(file: Path, table: dict[str, Any]) -> None:

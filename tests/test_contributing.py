@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from anaphora.events import Event, Note
-from anaphora.kernels.cells import Cell, Recorded, State
+from anaphora.kernels.cells import AutogradCell, Cell, State
 from anaphora.kernels.cells.recorded import Operands
 from anaphora.kernels.compiled import has_gemm
 from anaphora.kernels.native import loops
@@ -29,7 +29,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     [sketched] = re.findall(r"```python\n(class Sketch.*?)```", text, re.DOTALL)
     module = ModuleType("contributed")
     monkeypatch.setitem(sys.modules, "contributed", module)
-    module.__dict__.update(Recorded=Recorded, State=State, Operands=Operands, Tensor=torch.Tensor, torch=torch)
+    module.__dict__.update(AutogradCell=AutogradCell, State=State, Operands=Operands, Tensor=torch.Tensor, torch=torch)
     for code in derived, sketched:
         exec(compile(code, PAGE.name, "exec"), module.__dict__)
     return module

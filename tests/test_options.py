@@ -7,7 +7,7 @@ from typer.main import get_command
 
 from anaphora.cli.app import app
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs, check_bounds, check_conflicts, declared, with_known_names
+from anaphora.options import Excludes, Needs, check_bounds, check_conflicts, declarations, with_known_names
 from anaphora.prediction.options import CONFLICTS, SearchKeywords, SearchOptions
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.tasks.describe.predictor import DescriberPredictor
@@ -35,7 +35,7 @@ def test_the_command_line_has_the_names_defaults_bounds_and_help_that_are_declar
     shown, found = parameters(verb), set()
     tables: list[Any] = [Sampling] if verb == "generate" else [Sampling, SearchOptions]
     for table in tables:
-        for name, (_, option) in declared(table).items():
+        for name, (_, option) in declarations(table).items():
             if name not in shown or (verb, name) in [("compare", "seed")]:
                 continue
             one = shown[name]
@@ -43,9 +43,9 @@ def test_the_command_line_has_the_names_defaults_bounds_and_help_that_are_declar
             assert (one.min, one.max) == (option.min, option.max), name
             assert one.opts == [f"--{'known-words' if name == 'known' else name.replace('_', '-')}"]
             found.add(name)
-    everywhere = {"beam", "length_penalty"} if verb == "compare" else set(declared(Sampling))
+    everywhere = {"beam", "length_penalty"} if verb == "compare" else set(declarations(Sampling))
     if verb in ("translate", "evaluate", "calibrate"):
-        everywhere |= declared(SearchOptions).keys() - {"alternatives", "known", "max_tokens"}
+        everywhere |= declarations(SearchOptions).keys() - {"alternatives", "known", "max_tokens"}
     assert found >= everywhere
 
 
@@ -53,20 +53,20 @@ def test_the_command_line_has_the_names_defaults_bounds_and_help_that_are_declar
 def test_tables_of_experiments_have_the_bounds_that_are_declared(task: str) -> None:
     for kind in tasks_named(task):
         fields = kind.experiment.model_fields["evaluation"].annotation.model_fields
-        for name in declared(SearchOptions).keys() & fields.keys():
+        for name in declarations(SearchOptions).keys() & fields.keys():
             [least] = [one.ge for one in fields[name].metadata if hasattr(one, "ge")]
-            assert least == declared(SearchOptions)[name][1].min
+            assert least == declarations(SearchOptions)[name][1].min
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_help_text_is_a_short_sentence(table: Any) -> None:
-    for _, option in declared(table).values():
+    for _, option in declarations(table).values():
         assert option.help.endswith(".") and len(option.help) < 80 and option.help[0].isupper()
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_values_out_of_bounds_are_refused_by_their_names(table: Any) -> None:
-    for name, (kind, option) in declared(table).items():
+    for name, (kind, option) in declarations(table).items():
         for bound, value in ((option.min, -1.0), (option.max, 2.0)):
             if bound is None:
                 continue

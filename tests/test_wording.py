@@ -5,14 +5,14 @@ import re
 import pytest
 
 from anaphora.datacheck.findings import RULES
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 from tests.package import code
 
 NOUNS = (
     "bytes|characters|checkpoints|classes|columns|epochs|fields|hypotheses|lines|minutes|outputs|pairs|predictions|"
     "references|seconds|sentences|sources|texts|threads|tokens|translations|units|updates|words"
 )
-BARE = re.compile(rf'f"[^"]*\{{(?!counted)([^{{}}"]+)\}} (?:{NOUNS})\b')
+BARE = re.compile(rf'f"[^"]*\{{(?!inflect)([^{{}}"]+)\}} (?:{NOUNS})\b')
 LARGE = re.compile(
     r"MEGABYTE|LIMIT|LONGEST|MOST|LARGEST|MAX_|SHORTEST|WIDTH|bytes|size|^tokens|most|width|^rows|_per_second|^:|tolist"
 )
@@ -31,7 +31,7 @@ LARGE = re.compile(
     ],
 )
 def test_a_noun_agrees_with_its_number(count: int, noun: str, text: str) -> None:
-    assert counted(count, noun) == text
+    assert inflect(count, noun) == text
 
 
 def test_every_rule_of_the_data_check_agrees_with_one_line() -> None:

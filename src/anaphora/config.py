@@ -240,17 +240,17 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
         case "literal_error" if isinstance(came, str):
             return unknown(key.removesuffix(".kind"), came, _literals(annotation))
         case "literal_error":
-            return f"{key} should be {context['expected']}, but is {_shown(came)}."
+            return f"{key} should be {context['expected']}, but is {_as_toml(came)}."
         case "conflict":
             conflict, table = context["in"]
             return str(conflict.refusal(table, f"{key}." if key else ""))
         case "value_error" | "assertion_error":
             return " ".join(part for part in (key, str(context["error"])) if part)
         case "model_attributes_type" if isinstance(came, str):  # names are taken where one says it all
-            return f"{key} should be a table, but is {_shown(came)}."
+            return f"{key} should be a table, but is {_as_toml(came)}."
         case kind if kind in _EXPECTED:
-            return f"{key} should be {_EXPECTED[kind].format(**context)}, but is {_shown(came)}."
-    return f"{key} cannot be {_shown(came)}: {fault['msg'][0].lower()}{fault['msg'][1:]}."
+            return f"{key} should be {_EXPECTED[kind].format(**context)}, but is {_as_toml(came)}."
+    return f"{key} cannot be {_as_toml(came)}: {fault['msg'][0].lower()}{fault['msg'][1:]}."
 
 
 def _label(context: Mapping[str, Any]) -> str:
@@ -301,7 +301,7 @@ def _keys_below(annotation: Any, name: str) -> Iterator[str]:
                 yield key
 
 
-def _shown(value: Any) -> str:
+def _as_toml(value: Any) -> str:
     """Return a value as a person wrote it in TOML."""
     if isinstance(value, bool):
         return str(value).lower()

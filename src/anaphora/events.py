@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 
-from anaphora.wording import agreeing, counted, singular
+from anaphora.wording import agreeing, inflect, singular
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Skipped:
 
     def __str__(self) -> str:
         noun, _, what = self.reason.partition(" ")
-        return f"{counted(self.count, singular(noun))} {agreeing(self.count, what)}"
+        return f"{inflect(self.count, singular(noun))} {agreeing(self.count, what)}"
 
 
 Event = Progress | Note | Update | Validated | Saved | Skipped

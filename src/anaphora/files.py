@@ -78,7 +78,7 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{zlib.crc32(os.fsencode(path.name)):08x}.{os.getpid()}.part")  # the name may be long
 
 
-def abandoned(folder: Path, path: Path | None = None) -> list[Path]:
+def find_abandoned(folder: Path, path: Path | None = None) -> list[Path]:
     """Yield what killed processes left half-written in ``folder``: everything, or what was to become ``path``."""
     begin = part_of(path).name[:9] if path else "."
     matches = [(entry, _PART.fullmatch(entry.name)) for entry in folder.iterdir()] if folder.is_dir() else []
@@ -88,9 +88,9 @@ def abandoned(folder: Path, path: Path | None = None) -> list[Path]:
 
 
 def sweep(folder: Path, path: Path | None = None) -> None:
-    """Remove what is ``abandoned``, as far as it can be."""
+    """Remove what is ``find_abandoned``, as far as it can be."""
     with suppress(OSError):
-        for entry in abandoned(folder, path):
+        for entry in find_abandoned(folder, path):
             remove(entry)
 
 
@@ -118,7 +118,7 @@ def replace_durably(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a regular file to read; DamagedError when there is none, or something else in its place."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -139,7 +139,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 def read(path: Path, most: int = MEGABYTE) -> bytes:
     """Return the bytes of a regular file; DamagedError when there is none, or it has more than ``most`` bytes."""
-    with opened(path) as file:
+    with open_file(path) as file:
         content = _read(file, path, most + 1)
     if len(content) > most:
         raise DamagedError(f"{path} should have at most {most:,} bytes, but has more.")
@@ -151,19 +151,19 @@ def read_exactly(path: Path, size: int) -> bytes:
 
     DamagedError, before any is read, when it has not.
     """
-    with opened(path) as file:
+    with open_file(path) as file:
         _demand_size(file, path, size)
         return _read(file, path, size)
 
 
-def mapped(path: Path, size: int) -> mmap:
+def map_file(path: Path, size: int) -> mmap:
     """Return a regular file of ``size`` bytes in memory that the system fills and drops as needed.
 
     DamagedError as above.
 
     What is written into it stays with this process. A file that is shortened meanwhile ends the process.
     """
-    with opened(path) as file:
+    with open_file(path) as file:
         _demand_size(file, path, size)
         try:
             return mmap(file.fileno(), size, access=ACCESS_COPY)
@@ -180,7 +180,7 @@ def lines(path: Path) -> Iterator[bytes]:
     """
     if not os.path.lexists(path):
         return
-    with opened(path) as file:
+    with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > _LONGEST_LOG:
             raise DamagedError(f"{path} should have at most {_LONGEST_LOG:,} bytes, but has {size:,}.")
@@ -211,16 +211,16 @@ def json_bytes(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def sealed(table: dict[str, Any]) -> dict[str, Any]:
+def seal(table: dict[str, Any]) -> dict[str, Any]:
     """``table`` with the SHA-256 of everything else in it."""
     content = {name: value for name, value in table.items() if name != "sha256"}
     return content | {"sha256": sha256(json_bytes(content))}
 
 
 def is_sealed(table: dict[str, Any]) -> bool:
-    """True if ``table`` is what ``sealed`` returned."""
+    """True if ``table`` is what ``seal`` returned."""
     try:
-        return sealed(table) == table
+        return seal(table) == table
     except (ValueError, RecursionError):  # JSON that can be read but not written: NaN, half a surrogate pair
         return False
 

@@ -69,7 +69,7 @@ class Needs(NamedTuple):
         if not options or _among(self.others, given):
             return ""
         missing = f"{' or '.join(others)}, which {agreeing(len(others), 'are')} missing"
-        return f"{_listed(options)} {agreeing(len(options), 'belong')} to {missing}."
+        return f"{_enumerate(options)} {agreeing(len(options), 'belong')} to {missing}."
 
 
 def check_conflicts(rows: Iterable[Excludes | Needs], given: Container[str]) -> None:
@@ -79,7 +79,7 @@ def check_conflicts(rows: Iterable[Excludes | Needs], given: Container[str]) -> 
 
 
 @cache
-def declared(table: Any) -> Mapping[str, tuple[Any, Option]]:
+def declarations(table: Any) -> Mapping[str, tuple[Any, Option]]:
     """Return the type and the declaration of every field that has one."""
     hints = ((name, get_args(hint)) for name, hint in table.__annotations__.items())
     return {name: (found[0], found[1]) for name, found in hints if found and isinstance(found[-1], Option)}
@@ -87,7 +87,7 @@ def declared(table: Any) -> Mapping[str, tuple[Any, Option]]:
 
 def check_bounds(options: Any) -> None:
     """Raise ConfigError for the first option that is not within its bounds."""
-    for name, (_, option) in declared(options.__class__).items():
+    for name, (_, option) in declarations(options.__class__).items():
         value = getattr(options, name)
         if value is not None and option.min is not None and not value >= option.min:
             raise ConfigError(f"{name} should be at least {option.min:,}, but is {value:,}: change it.")
@@ -120,5 +120,5 @@ def _among(names: str, given: Container[str]) -> list[str]:
     return [name for name in names.split() if name in given]
 
 
-def _listed(names: list[str]) -> str:
+def _enumerate(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

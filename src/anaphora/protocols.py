@@ -74,7 +74,7 @@ class Searchable(Protocol):
         """Return the same model one step at a time, for search and scoring; puts the model into evaluation mode."""
 
 
-class Read(NamedTuple):
+class SignalRead(NamedTuple):
     """A signal that a part reads."""
 
     signal: str
@@ -88,7 +88,7 @@ class PartDescription(NamedTuple):
     name: str
     kind: str
     """Its class, and what it was built with: "Unit (gru)"."""
-    reads: tuple[Read, ...]
+    reads: tuple[SignalRead, ...]
     writes: tuple[str, ...]
     weights: Mapping[str, tuple[int, ...]]
     """Shapes of the matrices that it multiplies by and of the vectors that it adds or scales with, by name."""
@@ -105,7 +105,7 @@ class PartDescription(NamedTuple):
 
 
 @runtime_checkable
-class Programmed(Protocol):
+class ProgramModel(Protocol):
     """A model whose steps are programs of parts."""
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
@@ -252,5 +252,5 @@ class TextStepper(Stepper, Protocol):
     def unconditional(self) -> Step:
         """Return the prediction for one row without any context."""
 
-    def matched(self, state: Any, ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: Any, ids_N: Tensor, read: int) -> int:
         """Length of the n-gram, ending in the first of ``ids_N``, that the model uses; ``read`` tokens precede it."""

@@ -22,7 +22,7 @@ from typing import Protocol
 from anaphora.errors import ShapeError
 
 
-class Shaped(Protocol):
+class HasShape(Protocol):
     """Anything with a shape: a tensor, an array."""
 
     @property
@@ -31,7 +31,7 @@ class Shaped(Protocol):
         ...
 
 
-def check_shapes(**named: Shaped) -> dict[str, int]:
+def check_shapes(**named: HasShape) -> dict[str, int]:
     """Check that tensors whose names end in dimension letters agree, and return the size of every letter.
 
     ``check_shapes(x_TBD=x, h_BH=h)`` raises ShapeError unless ``x`` has three dimensions, ``h`` two, and both the

@@ -20,7 +20,7 @@ _VERBS = {
 _PLURAL_VERB = re.compile(rf"\b(?:{'|'.join(_VERBS)})\b")
 
 
-def counted(count: int, noun: str, clause: str = "") -> str:
+def inflect(count: int, noun: str, clause: str = "") -> str:
     """Return a number with its noun, given in the singular: "1 source token", "2,000 source tokens".
 
     A plural ``clause`` follows it, in the singular where there is one: "1 line is empty".

@@ -168,7 +168,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path, engine: EngineName) -> None:
     from anaphora.run.layout import FolderLock
 
     (tmp_path / "out.shards").mkdir()
-    with FolderLock(tmp_path / "out.shards").held(), pytest.raises(RunError, match="which translates into it; wait"):
+    with FolderLock(tmp_path / "out.shards").hold(), pytest.raises(RunError, match="which translates into it; wait"):
         written(Backwards(tmp_path), TEXT, tmp_path / "out", engine)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.bulk.folder import Identity, ShardFolder
-from anaphora.bulk.shard import Refused, Shard, shards
+from anaphora.bulk.shard import RefusedLine, Shard, shards
 from anaphora.errors import DataError, RunError
 
 IDENTITY = Identity("model", "options", 2)
@@ -23,14 +23,14 @@ def folder(tmp_path: Path) -> ShardFolder:
     folder = ShardFolder(tmp_path / "out.shards", IDENTITY)
     folder.make()
     folder.claim()
-    folder.keep(SHARDS[0], ["A", ""], [Refused(2, "It is refused.")])
+    folder.keep(SHARDS[0], ["A", ""], [RefusedLine(2, "It is refused.")])
     return folder
 
 
 def test_a_note_says_what_a_shard_is_of(folder: ShardFolder) -> None:
     found = folder.find(SHARDS[0])
     assert found is not None and (found.begin, found.end, found.first, found.lines) == (0, 5, 1, 2)
-    assert found.refused == (Refused(2, "It is refused."),)
+    assert found.refused == (RefusedLine(2, "It is refused."),)
     assert folder.find(SHARDS[1]) is None
 
 
@@ -49,7 +49,7 @@ def test_a_shard_with_a_byte_changed_or_a_file_missing_is_not_finished(folder: S
 
 def test_outputs_are_joined_in_order_with_what_was_refused(folder: ShardFolder, tmp_path: Path) -> None:
     for shard in reversed(SHARDS[1:]):
-        folder.keep(shard, [line.upper() for line in shard.lines], [Refused(shard.first, "So is this.")])
+        folder.keep(shard, [line.upper() for line in shard.lines], [RefusedLine(shard.first, "So is this.")])
     done = folder.join(3, tmp_path / "out")
     assert (tmp_path / "out").read_text() == "A\n\nCCC\nÉ\nE\n"
     assert done.lines == 5 and [one.line for one in done.refused] == [2, 3, 5]

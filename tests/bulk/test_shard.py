@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.bulk.shard import Refused, shards
+from anaphora.bulk.shard import RefusedLine, shards
 from anaphora.errors import DataError
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12)
@@ -40,7 +40,7 @@ def test_lines_that_cannot_be_read_are_noted_in_their_shard_and_many_are_an_erro
 
     first, *_, last = shards(read(2), 200, unreadable=reasons)
     assert first.unreadable == ()
-    assert last.unreadable == (Refused(499, "line 499 is no text"), Refused(500, "line 500 is no text"))
+    assert last.unreadable == (RefusedLine(499, "line 499 is no text"), RefusedLine(500, "line 500 is no text"))
     reasons.clear()
     with pytest.raises(DataError, match=r"^101 of the lines 1 to 500 cannot be read\. line 400 is no text$"):
         list(shards(read(101), 500, unreadable=reasons))

@@ -53,7 +53,7 @@ class Cli:
         assert code in (found, None), shown.err
         return shown
 
-    def refused(self, *words: object) -> str:
+    def refuse(self, *words: object) -> str:
         """The one line that a refused command says, which prints nothing."""
         shown = self(*words, code=2)
         complaint = shown.err.splitlines()[-1]

@@ -92,7 +92,7 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: 
         assert scored["raw"]["bleu"]["value"] == expected.value
     none, copied, translated = outputs
     assert "<unk>" in none and "<unk>" not in copied + translated and copied != translated
-    said = cli.refused("evaluate", folder / "words", *given, "--known-words")
+    said = cli.refuse("evaluate", folder / "words", *given, "--known-words")
     assert "Every pair of the text has unknown words" in said
 
 

@@ -55,7 +55,7 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(
 
 def test_an_output_that_is_a_folder_is_refused_before_any_work(toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     for verb in (["translate", tmp_path / "none", toy_pairs / "test.en"], ["evaluate", tmp_path / "none"]):
-        assert "it is a folder; name a file in it" in cli.refused(*verb, "--output", tmp_path)
+        assert "it is a folder; name a file in it" in cli.refuse(*verb, "--output", tmp_path)
 
 
 def test_a_text_that_is_read_is_never_written_over(toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
@@ -64,16 +64,16 @@ def test_a_text_that_is_read_is_never_written_over(toy_pairs: Path, tmp_path: Pa
     other.symlink_to(text)
     for verb in "score", "translate", "align", "rescore":
         for name in text, other:
-            said = cli.refused(verb, tmp_path / "none", text, "--output", name)
+            said = cli.refuse(verb, tmp_path / "none", text, "--output", name)
             assert "it is a file that is read, and would be lost; name another" in said
     dictionary = toy_pairs / "test.fr"
     for option in ["--replace-unknown", "--dictionary"], ["--prefixes"]:
         options = [*option, dictionary, "--output", dictionary]
-        assert "would be lost" in cli.refused("translate", tmp_path / "none", text, *options)
+        assert "would be lost" in cli.refuse("translate", tmp_path / "none", text, *options)
     assert text.read_bytes() == before
     counts = tmp_path / "counts.arpa"
     counts.write_text("a model")
-    assert "would be lost" in cli.refused("score", counts, text, "--output", counts)
+    assert "would be lost" in cli.refuse("score", counts, text, "--output", counts)
 
 
 @pytest.mark.parametrize("name", ["card.md", "checkpoints/step-1/model"])
@@ -85,7 +85,7 @@ def test_files_of_a_run_are_written_by_the_run_alone(name: str, toy_pairs: Path,
     (tmp_path / "link").symlink_to(run / name)
     for output in run / name, tmp_path / "link":
         for verb in ["export", run, "--to", "dictionary"], ["translate", run, toy_pairs / "test.en"]:
-            assert "it belongs to the run there; name another" in cli.refused(*verb, "--output", output)
+            assert "it belongs to the run there; name another" in cli.refuse(*verb, "--output", output)
     assert (run / name).read_text() == "kept"
 
 
@@ -103,7 +103,7 @@ def test_what_memory_cannot_hold_is_one_sentence(
 ) -> None:
     monkeypatch.setattr("anaphora.experiment.run_training.train", training)
     arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
-    assert "This machine ran out of memory" in cli.refused(*arguments)
+    assert "This machine ran out of memory" in cli.refuse(*arguments)
 
 
 def test_a_persons_own_text_keeps_its_case_under_any_recipe(
@@ -119,7 +119,7 @@ def test_a_persons_own_text_keeps_its_case_under_any_recipe(
     data = ["--data", toy_pairs, "--source", "en", "--target", "fr"]
     lower = ["--set", "text.lowercase=true", "--set", "evaluation.conditions=moses-lowercase"]
     for options in (data, [*data, *lower], []):
-        cli.refused("train", "multi30k-en-de", *options)
+        cli.refuse("train", "multi30k-en-de", *options)
     assert [(one.text.lowercase, one.evaluation.conditions) for one in taken] == [
         (False, "raw"),
         (True, "moses-lowercase"),
@@ -143,7 +143,7 @@ def test_bad_data_is_refused_before_anything_is_written(
 ) -> None:
     spoil(toy_pairs)
     before = sorted(tmp_path.rglob("*"))
-    complaint = cli.refused(
+    complaint = cli.refuse(
         "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", tmp_path / "new" / "run"
     )
     assert sorted(tmp_path.rglob("*")) == before
@@ -197,13 +197,13 @@ def test_a_wrong_command_is_refused(
     arguments: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert complaint in cli.refused(*arguments)
+    assert complaint in cli.refuse(*arguments)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_run_folder_is_refused(tmp_path: Path, cli: Cli) -> None:
     for verb in "translate", "generate", "info":
-        assert f"{tmp_path} should be a run folder, but is empty: check the path" in cli.refused(verb, tmp_path)
+        assert f"{tmp_path} should be a run folder, but is empty: check the path" in cli.refuse(verb, tmp_path)
 
 
 def flip(path: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_damaged_run_folder_is_refused_and_the_file_named(
     run = trained_copy("translator", "training.epochs=1")
     [file] = run.rglob(name)
     damage(file)
-    assert name in cli.refused("translate", run, toy_pairs / "test.en")
+    assert name in cli.refuse("translate", run, toy_pairs / "test.en")
 
 
 def test_a_missing_text_is_refused_and_no_output_begun(
@@ -234,7 +234,7 @@ def test_a_missing_text_is_refused_and_no_output_begun(
     run, output = trained("translator"), tmp_path / "output"
     (toy_pairs / "bad.en").write_bytes(b"fine\n\xff\n")
     for text, word in ((tmp_path / "missing.en", "missing.en"), (toy_pairs / "bad.en", "bad.en:2")):
-        assert word in cli.refused("translate", run, text, "--output", output)
+        assert word in cli.refuse("translate", run, text, "--output", output)
         assert not output.exists()
 
 

@@ -57,7 +57,7 @@ def test_a_document_is_written_back_with_its_gaps_filled(run: str, tmp_path: Pat
     assert printed.out.endswith(f"</g></target>{end}")
     assert "1 of 1 missing translation was filled; 1 other entry is unchanged." in printed.err
     document.with_name("broken.xlf").write_text(XLIFF.format("")[:-9])
-    refused = cli.refused("translate", run, tmp_path / "broken.xlf", "--output", tmp_path / "out.xlf")
+    refused = cli.refuse("translate", run, tmp_path / "broken.xlf", "--output", tmp_path / "out.xlf")
     assert "broken.xlf:4 is no XML" in refused and not (tmp_path / "out.xlf").exists()
     for name in ("out.xlf", "out.xlf.gz"):
         cli("translate", run, document, "--output", tmp_path / name)
@@ -92,7 +92,7 @@ def test_what_is_for_lines_is_refused_before_any_work(
     monkeypatch.chdir(tmp_path)
     Path("d.xlf").write_text(XLIFF.format(""))
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
-        complaint = cli.refused("translate", "no-run", file, *option)
+        complaint = cli.refuse("translate", "no-run", file, *option)
         assert f"{option[0]} is for lines of text, but {file} is {what}: leave it out." in complaint
 
 

@@ -85,7 +85,7 @@ def test_what_a_translator_has_no_use_for_is_refused(run: Path, cli: Cli) -> Non
         (["--known-words"], "this translator has smaller tokens and leaves no word unknown: leave out --known-words."),
         (["--dynamic", "0.1"], "has no use for a neural cache"),
     ):
-        assert said in cli.refused("evaluate", run, *options)
+        assert said in cli.refuse("evaluate", run, *options)
 
 
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
@@ -93,7 +93,7 @@ def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
 ) -> None:
     run = trained("language-model")
     for options in (["--details"], ["--output", str(tmp_path / "sentences")]):
-        assert "is a language model" in cli.refused("evaluate", run, "--text", toy_book, *options)
+        assert "is a language model" in cli.refuse("evaluate", run, "--text", toy_book, *options)
     cli("evaluate", run, run, "--text", toy_book, code=2)
 
 
@@ -127,4 +127,4 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         (["--dynamic", "learning_rate=0.1,epsilon=2"], "leave it out, or set rule"),
         (["--neural-cache", "many"], "tokens should be a whole number, but is 'many'"),
     ):
-        assert said in cli.refused(*command, *options)
+        assert said in cli.refuse(*command, *options)

@@ -43,4 +43,4 @@ def test_the_list_of_corpora_says_where_they_go(home: Path, cli: Cli) -> None:
 
 
 def test_what_cannot_be_listed_is_refused(cli: Cli) -> None:
-    assert "Did you mean 'multi30k'?" in cli.refused("fetch", "multi3k", "--list")
+    assert "Did you mean 'multi30k'?" in cli.refuse("fetch", "multi3k", "--list")

@@ -72,13 +72,13 @@ def test_a_document_is_filled_from_the_memory(run: str, tsv: str, tmp_path: Path
     ],
 )
 def test_what_is_wrong_is_said(run: str, arguments: list[str], message: str, cli: Cli) -> None:
-    assert message in cli.refused("memory", run, *arguments)
+    assert message in cli.refuse("memory", run, *arguments)
 
 
 def test_options_of_translate_that_need_a_memory(run: str, tsv: str, cli: Cli) -> None:
-    assert "--adapt belongs to --memory, which is missing" in cli.refused("translate", run, "--adapt")
+    assert "--adapt belongs to --memory, which is missing" in cli.refuse("translate", run, "--adapt")
     cli("memory", run, "add", tsv)
-    assert "calibrated for the model alone" in cli.refused("translate", run, "--memory", "--adapt", "--confidence")
+    assert "calibrated for the model alone" in cli.refuse("translate", run, "--memory", "--adapt", "--confidence")
 
 
 def test_a_translation_is_adapted_to_similar_segments_of_the_memory(

@@ -68,7 +68,7 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
     counts = str(trained("counts"))
     cached = tmp_path / "cached"
     cli("mix", counts, "--cache", "--run", cached)
-    assert "leave start.run out" in cli.refused("train", "--from", cached, "--data", tmp_path, "--run", mixed)
+    assert "leave start.run out" in cli.refuse("train", "--from", cached, "--data", tmp_path, "--run", mixed)
     for others, said in (
         ([characters], "Interpolation needs one vocabulary"),
         ([sentences], "is a model of sentences: leave it out"),
@@ -82,7 +82,7 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
         (["--cache", "--set", "text={tokenizer='byte'}"], "uses the tokenizer of its runs: leave [text] out"),
         ([str(tmp_path / "nowhere")], "nowhere"),
     ):
-        assert said in cli.refused("mix", counts, *others, "--run", mixed)
+        assert said in cli.refuse("mix", counts, *others, "--run", mixed)
         assert not mixed.exists()
 
 

@@ -129,7 +129,7 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(
     options: str, said: str, run: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert said in cli.refused("translate", run, text, *options.replace("RUN", run).split())
+    assert said in cli.refuse("translate", run, text, *options.replace("RUN", run).split())
 
 
 FRAMED = "dab\n\nabcd\ncab\n"

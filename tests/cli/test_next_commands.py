@@ -60,7 +60,7 @@ def test_data_in_the_place_of_a_recipe_is_told_from_one(toy_pairs: Path, tmp_pat
     for verb in "check", "train":
         assert (
             f"is a folder, but a recipe or a file ending in .toml was expected: write --data {toy_pairs}."
-            in cli.refused(verb, toy_pairs)
+            in cli.refuse(verb, toy_pairs)
         )
     (tmp_path / "experiment.toml").touch()
-    assert f"write --resume --run {tmp_path}." in cli.refused("train", tmp_path)
+    assert f"write --resume --run {tmp_path}." in cli.refuse("train", tmp_path)

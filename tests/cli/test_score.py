@@ -39,7 +39,7 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     cli("train", "--resume", "--run", counted)
     assert (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes() == weights
     assert "all whole" in cli("info", counted).out
-    assert "count the old text and the new one together" in cli.refused(
+    assert "count the old text and the new one together" in cli.refuse(
         "train", "--from", counted, "--data", toy_book, "--run", tmp_path / "second"
     )
 
@@ -75,7 +75,7 @@ def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
     said = cli("export", counted, "--to", "arpa", "--output", arpa).err
     assert "text.segmentation" not in said  # its tokens stand between spaces
     for model in counted, arpa:
-        assert "need one network" in cli.refused("score", model, toy_book, "--neural-cache", "9")
+        assert "need one network" in cli.refuse("score", model, toy_book, "--neural-cache", "9")
 
 
 def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, tmp_path: Path, cli: Cli) -> None:
@@ -89,7 +89,7 @@ def test_pairs_are_scored_by_a_translator(trained: Trained, tmp_path: Path, cli:
     pairs.write_text("adf\tfda\nbeg\tgeb\n")
     first, second = map(float, cli("score", run, pairs).out.split())
     assert first < 0 and second < 0 and not math.isclose(first, second)
-    assert "are for language models" in cli.refused("score", run, pairs, "--dynamic", "0.1")
+    assert "are for language models" in cli.refuse("score", run, pairs, "--dynamic", "0.1")
     pairs.write_text("adf\tfda\nbeg\n")
     assert f"{pairs}:2 should be a source and its translation" in cli("score", run, pairs, code=2).err
 

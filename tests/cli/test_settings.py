@@ -86,7 +86,7 @@ def test_what_names_a_kind_shows_the_kinds(key: str, cli: Cli) -> None:
 def test_a_setting_that_is_none_is_refused_with_the_nearest(cli: Cli) -> None:
     with pytest.raises(ConfigError, match=r"Did you mean 'training\.epochs'"):
         settings_at("training.epoch")
-    assert "Did you mean" in cli.refused("settings", "training.epoch")
+    assert "Did you mean" in cli.refuse("settings", "training.epoch")
 
 
 @pytest.mark.parametrize("table", ["encoder", "attention", "text"])

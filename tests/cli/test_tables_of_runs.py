@@ -42,13 +42,13 @@ def test_columns_by_number_or_name(columns: str, table: Path, tiny_translator: P
 )
 def test_other_columns_are_refused(columns: str, message: str, table: Path, tiny_translator: Path, cli: Cli) -> None:
     data = ["--data", str(table), "--source", "en", "--target", "fr", "--columns", columns]
-    assert message in cli.refused("train", tiny_translator, *data, "--run", "run")
+    assert message in cli.refuse("train", tiny_translator, *data, "--run", "run")
 
 
 def test_a_memory_of_three_languages_is_refused_with_their_names(tmp_path: Path, cli: Cli) -> None:
     texts = "".join(f'<tuv xml:lang="{language}"><seg>a</seg></tuv>' for language in ("en-us", "DE-AT", "fr"))
     (tmp_path / "m.tmx").write_text(f'<tmx version="1.4"><header srclang="en-us"/><body><tu>{texts}</tu></body></tmx>')
-    assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in cli.refused(
+    assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in cli.refuse(
         "check", "--data", tmp_path / "m.tmx"
     )
 
@@ -160,7 +160,7 @@ def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_colum
         Path("a.tsv").write_text(text)
         cli("predict", old, "a.tsv")
     Path("a.tsv").write_text("bad\tfilm\n")
-    complaint = cli.refused("predict", old, "a.tsv")
+    complaint = cli.refuse("predict", old, "a.tsv")
     assert "a.tsv:1 has 2 columns (bad, film), but nothing says which is the input" in complaint
 
 
@@ -171,11 +171,11 @@ def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, tmp_pa
     check = ["check", "--task", "tag", "--data", str(tmp_path / "a.conllu"), "--trial", "0"]
     for asked in (["--set", f"data.column={json.dumps(column)}"], ["--columns", column]):
         assert "sentences (column XPOS)" in cli(*check, *asked, code=None).err
-    assert "Did you mean 'XPOS'?" in cli.refused(*check, "--columns", "XPSO")
+    assert "Did you mean 'XPOS'?" in cli.refuse(*check, "--columns", "XPSO")
 
 
 def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
-    assert "ner.csv is CSV: put tabs between its columns" in cli.refused(
+    assert "ner.csv is CSV: put tabs between its columns" in cli.refuse(
         "check", "--task", "tag", "--data", tmp_path / "ner.csv", "--trial", "0"
     )

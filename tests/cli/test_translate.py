@@ -95,7 +95,7 @@ REFUSED = {
 def test_what_does_not_go_together_is_refused_in_a_sentence(runs: tuple[str, str, str], cli: Cli) -> None:
     names = dict(zip("abc", runs, strict=True))
     for command, said in REFUSED.items():
-        assert said in cli.refused(*(names.get(word, word) for word in command.split()))
+        assert said in cli.refuse(*(names.get(word, word) for word in command.split()))
 
 
 def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
@@ -126,20 +126,20 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     with_model = cli(*fused, "--fusion-weight", "1e-30").json
     alone = cli("evaluate", runs[0], "--json", "--no-keep").json
     assert with_model["splits"] == alone["splits"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
-    assert "add --ensemble" in cli.refused(*fused, runs[1])
-    other = cli.refused("evaluate", runs[0], "--language-model", runs[1])
+    assert "add --ensemble" in cli.refuse(*fused, runs[1])
+    other = cli.refuse("evaluate", runs[0], "--language-model", runs[1])
     assert "should be a language model, but is a translator" in other
     for refused, said in (
         (["--language-model", models[0], "--fusion-weight", "0"], "a finite weight above 0"),
         (["--language-model", runs[0]], "should be a language model"),
     ):
-        assert said in cli.refused("translate", runs[0], toy_pairs / "test.en", *refused)
-    assert "train it from the translator's alone (start.vocabulary = 'only')" in cli.refused(
+        assert said in cli.refuse("translate", runs[0], toy_pairs / "test.en", *refused)
+    assert "train it from the translator's alone (start.vocabulary = 'only')" in cli.refuse(
         "translate", runs[2], toy_pairs / "test.en", "--language-model", models[0]
     )
     # and pairs cannot be cut by the vocabulary of a text
     pairs = [str(tiny_translator), "--data", str(toy_pairs), *SETTINGS, "--run", str(tmp_path / "new")]
-    assert "the vocabularies of both sides" in cli.refused("train", *pairs, "--from", models[0], "--vocabulary", "only")
+    assert "the vocabularies of both sides" in cli.refuse("train", *pairs, "--from", models[0], "--vocabulary", "only")
 
 
 def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
@@ -176,5 +176,5 @@ def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
     assert len(said) == 11
     printed = cli("translate", runs[0], text, "--no-split", "--json", "--protect", "all")
     assert not any(json.loads(line)["differences"] for line in printed.out.splitlines()) and not printed.err
-    assert "but one is 'digits'" in cli.refused("translate", runs[0], text, "--protect", "tags,digits")
+    assert "but one is 'digits'" in cli.refuse("translate", runs[0], text, "--protect", "tags,digits")
     cli("translate", runs[0], text, "--json", "--pairs", tmp_path / "made.tsv", code=2)

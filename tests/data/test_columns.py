@@ -17,7 +17,7 @@ from anaphora.data import columns
 from anaphora.data.columns import UNBOUNDED, Table, Writer
 from anaphora.errors import DataError
 from anaphora.events import Event, Note
-from anaphora.files import json_bytes, part_of, sealed, sha256
+from anaphora.files import json_bytes, part_of, seal, sha256
 from tests.faults.damage import KINDS, Damage
 
 BOUNDS = {"source.ids": 300, "source.ends": UNBOUNDED, "numbers": 40}
@@ -140,7 +140,7 @@ def test_a_number_out_of_range_is_never_handed_out(tmp_path: Path) -> None:
     (folder / "source.ids").write_bytes(wrong)
     blocks = [wrong[start : start + 32] for start in range(0, len(wrong), 32)]
     header["columns"][0]["sha256"] = [sha256(block) for block in blocks]
-    (folder / "header.json").write_bytes(json_bytes(sealed(header)))
+    (folder / "header.json").write_bytes(json_bytes(seal(header)))
     found = table(folder, events.append)
     with pytest.raises(DataError, match="changed since"):  # what such a header promises can never be made again
         found["source.ids"][:]

@@ -24,7 +24,7 @@ from anaphora.text.words import WordTokenizer
 encoding.MANY = 1
 print("begun")
 words = WordTokenizer(["a"], lowercase=False, segmentation="whitespace", language="en")
-print(len(list(encoding.encoded((words,), [[["a"]]] * 7, 2, 7))))
+print(len(list(encoding.encode_blocks((words,), [[["a"]]] * 7, 2, 7))))
 """
 
 
@@ -38,7 +38,7 @@ class Dying(WordTokenizer):
 
 
 def listed(tokenizers: Sequence[WordTokenizer], blocks: list[list[list[str]]], threads: int) -> list[Any]:
-    return [[rows.to_lists() for rows in sides] for sides in encoding.encoded(tokenizers, blocks, threads, 14)]
+    return [[rows.to_lists() for rows in sides] for sides in encoding.encode_blocks(tokenizers, blocks, threads, 14)]
 
 
 @pytest.fixture

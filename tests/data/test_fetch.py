@@ -13,7 +13,7 @@ import pytest
 
 from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
 from anaphora.data.fetch import corpus_folder, data_home, fetch
-from anaphora.data.tatoeba import split, written
+from anaphora.data.tatoeba import split, write_lines
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress
 from tests.data.file_server import FileServer, serving
@@ -133,7 +133,7 @@ def archive(text: str, member: str = "fra.txt") -> bytes:
 @pytest.mark.parametrize("content", ["whole", "another text", "another member", "no archive", "too much"])
 def test_an_archive_is_parted_and_every_part_checked(home: Path, server: FileServer, content: str) -> None:
     text = "".join(f"{english}\t{french}\n" for english, french in PAIRS)
-    wanted = {f"{name}.tsv": b"".join(written(pairs)) for name, pairs in split(PAIRS).items()}
+    wanted = {f"{name}.tsv": b"".join(write_lines(pairs)) for name, pairs in split(PAIRS).items()}
     files = tuple(RemoteFile(name, len(data), hashlib.sha256(data).hexdigest()) for name, data in wanted.items())
     server.body = {
         "whole": archive(text),

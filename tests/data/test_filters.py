@@ -42,9 +42,9 @@ def test_a_filter_leaves_out_its_pairs_and_no_other(
 ) -> None:
     filters = Filters([name], ("en", "de"), USUAL)
     for _ in range(2):  # every pass begins anew
-        reason = filters.begun()
+        reason = filters.begin()
         assert [number for number, pair in enumerate(pairs) if not reason(*pair)] == kept
-    assert Filters(["script"], ("en", "qqq"), USUAL).begun()("a dog", "собака") == ""  # a language of unknown script
+    assert Filters(["script"], ("en", "qqq"), USUAL).begin()("a dog", "собака") == ""  # a language of unknown script
 
 
 def test_the_splits_and_the_report_agree(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.corpora import PairCorpus, StringFile
-from anaphora.data.hallucination import hallucinated, stems
+from anaphora.data.hallucination import hallucinate_pairs, stems
 from anaphora.errors import DataError
 
 
@@ -18,7 +18,7 @@ def corpus(folder: Path, *rows: str) -> PairCorpus:
 
 
 def test_stems_change_alike_and_affixes_and_tags_stay(tmp_path: Path) -> None:
-    whole = hallucinated(corpus(tmp_path, "sagen\tgesagt\tV.PTCP;PST", "Haus\tHaus\tN;SG"), 200, 1)
+    whole = hallucinate_pairs(corpus(tmp_path, "sagen\tgesagt\tV.PTCP;PST", "Haus\tHaus\tN;SG"), 200, 1)
     pairs = list(whole)
     assert len(pairs) == whole.count == 202
     stem = set()
@@ -30,7 +30,7 @@ def test_stems_change_alike_and_affixes_and_tags_stay(tmp_path: Path) -> None:
         else:
             assert (target, tags) == (lemma, "N;SG") and len(lemma) == 4
     assert len(stem) > 30
-    again, other = (hallucinated(PairCorpus("train", whole.files, "x", 2), 200, seed) for seed in (1, 2))
+    again, other = (hallucinate_pairs(PairCorpus("train", whole.files, "x", 2), 200, seed) for seed in (1, 2))
     assert pairs == list(again) != list(other)
     assert whole.fingerprint == again.fingerprint != other.fingerprint != "x"
     assert {letter for source, _ in pairs for letter in source.split("\t")[0]} <= set("sagenHaus")
@@ -38,7 +38,7 @@ def test_stems_change_alike_and_affixes_and_tags_stay(tmp_path: Path) -> None:
 
 def test_without_a_stem_nothing_can_be_replaced(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no pair of train has 3 characters in common"):
-        hallucinated(corpus(tmp_path, "gut\tbesser\tADJ;CMPR"), 5, 1)
+        hallucinate_pairs(corpus(tmp_path, "gut\tbesser\tADJ;CMPR"), 5, 1)
 
 
 @given(st.text("abc", max_size=9), st.text("abc", max_size=9))

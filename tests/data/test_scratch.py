@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.data.scratch import Growing, Sorted, Sorter
+from anaphora.data.scratch import Growing, SortedRows, Sorter
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=60)
 
@@ -19,7 +19,7 @@ def test_rows_are_sorted_counted_and_kept_with_their_values(rows: list[tuple[int
     sorter = Sorter(2, 1, np.uint32, block)
     for begin in range(0, len(rows), step):
         first, second = np.array(rows[begin : begin + step]).T
-        sorter.add(Sorted([first, second], np.ones(len(first), np.uint32), [first * 10 + second]))
+        sorter.add(SortedRows([first, second], np.ones(len(first), np.uint32), [first * 10 + second]))
     found = [*sorter.blocks()]
     columns = [[*b.words, b.counts, *b.values] for b in found]
     flat = [tuple(map(int, row)) for block_ in columns for row in zip(*block_, strict=True)]

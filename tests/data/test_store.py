@@ -74,7 +74,7 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path, monkeypatch: pyte
     for _ in range(2):
         assert len(pair_store(pairs, tmp_path / "pairs")) == 1
         assert len(encoded_text(text, CODER, tmp_path / "text")) == 5
-        monkeypatch.setattr(store_module, "encoded", None)
+        monkeypatch.setattr(store_module, "encode_blocks", None)
 
 
 @pytest.mark.parametrize("change", ["corpus", "tokenizer", "length", "newer", "older"])

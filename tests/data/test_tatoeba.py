@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.data.tatoeba import split, written
+from anaphora.data.tatoeba import split, write_lines
 
 Pairs = list[tuple[str, str]]
 SENTENCE = st.text("ab ?!É", min_size=1, max_size=3)
@@ -49,4 +49,4 @@ def test_the_rule_gives_the_published_files_from_their_pairs(shared_data: Path) 
         rows = [tuple(line.split("\t")) for line in data.decode().split("\n")[:-1]]
         pool += [(place / len(rows), english, french) for place, (english, french) in enumerate(rows)]
     parts = split([(english, french) for _, english, french in sorted(pool, key=lambda row: row[0])])
-    assert {name: b"".join(written(part)) for name, part in parts.items()} == published
+    assert {name: b"".join(write_lines(part)) for name, part in parts.items()} == published

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation import dynamic, neural_cache
-from anaphora.evaluation.adaptation import Adaptation, Scaled, Static, adapted_log_probs, fitted_adaptation
+from anaphora.evaluation.adaptation import Adaptation, RmsEvaluation, Static, adapted_log_probs, fitted_adaptation
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.neural_cache import NeuralCache
 from anaphora.evaluation.stream import rows_of_text
@@ -135,7 +135,7 @@ def test_weights_move_as_the_equations_say(kind: str, rule: str, steps: int, dec
     if rule == "rms":
         options = Dynamic(rule="rms", learning_rate=0.01, steps=steps, decay=decay, epsilon=epsilon)
         adaptation = fitted_adaptation(model, iter(()), iter(TEXT[:30]), 3, options)
-        assert isinstance(adaptation, Scaled) and adaptation.dynamic == options
+        assert isinstance(adaptation, RmsEvaluation) and adaptation.dynamic == options
         sizes = adaptation.sizes
     found = log_probs(model, TEXT[:20], adaptation)
     for name, weight in model.state_dict().items():
@@ -179,7 +179,7 @@ def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_
     )
     for asked in Dynamic(steps=10), Dynamic(rule="rms", steps=10):
         chosen = fitted_adaptation(model, iter(text), iter(text), 3, asked)
-        options = chosen.dynamic if isinstance(chosen, Scaled) else chosen
+        options = chosen.dynamic if isinstance(chosen, RmsEvaluation) else chosen
         assert isinstance(options, Dynamic) and options.learning_rate == 0.03 and str(chosen) == str(options)
         assert float(log_probs(model, text, chosen).sum()) > float(plain.sum()) + 1
         assert fitted_adaptation(model, iter(text), (), 3, chosen) == chosen

@@ -30,7 +30,8 @@ def around(run: Run, spread: float) -> dict[str, Tensor]:
     weights, state = best.model, best.state
     run.fingerprints |= best.fingerprints
     older, newer = run.checkpoints()[-2:]
-    away = {name: spread * torch.randn_like(tensor) for name, tensor in weights.items()}
+    draws = torch.Generator().manual_seed(1)
+    away = {name: spread * torch.randn(tensor.shape, generator=draws) for name, tensor in weights.items()}
     optimizers = {which: run.load(which, for_training=True).optimizer for which in (older, newer)}
     for which, sign in ((older, -1), (newer, 1)):
         folder = run.path / "checkpoints" / f"step-{which}"

@@ -5,20 +5,20 @@ from pathlib import Path
 
 import anaphora
 from anaphora.datacheck.findings import Finding
-from anaphora.experiment.check import Checked, check
+from anaphora.experiment.check import CheckResult, check
 from anaphora.run import Run
 from anaphora.run.summary import about
 from anaphora.tasks.runs import weights_of_runs
 from tests.conftest import Trained
 
 
-def checked(file: Path, data: Path, *settings: str, trial: float = 0.0) -> Checked:
+def checked(file: Path, data: Path, *settings: str, trial: float = 0.0) -> CheckResult:
     target = "fr" if data.is_dir() else ""
     experiment = anaphora.read_experiment(file.read_text(), file.name, settings, data=[data], target=target)
     return check(experiment, trial=trial)
 
 
-def only_error(found: Checked) -> Finding:
+def only_error(found: CheckResult) -> Finding:
     assert not found.trainable
     [error] = [finding for finding in found.findings if finding.severity == "error"]
     return error

@@ -9,7 +9,7 @@ import pytest
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import silent
-from anaphora.experiment.distillation import Distilled, distill
+from anaphora.experiment.distillation import DistillationResult, distill
 from anaphora.models.translator import Translator
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse, task_of
@@ -30,7 +30,7 @@ def teachers(trained: Trained) -> list[Path]:
     return [trained("translator-of-words", f"training.seed={seed}", "training.epochs=5") for seed in (1, 2)]
 
 
-def distilled(teachers: list[Path], run: Path, stop: Stop = never) -> Distilled:
+def distilled(teachers: list[Path], run: Path, stop: Stop = never) -> DistillationResult:
     return distill(teachers, run, silent, beam=2, settings=SETTINGS, stop=stop)
 
 

@@ -14,7 +14,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.text.words import written
+from anaphora.text.words import spellings
 from tests.resuming import assert_goes_on_without, weights
 
 from .runs import changed, texts
@@ -43,7 +43,7 @@ FORWARD = "encoder.layers.{}.left_to_right.weights.{}"
 
 
 def tokens(run: Path, side: str = "text") -> list[str]:
-    return list(written(Run.open(run).tokenizers()[side]))
+    return list(spellings(Run.open(run).tokenizers()[side]))
 
 
 def encoder(run: Path) -> str:

@@ -11,7 +11,7 @@ from anaphora.cli.app import main
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
-from anaphora.run.upgrade import GONE, NAMES, ROOT, VALUES, renamed
+from anaphora.run.upgrade import GONE, NAMES, ROOT, VALUES, rename_keys
 from anaphora.tasks.registry import every_task
 
 ROOTS = {"members", "model"}
@@ -54,14 +54,14 @@ OLD = [("", "window", "network"), ("text", "units", "tokenizer")]
 def test_an_option_under_both_names_is_refused(table: str, old: str, new: str) -> None:
     both: dict[str, Any] = {old: 1, new: 2}
     with pytest.raises(ConfigError, match=rf"{old} is the old name of .*{new}, and both are given: keep one"):
-        renamed({table: both} if table else both, "mine.toml")
+        rename_keys({table: both} if table else both, "mine.toml")
 
 
 def test_what_is_in_the_names_of_today_stays_as_it_is() -> None:
     for table, names in NAMES.items():
         today = {name: 1 for name in names.values() if name}
         whole = {NAMES[ROOT].get(table, table): today} if table else today
-        assert renamed(whole) == (whole, [])
+        assert rename_keys(whole) == (whole, [])
 
 
 def test_a_file_and_a_setting_with_old_names_mean_what_they_did() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from anaphora.export.driver import opened
+from anaphora.export.driver import open_model
 from anaphora.export.folder import write_folder
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 
 ALONE = [
     sys.executable,
@@ -27,16 +27,16 @@ ASKED = Namespace(beam=None, length_penalty=None, scores=False)
 """The driver's options by default."""
 
 
-def exported(trained: Trained, folder: Path) -> tuple[Path, Any]:
+def exported(trained: TrainedModel, folder: Path) -> tuple[Path, Any]:
     """The folder of a network that is exported now, and the predictor of the package that has the same answers."""
     write_folder(trained, folder / "exported")
     return folder / "exported", task_of(trained.experiment).predictor(trained)
 
 
-def both(trained: Trained, folder: Path) -> tuple[Any, Any]:
+def both(trained: TrainedModel, folder: Path) -> tuple[Any, Any]:
     """The driver's model of a network, and the predictor of the package."""
     out, predictor = exported(trained, folder)
-    return opened(out), predictor
+    return open_model(out), predictor
 
 
 def answered(program: Path, *options: object, given: str = "") -> str:

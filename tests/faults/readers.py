@@ -21,13 +21,13 @@ from anaphora.formats.captions import read_captions
 from anaphora.formats.columns import Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.dictionary import read_dictionary
-from anaphora.formats.documents import recognized
+from anaphora.formats.documents import recognize
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.glossary import read_glossary, read_terms
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled, read_labelled_vectors
-from anaphora.formats.lines import read_lines, unpacked
+from anaphora.formats.lines import read_lines, read_unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.omegat import read_project
@@ -56,10 +56,10 @@ def _entries(path: Path) -> list[object]:
     """The entries of a document; it is written as it was, and with its gaps filled it has the same entries."""
     kind = {".xlf": "xliff", ".srt": "subtitles", ".vtt": "subtitles"}.get(path.suffix, path.suffix[1:])
     document = Document.read(path, kind, ("en", "de"))
-    assert document.filled({}) == b"".join(unpacked(path))
+    assert document.fill({}) == b"".join(read_unpacked(path))
     gaps = {number: entry.gap for number, entry in enumerate(document.entries) if entry.gap}
     assert all(len(document.sentences(gap)) > 0 for gap in gaps.values())
-    path.write_bytes(document.filled({number: [run.text for run in gap.runs] for number, gap in gaps.items()}))
+    path.write_bytes(document.fill({number: [run.text for run in gap.runs] for number, gap in gaps.items()}))
     again = Document.read(path, kind, ("en", "de"))
     assert {entry.source for entry in document.entries} <= {entry.source for entry in again.entries}
     return [entry[1:4] for entry in document.entries]
@@ -72,7 +72,7 @@ def _tagged(format_: TaggedFormat, path: Path, *, is_exact: bool = True) -> list
         for sentence in format_.read(read_lines(path, exact=True, any_format=True), str(path), labelled=labelled):
             found.append(sentence)
             if labelled and sentence.tags:
-                written = format_.written(sentence, sentence.tags)
+                written = format_.write(sentence, sentence.tags)
                 assert not is_exact or written == "".join(sentence.lines), (sentence, written)
     return found
 
@@ -84,7 +84,7 @@ def _all(read: Callable[..., Iterable[object]], *options: object, **named: objec
 def _nbest(name: str, path: Path) -> list[object]:
     format_ = FORMATS[name]
     entries = [format_.parse(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1)]
-    return [entries, [format_.scored(entry, -1.5, "new") for entry in entries]]
+    return [entries, [format_.score(entry, -1.5, "new") for entry in entries]]
 
 
 def _strings(path: Path) -> list[object]:
@@ -117,7 +117,7 @@ def _saved(save: Callable[..., None], *arrays: Floats, **named: Floats) -> bytes
 
 def _start(path: Path) -> object:
     start = path.read_bytes()
-    return [recognized(start, name) and start[:9].hex() for name in ("a.csv", "a.html", "a.docx", "a", "a.txt.gz")]
+    return [recognize(start, name) and start[:9].hex() for name in ("a.csv", "a.html", "a.docx", "a", "a.txt.gz")]
 
 
 _TMX = (
@@ -204,7 +204,7 @@ READERS = (
     Reader("lines.txt", "a line\nein Straße\r\n\nlast", _all(read_lines)),
     Reader("exact.txt", "a\nein Straße\r\n\nlast", _all(read_lines, exact=True, any_format=True)),
     Reader("invalid.txt", "a line\n\u00e9\n", _all(read_lines, replace_invalid=True)),
-    Reader("bytes.txt", "a line\n", _all(unpacked)),
+    Reader("bytes.txt", "a line\n", _all(read_unpacked)),
     Reader("sequences.npz", _saved(np.savez, **_LABELLED), _all(read_labelled_vectors)),
     Reader("labelled.tsv", "label\ttext\ngood\ta fine film\nbad\tdull\n", _all(read_labelled)),
     Reader("bare.tsv", "good\ta fine film\nbad\tdull\n", _all(read_labelled)),

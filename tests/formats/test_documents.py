@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.formats.documents import recognized
+from anaphora.formats.documents import recognize
 from anaphora.formats.lines import decode_lines, read_lines
 
 from .conftest import Written
@@ -132,4 +132,4 @@ def test_text_is_read(name: str, text: str, written: Written) -> None:
 
 @given(st.binary(max_size=300), st.sampled_from(["a.txt", "a.csv", "a.html", "a.docx"]))
 def test_no_bytes_are_too_odd(start: bytes, name: str) -> None:
-    recognized(start, name)
+    recognize(start, name)

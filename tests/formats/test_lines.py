@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from anaphora.errors import DataError
 from anaphora.files import part_of
 from anaphora.formats import lines as formats_lines
-from anaphora.formats.lines import decode_lines, read_lines, replacing, unpacked, write_lines
+from anaphora.formats.lines import decode_lines, read_lines, read_unpacked, replacing, write_lines
 from tests.memory_bound import memory_below
 
 from .conftest import Written
@@ -63,7 +63,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
 def test_gzip_is_known_by_its_bytes_and_all_members_are_read(written: Written) -> None:
     path = written("no-suffix", gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n"))
     assert list(read_lines(path)) == ["a", "bc", "d"]
-    assert b"".join(unpacked(path)) == b"a\nbc\nd\n"
+    assert b"".join(read_unpacked(path)) == b"a\nbc\nd\n"
 
 
 def test_an_open_stream_may_be_gzipped_and_stays_open() -> None:
@@ -97,7 +97,7 @@ MIDDLE = len(WHOLE) // 2
 )
 def test_a_damaged_archive_is_named(damaged: bytes, written: Written) -> None:
     path = written("train.en.gz", damaged)
-    for read in (read_lines, unpacked):
+    for read in (read_lines, read_unpacked):
         with pytest.raises(DataError, match=r"train\.en\.gz .*damaged"):
             list(read(path))
 

@@ -22,7 +22,7 @@ def test_a_moses_line_gets_a_feature_and_keeps_the_rest(
     before, features, after = f"{number} ||| {text} ||| ", "lm: -36 -13 tm= -4.2", f" ||| -40.5{behind}"
     entry = MOSES.parse(before + features + after, "list:1")
     assert entry.text == text
-    assert MOSES.scored(entry, log10, "LM1") == f"{before}{features} LM1= {log10 * math.log(10):.6f}{after}"
+    assert MOSES.score(entry, log10, "LM1") == f"{before}{features} LM1= {log10 * math.log(10):.6f}{after}"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_white_space_and_the_ends_of_a_sentence_stay_and_are_no_words(
 ) -> None:
     entry = FORMATS[name].parse(line, "list:1")
     assert entry.text == text
-    assert FORMATS[name].scored(entry, -1.0, "LM") == after
+    assert FORMATS[name].score(entry, -1.0, "LM") == after
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_word_links_and_scores_of_words_may_stand_between_a_hypothesis_and_its_f
     entry = MOSES.parse(before + after, "list:1")
     assert entry.text == "a  b"
     assert entry.features == {one.partition("=")[0] for one in features.split() if "=" in one}
-    assert MOSES.scored(entry, -1.0, "LM") == f"{before} LM= -2.302585{after}"
+    assert MOSES.score(entry, -1.0, "LM") == f"{before} LM= -2.302585{after}"
     with pytest.raises(ConfigError, match="should have no feature F0 yet"):
         check_new("F0", entry, "list:1")
 
@@ -103,7 +103,7 @@ def test_a_feature_has_a_name_that_a_list_can_have_and_has_not() -> None:
 def test_a_kaldi_line_becomes_a_cost_to_base_e(words: list[str], rank: int, log10: float) -> None:
     entry = KALDI.parse(" ".join([f"a-b-c-{rank}", *words]), "list:1")
     assert entry.text == " ".join(words)
-    name, cost = KALDI.scored(entry, log10, "unused").split(" ")
+    name, cost = KALDI.score(entry, log10, "unused").split(" ")
     assert name == f"a-b-c-{rank}" and float(cost) == pytest.approx(-log10 * math.log(10), abs=1e-6)
 
 
@@ -111,7 +111,7 @@ def test_a_kaldi_line_becomes_a_cost_to_base_e(words: list[str], rank: int, log1
 def test_an_srilm_line_has_its_language_score_replaced(words: list[str], log10: float) -> None:
     entry = SRILM.parse(" ".join(["-12.5", "-7", str(len(words)), *words]), "list:1")
     assert entry.text == " ".join(words)
-    assert SRILM.scored(entry, log10, "unused") == " ".join(["-12.5", f"{log10:.6f}", str(len(words)), *words])
+    assert SRILM.score(entry, log10, "unused") == " ".join(["-12.5", f"{log10:.6f}", str(len(words)), *words])
 
 
 OTHER, BORDER = r"another format\?", "have features after the hypothesis.* but has"

@@ -42,7 +42,7 @@ def test_a_missing_folder_of_documents_is_named(tmp_path: Path) -> None:
 def test_memories_of_people_are_those_outside_of_mt(tmp_path: Path) -> None:
     files = dict.fromkeys(("tm/b.tmx", "tm/auto/a.tmx", "tm/mt/m.tmx", "tm/penalty-010/mt/p.tmx", "tm/readme.txt"), "")
     project = read_project(make_project(tmp_path, files))
-    names = [path.relative_to(project.memories).as_posix() for path in project.others()]
+    names = [path.relative_to(project.memories).as_posix() for path in project.other_memories()]
     assert names == ["auto/a.tmx", "b.tmx", "penalty-010/mt/p.tmx"]
 
 

@@ -18,8 +18,8 @@ from anaphora.formats.span_tags import (
     encoding_of,
     first_fault,
     may_follow,
-    parsed,
     spans_of,
+    split_tag,
     tags_of,
 )
 
@@ -60,7 +60,7 @@ def test_tags_are_legal_exactly_where_some_spans_are_written_so(encoding: Encodi
 def test_a_sentence_is_at_fault_where_two_neighbours_are(encoding: Encoding, data: st.DataObject) -> None:
     known = ["O", *(f"{prefix}-{type_}" for prefix in PREFIXES[encoding] for type_ in "XY")]
     tags = data.draw(st.lists(st.sampled_from(known), max_size=6))
-    read = [Tag("O", ""), *(parsed(tag, encoding) or Tag("?", "") for tag in tags), Tag("O", "")]
+    read = [Tag("O", ""), *(split_tag(tag, encoding) or Tag("?", "") for tag in tags), Tag("O", "")]
     legal = all(may_follow(before, after, encoding) for before, after in pairwise(read))
     assert (first_fault(tags, encoding) is None) == legal
 
@@ -68,7 +68,7 @@ def test_a_sentence_is_at_fault_where_two_neighbours_are(encoding: Encoding, dat
 @pytest.mark.parametrize("tag", ["NOUN", "BI", "0", "b", "B-", "X-PER", "BI-PER", "B_PER", "-PER", ""])
 @EVERY
 def test_what_is_no_tag_of_spans_is_a_fault(tag: str, encoding: Encoding) -> None:
-    assert parsed(tag, encoding) is None
+    assert split_tag(tag, encoding) is None
     assert first_fault(["O", tag], encoding) == 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.data.corpora import StringFile
 from anaphora.errors import DataError
-from anaphora.formats.strings import holds_strings, recognized, string_lines
+from anaphora.formats.strings import holds_strings, recognize, string_lines
 
 from .conftest import Written
 
@@ -38,7 +38,7 @@ UNIMORPH_4 = "sagen\tsagtest\tV;IND;PST;2;SG\tsagen|test\nHaus\tHäuser\tN;NOM;P
 def read(text: str, columns: tuple[int, ...] = ()) -> list[tuple[str, str]]:
     lines = text.removesuffix("\n").split("\n")
     return [
-        (row.source, row.target) for row in recognized(lines, "file", columns).read(string_lines(lines, "file"), "file")
+        (row.source, row.target) for row in recognize(lines, "file", columns).read(string_lines(lines, "file"), "file")
     ]
 
 

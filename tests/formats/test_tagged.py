@@ -50,7 +50,7 @@ def sentences(format_: TaggedFormat, text: str, *, labelled: bool = True) -> lis
 
 
 def rewritten(format_: TaggedFormat, text: str) -> str:
-    return "".join(format_.written(one, one.tags) for one in sentences(format_, text))
+    return "".join(format_.write(one, one.tags) for one in sentences(format_, text))
 
 
 def test_ranges_and_empty_nodes_are_no_words() -> None:
@@ -111,11 +111,11 @@ def test_tags_get_a_new_column_where_others_than_in_training_are_there(
 ) -> None:
     text = text.replace("\n", end)
     if isinstance(format_, Columns):
-        format_ = format_.fitted(text.splitlines()[0], "file:1")
+        format_ = format_.fit(text.splitlines()[0], "file:1")
     found = sentences(format_, text, labelled=False)
     tags = ("O",) if len(text.split()) == len(tagged.split()) else ()  # in the column that they change, or none
     assert [(one.words, one.tags) for one in found if one.words] == [(("EU",), tags)]
-    written = "".join(format_.written(one, ["X"] * len(one.words)) for one in found)
+    written = "".join(format_.write(one, ["X"] * len(one.words)) for one in found)
     assert written == tagged.replace("\n", end)
 
 
@@ -152,17 +152,17 @@ def test_with_its_own_tags_a_file_is_what_it_was(format_: TaggedFormat, text: st
 
 
 def test_other_tags_change_their_column_alone() -> None:
-    found = "".join(Conllu().written(one, ["X"] * len(one.words)) for one in sentences(Conllu(), CONLLU))
+    found = "".join(Conllu().write(one, ["X"] * len(one.words)) for one in sentences(Conllu(), CONLLU))
     assert found == CONLLU.replace("\tAUX\t", "\tX\t").replace("\tPART\t", "\tX\t").replace("\tNUM\t", "\tX\t")
-    found = "".join(Columns(4).written(one, ["X"] * len(one.words)) for one in sentences(Columns(4), CONLL_2003))
+    found = "".join(Columns(4).write(one, ["X"] * len(one.words)) for one in sentences(Columns(4), CONLL_2003))
     assert found.splitlines()[2:4] == ["EU NNP B-NP X", "rejects  VBZ B-VP X"]
 
 
 def test_tabs_between_spaces_change_with_their_tag_alone() -> None:
     text = "EU B-ORG\n\t. O\nit\tO\n\n"
     [found] = sentences(Columns(2), text)
-    assert Columns(2).written(found, found.tags) == text
-    assert Columns(2).written(found, ["X", "Y", "Z"]) == "EU X\n\t. Y\nit\tZ\n\n"
+    assert Columns(2).write(found, found.tags) == text
+    assert Columns(2).write(found, ["X", "Y", "Z"]) == "EU X\n\t. Y\nit\tZ\n\n"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_offsets_become_tags_of_tokens(spans: dict[str, object], array: bool) ->
     assert found.words == ("EU", "rejects", "German", "-", "led", "naïve", "call", ".")
     assert found.tags == ("S-ORG", "O", "B-MISC", "I-MISC", "E-MISC", "O", "O", "O")
     [unlabelled] = sentences(Offsets("bioes"), text, labelled=False)
-    written = json.loads(Offsets("bioes").written(unlabelled, found.tags))
+    written = json.loads(Offsets("bioes").write(unlabelled, found.tags))
     key = next(iter(spans)) if "annotations" not in spans else "label"
     assert written[key] == [[0, 2, "ORG"], [11, 21, "MISC"]]
 
@@ -242,13 +242,13 @@ def test_a_span_that_begins_or_ends_within_a_word_cuts_it_and_is_written_again()
     [found] = sentences(Offsets("iob2"), line)
     assert found.words == ("over", "look", "ed", "c")
     assert found.tags == ("O", "B-VERB", "O", "B-Y")
-    assert json.loads(Offsets("iob2").written(found, found.tags)) == json.loads(line)
+    assert json.loads(Offsets("iob2").write(found, found.tags)) == json.loads(line)
 
 
 def test_plain_text_becomes_two_columns() -> None:
     found = sentences(Plain(), "It doesn't.\n\n  \nNo\n", labelled=False)
     assert found[0].words == ("It", "does", "n't", ".")
-    assert [Plain().written(one, ["X"] * len(one.words)) for one in found[1:]] == ["", "", "No\tX\n\n"]
+    assert [Plain().write(one, ["X"] * len(one.words)) for one in found[1:]] == ["", "", "No\tX\n\n"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from torch import Tensor
 from anaphora import recipes
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
-from anaphora.inspection.cell_diagram import MATRICES, Symbol, cell_diagram, cells, traced
+from anaphora.inspection.cell_diagram import MATRICES, Symbol, cell_diagram, cells, trace
 from anaphora.inspection.drawing.diagrams import WORDS, cell_figure, network_figure
 from anaphora.inspection.programs import Diagram, diagrams, programs_of
 from anaphora.kernels.naive.units import unit_step
@@ -131,7 +131,7 @@ def test_a_diagram_of_a_unit_equals_the_unit(name: str, options: dict[str, Any])
     expected = unit_step(cell, x @ blocks.T, before, own)
     weights = {MATRICES.get(short, short): tensor for short, tensor in own.items()} | {"W": blocks}
     given = {"x": x} | weights | {f"{field} before": row for field, row in zip(cell.state, before, strict=True)}
-    for one, symbol in zip(expected, traced(cell), strict=True):
+    for one, symbol in zip(expected, trace(cell), strict=True):
         torch.testing.assert_close(value(symbol, given, weights), one)
 
 

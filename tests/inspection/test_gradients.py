@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.batch import Ids
-from anaphora.inspection.gradients import STEEP, gradients, itemised, lstm_term_matrices, reach_of
+from anaphora.inspection.gradients import STEEP, gradients, itemise, lstm_term_matrices, reach_of
 from anaphora.inspection.subject import Layer, Subject, layers_of
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.scan import scan
@@ -142,7 +142,7 @@ def test_a_normalized_zero_state_is_said_to_be_steep(make_language_model: Any, n
 def test_items_sum_to_the_whole_gradient_and_each_goes_back_alone(which: str, request: pytest.FixtureRequest) -> None:
     subject = request.getfixturevalue(which)
     for layer in layers(subject, "adf" if which == "translator" else "line 7"):
-        found = itemised(layer)
+        found = itemise(layer)
         assert found.difference < 1e-12
         assert max(found.total) > 0
         for step, row in enumerate(found.norms[:-1]):
@@ -171,7 +171,7 @@ def test_the_last_item_is_the_gradient_of_the_last_loss_alone(make_language_mode
     [layer] = layers_of(subject, example, gradients=True)
     last = gradient(layer.size)
     last[:-1] -= gradient(layer.size - 1)
-    found = itemised(layer)
+    found = itemise(layer)
     assert found.last == pytest.approx(last.norm(dim=1).tolist(), rel=1e-9)
     assert found.last == found.norms[layer.size - 1]
 

@@ -17,7 +17,7 @@ from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.translation.constraints import max_length
 from tests.networks import SENTENCES, SMALL, untrained_translator, untrained_writer
 from tests.searches import beam
@@ -79,7 +79,7 @@ def printed_by(*command: Path) -> Any:
     return json.loads(answer.stdout)
 
 
-def rounded(trained: Trained) -> Any:
+def rounded(trained: TrainedModel) -> Any:
     """The model with the weights that a page has."""
     return trained.model.half().float()
 

@@ -198,7 +198,8 @@ def decoder() -> Callable[..., Network]:
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
         shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}
         shapes |= {
-            f"first {name}": value.shape for name, value in attention.first(torch.zeros(shapes["memory"])).items()
+            f"first {name}": value.shape
+            for name, value in attention.initial_state(torch.zeros(shapes["memory"])).items()
         }
         shapes |= {
             "combine_context.weight": (size.readout, size.memory),

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive.attention import Scored
+from anaphora.kernels.naive.attention import AttentionOptions
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.nn.attention import Attention, AttentionConfig
@@ -72,7 +72,7 @@ class Network:
             assert isinstance(options, AttentionConfig)
             outputs, state = naive.decoder(
                 self.cell,
-                Scored(options.score, options.window, options.normalizer),
+                AttentionOptions(options.score, options.window, options.normalizer),
                 self.query,
                 leaves["x"],
                 leaves["memory"],

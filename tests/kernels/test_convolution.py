@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.convolution import convolution, ngrams, unfolded
+from anaphora.kernels.convolution import convolution, ngrams, unfold_columns
 from anaphora.kernels.gated_convolution import gated_convolution
 from anaphora.kernels.naive import convolution as naive
 
@@ -60,7 +60,7 @@ def unfolding(
     x_SBD: Tensor, lengths_B: Tensor, kernels: dict[str, Tensor], wanted_B: Tensor, widest: int, folds: int
 ) -> Tensor:
     grams = ngrams(x_SBD, kernels, widest, folds, lengths_B, wanted_B)
-    found_TBD = unfolded(grams.x_SBD, kernels, widest, grams.lengths_B, wanted_B)
+    found_TBD = unfold_columns(grams.x_SBD, kernels, widest, grams.lengths_B, wanted_B)
     return functional.pad(found_TBD, (0, 0, 0, 0, 0, 30 - len(found_TBD))).transpose(0, 1)
 
 
@@ -74,7 +74,9 @@ def unfolding_slow(
     columns = []
     for sentence, (length, target) in enumerate(zip(lengths_B.tolist(), wanted_B.tolist(), strict=True)):
         grams_DN = naive.ngrams(x_SBD[:length, sentence].T, kernels, widest, folds, target)
-        columns.append(functional.pad(naive.unfolded(grams_DN, kernels, widest, target).T, (0, 0, 0, 30 - target)))
+        columns.append(
+            functional.pad(naive.unfold_columns(grams_DN, kernels, widest, target).T, (0, 0, 0, 30 - target))
+        )
     return torch.stack(columns)
 
 
@@ -147,7 +149,7 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(folding: Folding, s
 def test_what_comes_back_behind_the_last_column_goes_nowhere() -> None:
     (x_SBD, lengths_B), kernels = sentences(7), FOLDINGS["unfolded"].weights(7)
     named, wanted_B = dict(zip(OPENING, kernels, strict=True)), wanted(lengths_B)
-    columns_TBD = unfolded(x_SBD[:1], named, WIDEST, torch.ones_like(lengths_B), wanted_B)
+    columns_TBD = unfold_columns(x_SBD[:1], named, WIDEST, torch.ones_like(lengths_B), wanted_B)
     told, closed_TB = torch.ones_like(columns_TBD), torch.arange(len(columns_TBD)).unsqueeze(1) >= wanted_B
     clean = torch.autograd.grad(columns_TBD, x_SBD, told, retain_graph=True)
     spoilt = torch.autograd.grad(columns_TBD, x_SBD, told.masked_fill(closed_TB.unsqueeze(-1), 1e9))
@@ -157,7 +159,7 @@ def test_what_comes_back_behind_the_last_column_goes_nowhere() -> None:
 def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:
     named = dict(zip(OPENING, FOLDINGS["unfolded"].weights(7), strict=True))
     with pytest.raises(ShapeError, match=r"cannot unfold \[3, 5\] columns to fewer, \[4, 2\]"):
-        unfolded(sentences(7)[0][:, :2], named, WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2]))
+        unfold_columns(sentences(7)[0][:, :2], named, WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2]))
 
 
 def test_a_sentence_of_one_position_is_left_as_it_is_by_the_gated_folding() -> None:

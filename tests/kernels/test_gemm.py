@@ -12,7 +12,7 @@ from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import for_inference
-from anaphora.kernels.compiled.gemm import Packed, PackedPrecision
+from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision
 from anaphora.kernels.compiled.library import call, has, run
 from tests.runtimes import threads
 
@@ -227,7 +227,7 @@ def test_int8_refuses_sums_that_may_overflow_and_products_of_training() -> None:
     with pytest.raises(ValueError, match="at most 65536"):
         compiled.pack_rows(torch.empty(1, 65537), "int8")
     with pytest.raises(ValueError, match="not in int8"):
-        compiled.gemm_of_columns(drawn(3, 2), Packed(torch.empty(0), 3, 1, "int8"))
+        compiled.gemm_of_columns(drawn(3, 2), PackedMatrix(torch.empty(0), 3, 1, "int8"))
 
 
 @OF_INT8

@@ -23,7 +23,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         work()
         return work
 
-    monkeypatch.setattr(graphs, "_recorded", recorded)
+    monkeypatch.setattr(graphs, "_record", recorded)
     yield
     for kept in (graphs._graphs, graphs._seen, graphs._refused):
         kept.clear()
@@ -119,7 +119,7 @@ def test_a_program_that_cannot_be_recorded_is_left_to_the_scan(
     def refuse(work: graphs.Replay) -> graphs.Replay:
         raise RuntimeError("operation not permitted when stream is capturing")
 
-    monkeypatch.setattr(graphs, "_recorded", refuse)
+    monkeypatch.setattr(graphs, "_record", refuse)
     network = layers(Elman(), 7)
     meet(network)
     with pytest.warns(UserWarning, match="step by step"):

@@ -21,7 +21,7 @@ from anaphora.kernels.cells import (
     TwoGate,
 )
 from anaphora.kernels.naive import attention as naive_attention
-from anaphora.kernels.naive.attention import Scored
+from anaphora.kernels.naive.attention import AttentionOptions
 from anaphora.kernels.naive.units import UNITS
 from anaphora.kernels.scores import Dot
 
@@ -87,7 +87,7 @@ def test_a_unit_by_pencil(
 
 def test_attention_by_pencil() -> None:
     query, memory = torch.tensor([[math.log(3.0)]]), torch.tensor([[[1.0], [0.0], [9.0]]])
-    context, weights, _ = naive_attention.attention(Scored(Dot()), query, memory, torch.tensor([2]), {}, {})
+    context, weights, _ = naive_attention.attention(AttentionOptions(Dot()), query, memory, torch.tensor([2]), {}, {})
     assert_close(weights, torch.tensor([[0.75, 0.25, 0.0]]))
     assert_close(context, torch.tensor([[0.75]]))
 

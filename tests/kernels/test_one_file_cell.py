@@ -23,7 +23,7 @@ from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 from tests.batches import pair_batch
 from tests.networks import SENTENCES, untrained_writer
 from tests.search.native import IN_C, Stepwise, assert_same, is_compiled
@@ -103,7 +103,7 @@ def test_it_trains_in_c_as_by_torch() -> None:
 
 
 @pytest.fixture
-def writer() -> Trained:
+def writer() -> TrainedModel:
     """A language model of characters with this cell."""
     trained = untrained_writer({"task": "language-model", "embedding": {"size": 5}, "recurrence": {"size": 7}})
     model: Any = trained.model
@@ -113,7 +113,7 @@ def writer() -> Trained:
 
 @IN_C
 @pytest.mark.parametrize("size", [1, 3])
-def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: Trained, size: int) -> None:
+def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: TrainedModel, size: int) -> None:
     model: Any = writer.model
     stepper, batch = model.stepper(), pair_batch([[model.symbols.eos]] * 3, prefixes=[[5, 7], [6], []])
     with running(Runtime(backend="gemm")):
@@ -123,7 +123,7 @@ def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: Trained, 
         assert_same(one, other)
 
 
-def test_it_is_exported(writer: Trained, tmp_path: Path) -> None:
+def test_it_is_exported(writer: TrainedModel, tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
     from tests.export.driver import both

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import Peephole, Recorded, State
+from anaphora.kernels.cells import AutogradCell, Peephole, State
 
 
 def sigmoid(a: Tensor) -> Tensor:
     return 1 / (1 + torch.exp(-a))
 
 
-class SketchedPeephole(Recorded):
+class SketchedPeephole(AutogradCell):
     """The LSTM with diagonal peepholes."""
 
     kind: Literal["sketched-peephole"] = "sketched-peephole"
@@ -33,7 +33,7 @@ class SketchedPeephole(Recorded):
         return sigmoid(o + ops.vector("c_o") * c) * torch.tanh(c), c
 
 
-class SketchedTwice(Recorded):
+class SketchedTwice(AutogradCell):
     """A unit that multiplies by the same matrix twice in a step."""
 
     kind: Literal["sketched-twice"] = "sketched-twice"
@@ -56,7 +56,7 @@ def test_values_and_gradients_are_those_of_the_derived_unit(layers: Callable) ->
 
 
 @SKETCHES
-def test_values_and_gradients_equal_the_naive_reading(unit: Recorded, layers: Callable) -> None:
+def test_values_and_gradients_equal_the_naive_reading(unit: AutogradCell, layers: Callable) -> None:
     layers(unit, 7, height=2, masked=True).assert_naive()
 
 

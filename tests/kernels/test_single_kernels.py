@@ -14,7 +14,7 @@ from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
 from anaphora.kernels.naive import values as naive_values
-from anaphora.kernels.naive.normalised import normalised
+from anaphora.kernels.naive.normalised import normalise
 from anaphora.kernels.naive.units import gru_step
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
@@ -107,7 +107,7 @@ PROGRAMS = {
     "normalised": ProgramKernel(
         Program((Normalise("norm", ("x",), "o", True),), ("o",)),
         ("norm.gain", "norm.bias"),
-        lambda t, x_BW, gain_W, bias_W: normalised(x_BW, gain_W) + bias_W,
+        lambda t, x_BW, gain_W, bias_W: normalise(x_BW, gain_W) + bias_W,
         lambda size: [(4, 3, size + 1), (size + 1,), (size + 1,)],
     ),
 }

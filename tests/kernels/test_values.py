@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from anaphora.kernels.mixture import MixtureShape, biased, draw, mean, mixture_log_probs, mixture_loss, mixture_of
+from anaphora.kernels.mixture import MixtureShape, bias_mixture, draw, mean, mixture_log_probs, mixture_loss, mixture_of
 
 from .exactness import doubles
 
@@ -76,7 +76,7 @@ def test_draws_have_the_mean_and_the_covariance_of_the_density(shape: MixtureSha
 
 def test_a_bias_makes_draws_less_spread_and_keeps_probabilities() -> None:
     mixture = mixture_of(doubles(3, SHAPES[0].width), SHAPES[0])
-    narrow = biased(mixture, 2.0)
+    narrow = bias_mixture(mixture, 2.0)
     assert_close(narrow.log_weights_NK.exp().sum(1), torch.ones(3, dtype=torch.float64))
     assert (narrow.log_weights_NK.amax(1) > mixture.log_weights_NK.amax(1)).all()
     assert_close(narrow.log_deviations_NKD, mixture.log_deviations_NKD - 2)

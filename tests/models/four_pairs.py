@@ -10,12 +10,12 @@ from torch.testing import assert_close
 
 from anaphora.batch import Batch, pad
 from anaphora.kernels import naive
-from anaphora.kernels.naive.attention import Scored
+from anaphora.kernels.naive.attention import AttentionOptions
 from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.decoder import Decoder
-from anaphora.nn.encoders.encoder import Encoded
+from anaphora.nn.encoders.encoder import EncoderOutput
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
@@ -89,14 +89,14 @@ def assert_naive_reading(model: Translator) -> None:
 
     shape = (3, 2, spec.width) if spec.columns else (3, spec.summary)
     layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
-    encoded, x_TBD = Encoded(drawn(3, 5, spec.width), layers), drawn(4, 3, model.config.embedding.size)
+    encoded, x_TBD = EncoderOutput(drawn(3, 5, spec.width), layers), drawn(4, 3, model.config.embedding.size)
     weights = decoder.weights.tensors()
     language_TBL = drawn(4, 3, weights["gate.weight"].shape[1]) if model.language_model else None
     lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     with updating(1, 1):
-        first, memory = (read(encoded, positions_B) for read in (decoder.first, decoder.prepare))
+        first, memory = (read(encoded, positions_B) for read in (decoder.initial_state, decoder.prepare))
         o_TBR, weights_TBS = decoder(x_TBD, lengths_B, first, memory, language_TBL)
-        used = decoder.weights.dropped("decoder", config.weight_dropout)
+        used = decoder.weights.with_dropout("decoder", config.weight_dropout)
         masks = naive_masks(decoder, x_TBD)
     memory_BSM = encoded.annotations_BSM
     if not attention:
@@ -107,7 +107,7 @@ def assert_naive_reading(model: Translator) -> None:
             used = {name: weight for name, weight in used.items() if name != "context.weight"}
             used["layer0.condition"] = summary @ weights["context.weight"].T
     scored = isinstance(attention, AttentionConfig)
-    options = Scored(attention.score, attention.window, attention.normalizer) if scored else None
+    options = AttentionOptions(attention.score, attention.window, attention.normalizer) if scored else None
     query = "between" if attention and attention.two_transitions else attention.query if attention else "never"
     inputs = x_TBD, memory_BSM, lengths_B, positions_B, first, used, masks
     readout = config.residual, config.readout_layer, config.readout_state

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
-from anaphora.nn.encoders.encoder import Encoded
+from anaphora.nn.encoders.encoder import EncoderOutput
 
 from .four_pairs import ALL
 from .test_without_attention import ONE_WAY, SYSTEMS, make
@@ -34,7 +34,7 @@ def test_a_decoder_starts_from_the_top_layers_of_a_deeper_encoder(deep: int, lay
         for layer in range(layers):
             weights[f"start{layer}_h.weight"].copy_(torch.eye(16))
     summaries = [{"h": torch.randn(2, 16)} for _ in range(deep)]
-    first = model.decoder.first(Encoded(torch.randn(2, 3, 16), summaries), torch.tensor([3, 1]))
+    first = model.decoder.initial_state(EncoderOutput(torch.randn(2, 3, 16), summaries), torch.tensor([3, 1]))
     assert all(torch.equal(first[f"layer{layer}.h"], summaries[place]["h"]) for layer, place in enumerate(heard))
 
 
@@ -42,9 +42,9 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
     model = make({"decoder": {"initial_state": "mean", "cell": "gru"}})
     with torch.no_grad():
         model.decoder.weights.tensors()["start0_h.weight"].copy_(torch.eye(16))
-    encoded = Encoded(torch.randn(2, 3, 16), [{"h": torch.randn(2, 16)}])
+    encoded = EncoderOutput(torch.randn(2, 3, 16), [{"h": torch.randn(2, 16)}])
     encoded.annotations_BSM[1, 1:] = 0
-    first = model.decoder.first(encoded, torch.tensor([3, 1]))["layer0.h"]
+    first = model.decoder.initial_state(encoded, torch.tensor([3, 1]))["layer0.h"]
     assert_close(first, torch.stack([encoded.annotations_BSM[0].mean(0), encoded.annotations_BSM[1, 0]]))
 
 

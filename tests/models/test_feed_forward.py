@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive.normalised import normalised
+from anaphora.kernels.naive.normalised import normalise
 from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.protocols import VocabularyInfo
 from tests.networks import made
@@ -44,7 +44,7 @@ def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
     """tanh(W x + b), where there is a gain, W x normalised."""
     a = weights[f"{name}.weight"] @ x
     if f"{name}.gain" in weights:
-        a = normalised(a, weights[f"{name}.gain"])
+        a = normalise(a, weights[f"{name}.gain"])
     return torch.tanh(a + weights.get(f"{name}.bias", 0))
 
 

@@ -59,7 +59,7 @@ def test_a_network_learns_and_expects_what_its_loss_says(
     given = batch(2 if pen else 3, pen, build is synthesis)
     loss, carry = network(given)
     assert carry == {} and loss.count == 9
-    expected = network.expected(given)
+    expected = network.predict(given)
     open_BT = given.targets.mask_BT  # type: ignore[union-attr]
     if expected.log_probs_BT is None:
         errors = expected.means_BTD - given.targets.values_BTD[..., : network.output.size]  # type: ignore[union-attr]
@@ -81,7 +81,7 @@ def test_a_network_learns_and_expects_what_its_loss_says(
 def test_a_step_at_a_time_gives_the_states_of_the_whole_sequence(build: type) -> None:
     network = build(STROKES, OUTPUTS[0])
     given = batch(2, 1, build is synthesis)
-    whole = network.expected(given).means_BTD
+    whole = network.predict(given).means_BTD
     targets_BTX = given.targets.values_BTD[..., :3]  # type: ignore[union-attr]
     state = network.start(given)
     x_BX = torch.zeros(3, 3)
@@ -131,7 +131,7 @@ def test_a_bias_brings_draws_nearer_to_what_is_likeliest() -> None:
     source = torch.Generator().manual_seed(6)
     draws = Draws(torch.rand(4000, generator=source), torch.randn(4000, 2, generator=source), torch.rand(4000, 2))
     with torch.inference_mode():
-        free, tidy = (output.drawn(states_NH, draws, bias) for bias in (0.0, 3.0))
+        free, tidy = (output.draw(states_NH, draws, bias) for bias in (0.0, 3.0))
     assert tidy[:, :2].var(0).sum() < free[:, :2].var(0).sum()
     rates = free[:, 2:].mean(0)
     assert ((tidy[:, 2:].mean(0) - 0.5).abs() > (rates - 0.5).abs()).all()
@@ -140,7 +140,7 @@ def test_a_bias_brings_draws_nearer_to_what_is_likeliest() -> None:
 @pytest.mark.parametrize("build", [prediction, synthesis])
 def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(build: type) -> None:
     network, given = build(STROKES, OUTPUTS[0]), batch(2, 1, build is synthesis)
-    together = network.expected(given)
+    together = network.predict(given)
     for row in range(3):
         rows = slice(row, row + 1)
 
@@ -148,7 +148,7 @@ def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(buil
             return replace(items, **{name: tensor[rows] for name, tensor in vars(items).items()})
 
         single = Batch(alone(given.inputs), alone(given.targets), given.example_ids_B[rows], given.carry_mask_B[rows])
-        found, length = network.expected(single), int(single.targets.lengths_B[0])  # type: ignore[union-attr]
+        found, length = network.predict(single), int(single.targets.lengths_B[0])  # type: ignore[union-attr]
         for whole, part in zip(together, found, strict=True):
             assert whole is not None and part is not None
             assert torch.equal(whole[row, :length], part[0, :length])
@@ -161,8 +161,8 @@ def test_what_is_drawn_for_a_row_has_the_same_bits_alone_and_among_others(values
     states_NH = 9 * torch.randn(21, 6, generator=source)
     draws = Draws(torch.rand(21, generator=source), torch.randn(21, size, generator=source), torch.rand(21, 2))
     with torch.inference_mode():
-        together = output.drawn(states_NH, draws, 0.5)
+        together = output.draw(states_NH, draws, 0.5)
         for row in range(21):
             rows = slice(row, row + 1)
-            alone = output.drawn(states_NH[rows], Draws(*(numbers[rows] for numbers in draws)), 0.5)
+            alone = output.draw(states_NH[rows], Draws(*(numbers[rows] for numbers in draws)), 0.5)
             assert torch.equal(together[rows], alone)

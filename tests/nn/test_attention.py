@@ -84,14 +84,14 @@ class Asked(Network):
     def first(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What is carried: from the leaves where it has a gradient, else as the attention says."""
         assert self.attention
-        made = self.attention.first(leaves["memory"])
+        made = self.attention.initial_state(leaves["memory"])
         return {name: leaves.get(f"first {name}", value) for name, value in made.items()}
 
     def naive(self, **changed: Tensor) -> dict[str, Tensor]:
         assert self.attention
         config, leaves = self.attention.config, self.leaves | changed
         scored = isinstance(config, AttentionConfig)
-        options = naive_attention.Scored(config.score, config.window, config.normalizer) if scored else None
+        options = naive_attention.AttentionOptions(config.score, config.window, config.normalizer) if scored else None
         own = {name.partition(".")[2]: leaf for name, leaf in self.weights(leaves).items()}
         state, steps = self.first(leaves), []
         for t, q_BQ in enumerate(leaves["x"]):
@@ -125,7 +125,7 @@ def asked(
     leaves = {"x": leaf(int(lengths.max()), sentences, query), "memory": leaf(sentences, span, width)}
     for name, m in attention.matrices().items():
         leaves[name] = leaf(m.rows, m.columns) if m.columns else leaf(m.rows)
-    for name, value in attention.first(leaves["memory"]).items():
+    for name, value in attention.initial_state(leaves["memory"]).items():
         # the number of the step has no gradient, nor have weights that only choose a window
         chosen_by = isinstance(options, AttentionConfig) and not isinstance(options.score, Hybrid)
         if name == "clock" or (name == "weights" and chosen_by):

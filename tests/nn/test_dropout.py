@@ -93,7 +93,7 @@ def test_weight_dropout_drops_numbers_of_recurrent_matrices_alone() -> None:
     for weight in weights.parameters():
         torch.nn.init.ones_(weight)
     with updating(1, 1):
-        dropped = weights.dropped("test", 0.5)
+        dropped = weights.with_dropout("test", 0.5)
     assert set(dropped["layer0.h"].unique().tolist()) == {0.0, 2.0}
     assert all(torch.equal(dropped[name], weights.tensors()[name]) for name in ("input0.weight", "layer0.bias"))
-    assert weights.dropped("test", 0.0) == weights.tensors()
+    assert weights.with_dropout("test", 0.0) == weights.tensors()

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.models.classifier import ClassifierConfig
 from anaphora.models.translator import TranslatorConfig
-from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.encoders.ngram_convolution import NgramConvolutionEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import Xavier
@@ -75,7 +75,7 @@ def test_an_encoder_gives_what_it_says(table: dict[str, Any]) -> None:
         assert all(field.shape == shape for field in layer.values())
 
 
-def columns(encoded: Encoded) -> torch.Tensor:
+def columns(encoded: EncoderOutput) -> torch.Tensor:
     return encoded.summaries[0]["h"]
 
 

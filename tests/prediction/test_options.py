@@ -34,16 +34,16 @@ CONFLICTING: list[tuple[dict[str, Any], str]] = [
 )
 def test_what_does_not_go_together_is_refused_in_one_sentence(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as refused:
-        SearchOptions(**asked).resolved(5, 0.0)
+        SearchOptions(**asked).resolve(5, 0.0)
     assert str(refused.value).count("\n") == 0 and str(refused.value).endswith(".")
 
 
 def test_what_is_left_open_is_as_the_run_has_it() -> None:
-    assert SearchOptions().resolved(7, 0.6)[:2] == (7, 0.6)
-    assert SearchOptions(beam=3, length_penalty=0.0).resolved(7, 0.6)[:2] == (3, 0.0)
+    assert SearchOptions().resolve(7, 0.6)[:2] == (7, 0.6)
+    assert SearchOptions(beam=3, length_penalty=0.0).resolve(7, 0.6)[:2] == (3, 0.0)
     # scores per token take no length penalty from the run, and samples no beam either
-    assert SearchOptions(per_token=True).resolved(7, 0.6).ranking.length_penalty == 0
-    assert SearchOptions(sampling=Sampling()).resolved(7, 0.6)[:2] == (None, None)
+    assert SearchOptions(per_token=True).resolve(7, 0.6).ranking.length_penalty == 0
+    assert SearchOptions(sampling=Sampling()).resolve(7, 0.6)[:2] == (None, None)
 
 
 ASKED: dict[str, tuple[Any, str]] = {
@@ -67,10 +67,10 @@ ASKED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", ASKED)
 def test_everything_that_changes_a_search_is_stored_with_its_scores_and_stays_resolved(name: str) -> None:
     value, words = ASKED[name]
-    plain, asked = SearchOptions().resolved(5, 0.0), SearchOptions(**{name: value}).resolved(5, 0.0)
+    plain, asked = SearchOptions().resolve(5, 0.0), SearchOptions(**{name: value}).resolve(5, 0.0)
     assert words in asked.describe(9, 0, 0) and words not in plain.describe(9, 0, 0)
     assert asked.json(0, 0) != plain.json(0, 0) and asked.json(0, 0).keys() >= plain.json(0, 0).keys()
-    assert asked.resolved(9, 2.0) == asked
+    assert asked.resolve(9, 2.0) == asked
 
 
 def test_nothing_but_what_is_returned_is_missing_from_that_list() -> None:

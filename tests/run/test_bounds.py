@@ -17,7 +17,7 @@ def test_bounds_may_change_without_a_word_and_are_written_beside_all_else(run: R
         assert opened.experiment == before | {"training": before["training"] | {"epochs": 4, "minutes": 7.5}}
     assert reopened.format == run.format
     assert reopened.load("latest", events.append).update == 40 and not events
-    assert run.changed(latest) == Run.open(run.path, {"train": "ab12"}).changed(latest) == []
+    assert run.changed_fingerprints(latest) == Run.open(run.path, {"train": "ab12"}).changed_fingerprints(latest) == []
 
 
 def test_a_checkpoint_that_knows_its_experiment_by_the_bytes_of_the_file_keeps_it(run: Run, save: Save) -> None:
@@ -27,6 +27,6 @@ def test_a_checkpoint_that_knows_its_experiment_by_the_bytes_of_the_file_keeps_i
     reopened = Run.open(run.path, {"train": "ab12"})
     older = reopened.load("latest", events.append)
     assert older.update == 50 and not events
-    assert reopened.changed(older) == []
+    assert reopened.changed_fingerprints(older) == []
     set_bounds(reopened, {"training": {"epochs": 4}}, older)
     assert (run.path / "experiment.toml").read_bytes() == content

@@ -11,7 +11,7 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.files import sealed
+from anaphora.files import seal
 from anaphora.run import Run, Which
 from anaphora.run.layout import FOLDERS
 
@@ -156,7 +156,7 @@ def test_a_manifest_is_of_its_own_step_and_can_name_no_file_but_its_own(
     run: Run, change: dict[str, Any], sentence: str
 ) -> None:
     path = run.path / "checkpoints" / "step-40" / "manifest.json"
-    path.write_text(json.dumps(sealed(json.loads(path.read_text()) | change)))
+    path.write_text(json.dumps(seal(json.loads(path.read_text()) | change)))
     update, said = loaded(run)
     assert update == 30 and sentence in said
 

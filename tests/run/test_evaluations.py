@@ -59,7 +59,7 @@ def test_a_figure_that_is_not_finite_is_null_and_said_to_be_so(tmp_path: Path) -
     [figure] = json.loads(log.path.read_bytes())["metrics"]
     assert figure["value"] is None
     [line] = log.lines()
-    assert line.metrics[0].value is None and log.damaged() == []
+    assert line.metrics[0].value is None and log.damaged_lines() == []
     for kept in line, evaluation("text", math.nan):
         assert "| text | BLEU | not finite |" in render("run", {}, {}, {}, [kept])
 
@@ -72,7 +72,7 @@ def test_lines_of_older_versions_have_figures_that_are_not_finite_and_no_digest(
         text = text.replace(new, old)
     log.path.write_text(text)
     [line] = log.lines()
-    assert [figure.shown for figure in line.metrics] == ["not finite"] and log.damaged() == []
+    assert [figure.shown for figure in line.metrics] == ["not finite"] and log.damaged_lines() == []
     assert "digest" not in text and line.digest == ""
 
 

@@ -152,8 +152,11 @@ def test_a_vocabulary_that_the_weights_were_not_trained_with_is_named(run: Run) 
 
 def test_what_changed_since_a_checkpoint_is_listed_and_an_experiment_is_pointed_out(run: Run) -> None:
     checkpoint = run.load("latest")
-    assert run.changed(checkpoint) == []
-    assert Run.open(run.path, {"train": "cd34", "valid": "ef"}).changed(checkpoint) == ["data/train", "data/valid"]
+    assert run.changed_fingerprints(checkpoint) == []
+    assert Run.open(run.path, {"train": "cd34", "valid": "ef"}).changed_fingerprints(checkpoint) == [
+        "data/train",
+        "data/valid",
+    ]
     file = run.path / "experiment.toml"
     file.write_text(file.read_text().replace("0.99", "0.98"))
     events: list[Event] = []

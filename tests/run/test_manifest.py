@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.files import sealed
+from anaphora.files import seal
 from anaphora.run.manifest import Environment, FileEntry, Manifest, read_manifest
 
 ENTRY = FileEntry(size=3, sha256="00")
@@ -51,9 +51,9 @@ def test_any_other_value_is_refused_in_a_sentence_or_means_a_manifest(
     for key in keys[:-1]:
         inner = inner[key]
     inner[keys[-1]] = value
-    (tmp_path / "manifest.json").write_text(json.dumps(sealed(table)))
+    (tmp_path / "manifest.json").write_text(json.dumps(seal(table)))
     try:
-        assert sealed(read_manifest(tmp_path).model_dump()) == sealed(table)
+        assert seal(read_manifest(tmp_path).model_dump()) == seal(table)
     except RunError as error:
         assert str(tmp_path / "manifest.json") in str(error) and "\n" not in str(error)
 

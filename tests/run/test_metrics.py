@@ -44,6 +44,6 @@ def test_a_damaged_line_is_passed_over_and_named_and_those_behind_it_stay(tmp_pa
         log.append({"update": update})
     lines = log.path.read_bytes().splitlines()
     log.path.write_bytes(b"\n".join([lines[0], broken, *lines[2:]]) + b"\n")
-    assert log.damaged() == [2]
+    assert log.damaged_lines() == [2]
     log.truncate(4)
-    assert [line["update"] for line in log.lines()] == [1, 3, 4] and log.damaged() == [2]
+    assert [line["update"] for line in log.lines()] == [1, 3, 4] and log.damaged_lines() == [2]

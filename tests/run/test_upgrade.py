@@ -11,10 +11,10 @@ from anaphora.errors import RunError
 from anaphora.events import Event
 from anaphora.files import parse_toml
 from anaphora.formats.pharaoh import to_pharaoh
-from anaphora.run import upgrade
+from anaphora.run import upgrade as upgrades
 from anaphora.run.manifest import FORMAT
 from anaphora.run.summary import about
-from anaphora.run.upgrade import UPGRADES, upgraded
+from anaphora.run.upgrade import UPGRADES, upgrade
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load, load_trained, weights_of_runs
@@ -78,9 +78,9 @@ def test_another_task_than_the_vocabulary_serves_is_refused(tmp_path: Path) -> N
 
 
 def test_upgrades_are_taken_one_format_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upgrade, "FORMAT", 3)
+    monkeypatch.setattr(upgrades, "FORMAT", 3)
     steps = {1: lambda table: table | {"steps": [1]}, 2: lambda table: table | {"steps": [*table["steps"], 2]}}
-    monkeypatch.setattr(upgrade, "UPGRADES", steps)
-    assert upgraded({"task": "toy"}, 1) == {"task": "toy", "steps": [1, 2]}
-    assert upgraded({"steps": []}, 2) == {"steps": [2]}
-    assert upgraded({"task": "toy"}, 3) == {"task": "toy"}
+    monkeypatch.setattr(upgrades, "UPGRADES", steps)
+    assert upgrade({"task": "toy"}, 1) == {"task": "toy", "steps": [1, 2]}
+    assert upgrade({"steps": []}, 2) == {"steps": [2]}
+    assert upgrade({"task": "toy"}, 3) == {"task": "toy"}

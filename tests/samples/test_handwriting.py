@@ -8,7 +8,7 @@ import pytest
 
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
-from anaphora.samples.handwriting import LETTERS, lines, write, written
+from anaphora.samples.handwriting import LETTERS, handwrite, lines, write
 
 
 def test_a_longer_stream_begins_with_the_shorter_and_another_seed_gives_other_lines() -> None:
@@ -18,13 +18,13 @@ def test_a_longer_stream_begins_with_the_shorter_and_another_seed_gives_other_li
 
 
 def test_a_line_is_the_same_on_every_machine() -> None:
-    assert written("be", 1).strokes[0][:3] == [(34, -172), (30, -139), (27, -107)]
+    assert handwrite("be", 1).strokes[0][:3] == [(34, -172), (30, -139), (27, -107)]
 
 
 @pytest.mark.parametrize("letter", sorted(set(LETTERS) - {" "}))
 def test_every_letter_is_written_within_its_lines(letter: str) -> None:
     for seed in range(5):
-        strokes = written(f"{letter} {letter}", seed).strokes
+        strokes = handwrite(f"{letter} {letter}", seed).strokes
         heights = [-y for stroke in strokes for _, y in stroke]
         assert min(heights) > -120 and 60 < max(heights) < 240
         assert len(strokes) == 2 * len(LETTERS[letter].strokes)
@@ -33,7 +33,7 @@ def test_every_letter_is_written_within_its_lines(letter: str) -> None:
 
 def test_what_cannot_be_written_is_refused() -> None:
     with pytest.raises(KeyError):
-        written("A", 1)
+        handwrite("A", 1)
 
 
 def test_a_corpus_has_three_splits_that_share_no_line(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.ensemble import Ensemble, Fused, Mean
+from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from tests.networks import build, made
@@ -83,7 +83,7 @@ def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
 @pytest.mark.parametrize("name", ["arithmetic", "geometric", "fused"])
 def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(name: Any) -> None:
     if name == "fused":
-        assert found_alone_and_scored(Fused(translator(1), language_model(), 0.5))
+        assert found_alone_and_scored(FusedStepper(translator(1), language_model(), 0.5))
     else:
         assert found_alone_and_scored(Ensemble([translator(seed) for seed in (4, 5)], name))
 
@@ -115,7 +115,7 @@ def test_models_of_other_symbols_are_refused() -> None:
 @pytest.mark.parametrize("reads", ["stream", "sentences"])
 def test_a_score_is_the_sum_of_both(reads: str) -> None:
     model, targets = language_model(reads), [[5, 6, 3], [7, 3], [4, 4, 4, 3]]
-    fused = score(Fused(translator(1), model, 0.3), pair_batch(SOURCES, targets))
+    fused = score(FusedStepper(translator(1), model, 0.3), pair_batch(SOURCES, targets))
     alone = score(translator(1), pair_batch(SOURCES, targets))
     own = score(model, pair_batch([[model.bos]] * 3, targets))
     for together, one, other in zip(fused, alone, own, strict=True):
@@ -127,9 +127,9 @@ def test_a_score_is_the_sum_of_both(reads: str) -> None:
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_weight_is_above_nothing(weight: float) -> None:
     with pytest.raises(ConfigError, match="a finite weight above 0"):
-        Fused(translator(1), language_model(), weight)
+        FusedStepper(translator(1), language_model(), weight)
 
 
 def test_other_symbols_are_refused(automaton: Make) -> None:
     with pytest.raises(ConfigError, match="but they have 5 and 11"):
-        Fused(translator(1), automaton(), 0.2)
+        FusedStepper(translator(1), automaton(), 0.2)

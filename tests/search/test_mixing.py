@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.ensemble import Ensemble
-from anaphora.search.mixing import Mixed, Neighbours
+from anaphora.search.mixing import MixedStepper, Neighbours
 from tests.networks import made
 from tests.searches import beam, greedy
 
@@ -42,7 +42,7 @@ def first_step(stepper: Any) -> Any:
 
 def test_a_prediction_is_the_weighted_sum_of_the_models_and_that_of_the_keys(stepper: Any) -> None:
     near, temperature = neighbours(stepper, [4, 5, 7, 3], [9, 5, 9, 3], 0.4), 0.2
-    alone, mixed = first_step(stepper), first_step(Mixed(stepper, [near], temperature))
+    alone, mixed = first_step(stepper), first_step(MixedStepper(stepper, [near], temperature))
     scale = sum(float(key.square().sum()) for key in near.keys_MH) / len(near.keys_MH)
     nearness = [
         torch.exp(-(alone.states_NH[0] - key).square().sum() / (temperature * scale)).item() for key in near.keys_MH
@@ -63,21 +63,21 @@ def test_a_known_translation_of_the_same_sentence_is_written(stepper: Any, targe
     near = neighbours(stepper, SOURCES[0], target)
     batch = pair_batch(SOURCES[:1])
     assert list(greedy(stepper, batch, max_length=8)[0].ids) != target[:-1]
-    mixed = Mixed(stepper, [near], 0.001)
+    mixed = MixedStepper(stepper, [near], 0.001)
     assert list(greedy(mixed, batch, max_length=8)[0].ids) == target[:-1]
     assert list(beam(mixed, batch, beam=3, max_length=8)[0][0].ids) == target[:-1]
 
 
 def test_a_sentence_without_neighbours_is_left_to_the_model_and_nothing_depends_on_the_batch(stepper: Any) -> None:
     near = [neighbours(stepper, [4, 5, 7, 3], [9, 3]), None, neighbours(stepper, [5, 5, 3], [10, 9, 10, 3], 0.5)]
-    together = beam(Mixed(stepper, near, 0.3), pair_batch(SOURCES), beam=4, max_length=8)
+    together = beam(MixedStepper(stepper, near, 0.3), pair_batch(SOURCES), beam=4, max_length=8)
     for source, own, found in zip(SOURCES, near, together, strict=True):
         batch = pair_batch([source])
-        alone = stepper if own is None else Mixed(stepper, [own], 0.3)
+        alone = stepper if own is None else MixedStepper(stepper, [own], 0.3)
         assert beam(alone, batch, beam=4, max_length=8) == [found]
 
 
 def test_a_model_without_states_is_refused(stepper: Any) -> None:
-    both = Mixed(Ensemble([stepper, stepper]), [neighbours(stepper, SOURCES[0], [9, 3])], 0.3)
+    both = MixedStepper(Ensemble([stepper, stepper]), [neighbours(stepper, SOURCES[0], [9, 3])], 0.3)
     with pytest.raises(ConfigError, match="one network"):
         beam(both, pair_batch(SOURCES[:1]), max_length=4)

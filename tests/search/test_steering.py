@@ -44,7 +44,7 @@ class Own(Steering):
         rows, ids = zip(*places, strict=True)
         return Edits(only=Entries(torch.tensor(rows), torch.tensor(ids)))
 
-    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+    def extend(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
         return state[rows_N]
 
 

@@ -124,5 +124,5 @@ def test_hypotheses_share_places_by_how_many_tokens_of_their_terms_they_have() -
     found = []
     for token in (4, 2, 5, 4, 2, 5, 5, 3):
         found.append(int(terms.constraints_met(state, torch.tensor([0]), torch.tensor([token]))))
-        state = terms.extended(state, torch.tensor([0]), torch.tensor([token]))
+        state = terms.extend(state, torch.tensor([0]), torch.tensor([token]))
     assert found == [0, 1, 2, 0, 1, 2, 3, 4]

@@ -24,7 +24,7 @@ from anaphora.serving.app import application
 from anaphora.serving.keys import Key
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
-from anaphora.serving.translators import Served, Translators
+from anaphora.serving.translators import ServedRun, Translators
 
 RUN = Path(__file__).resolve().parents[1] / "runs" / "format-2"
 """A stored translator from English to French."""
@@ -35,17 +35,17 @@ Serve = Callable[..., TestClient]
 
 
 @pytest.fixture(scope="session")
-def stored() -> Served:
+def stored() -> ServedRun:
     """The stored translator."""
     return next(iter(Translators.load([RUN])))
 
 
 @pytest.fixture(scope="session")
-def assemble(stored: Served) -> Assemble:
+def assemble(stored: ServedRun) -> Assemble:
     """The application that serves the stored translator, or others."""
 
     def assembled(
-        translators: Sequence[Served] = (),
+        translators: Sequence[ServedRun] = (),
         limits: ServingLimits = ServingLimits(),  # noqa: B008  (a frozen value)
         keys: Sequence[Key] = (),
         lines: list[str] | None = None,
@@ -87,7 +87,7 @@ def client(assemble: Assemble) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def learning(serve: Serve, remembering: Served) -> TestClient:
+def learning(serve: Serve, remembering: ServedRun) -> TestClient:
     """A client of a server that learns into the memory, and finds no training pairs."""
     return serve([remembering._replace(nearest=lambda text, translation: [])], learns=True)
 
@@ -99,7 +99,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 @pytest.fixture
-def remembering(stored: Served, memory: Memory, tmp_path: Path) -> Served:
+def remembering(stored: ServedRun, memory: Memory, tmp_path: Path) -> ServedRun:
     """The stored translator with a memory that it learns into."""
     return stored._replace(memory=memory, learning=Memory(tmp_path))
 

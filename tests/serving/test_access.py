@@ -8,7 +8,7 @@ from anaphora.errors import ConfigError
 from anaphora.serving.app import ACTIONS, check_host, check_origin
 from anaphora.serving.keys import FAILURES, Doorkeeper, new_key, read_keys
 from anaphora.serving.refusal import Refusal
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import Serve
 
 FIELDS = {"q": "A man.", "source": "en", "target": "fr"}
@@ -91,7 +91,7 @@ def test_pages_of_listed_origins_alone_may_read_answers(serve: Serve) -> None:
 
 
 def test_no_text_no_key_and_no_token_is_in_the_log_or_the_counters(
-    serve: Serve, remembering: Served, key_file: tuple[Path, str]
+    serve: Serve, remembering: ServedRun, key_file: tuple[Path, str]
 ) -> None:
     path, key = key_file
     lines: list[str] = []

@@ -15,7 +15,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving.batching import CHARACTERS, TEXTS, Batching, Search
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from anaphora.tasks.translation import Translation
 
 
@@ -40,7 +40,7 @@ class Upper:
 
 
 def searching(translator: Upper, beam: int = 5) -> Search:
-    return Search(Served("en", "fr", cast(Any, translator), False), SearchOptions(beam=beam))
+    return Search(ServedRun("en", "fr", cast(Any, translator), False), SearchOptions(beam=beam))
 
 
 @asynccontextmanager

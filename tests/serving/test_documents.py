@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from anaphora.serving.documents import HELD, LARGEST_PAGE, Downloads, html
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from anaphora.tasks.translation.documents import run_steps
 from tests.serving.conftest import PAIR, Serve
 
@@ -59,7 +59,7 @@ def test_a_document_comes_back_with_its_gaps_filled(client: TestClient) -> None:
     assert b"fuzzy" in fetched.content
 
 
-def test_lines_of_a_text_are_translated_between_their_ends(client: TestClient, stored: Served) -> None:
+def test_lines_of_a_text_are_translated_between_their_ends(client: TestClient, stored: ServedRun) -> None:
     text = "\ufeffA man.\r\n\r\n  Two dogs run. A man.\nA man."
     answer = client.post("/translate_file", data=PAIR, files={"file": ("a.TXT", text.encode())}).json()
     for line in ("  Two dogs run. A man.", "A man."):

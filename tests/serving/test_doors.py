@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 import anaphora
 from anaphora.cli.app import main
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import RUN
 
 SPACED = "Alice is{}in the garden."
@@ -71,7 +71,7 @@ DOORS = (command_line, server, server_of_html, po, evaluation)
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 def test_a_text_has_the_same_translation_through_every_door(
-    door: Door, tmp_path: Path, client: TestClient, stored: Served
+    door: Door, tmp_path: Path, client: TestClient, stored: ServedRun
 ) -> None:
     texts = [PLAIN, *ODD.values(), *NUMBERS]
     [expected] = stored.predictor.translate([PLAIN])
@@ -81,13 +81,13 @@ def test_a_text_has_the_same_translation_through_every_door(
         assert left or " ".join(found.split()) == (text if text in NUMBERS else expected.text), text
 
 
-def test_a_line_of_many_numbers_costs_no_model(stored: Served) -> None:
+def test_a_line_of_many_numbers_costs_no_model(stored: ServedRun) -> None:
     line = " ".join(f"{number},5" for number in range(3000)) + ". 12:30"
     [found] = stored.predictor.translate_text([line], protect=())
     assert (found.text, found.tokens) == (line, 0)
 
 
-def test_a_number_with_a_prefix_is_translated(stored: Served) -> None:
+def test_a_number_with_a_prefix_is_translated(stored: ServedRun) -> None:
     [found] = stored.predictor.translate_text(["12"], prefixes=["Le"])
     assert found.text.startswith("Le")
 

@@ -14,7 +14,7 @@ from anaphora.memory import Memory, store
 from anaphora.serving.app import ACTIONS
 from anaphora.serving.keys import new_key, read_keys
 from anaphora.serving.limits import ServingLimits
-from anaphora.serving.translators import Served, Translators
+from anaphora.serving.translators import ServedRun, Translators
 from tests.serving.conftest import PAIR, RUN, Serve, server_process
 
 FIELDS = {"q": "A man is walking.", "s": "Un type se promène.", **PAIR}
@@ -22,7 +22,7 @@ ASKED = {"q": FIELDS["q"], **PAIR}
 
 
 @pytest.mark.parametrize("kind", ["json", "data", "params"])
-def test_a_confirmed_translation_is_found_at_once(serve: Serve, remembering: Served, kind: str) -> None:
+def test_a_confirmed_translation_is_found_at_once(serve: Serve, remembering: ServedRun, kind: str) -> None:
     client = serve([remembering], learns=True)
     before = client.post("/translate", json=ASKED).json()["translatedText"]
     assert before != FIELDS["s"]
@@ -31,7 +31,7 @@ def test_a_confirmed_translation_is_found_at_once(serve: Serve, remembering: Ser
 
 
 def test_nothing_is_learnt_unless_it_was_allowed_and_there_is_a_memory(
-    serve: Serve, remembering: Served, memory: Memory
+    serve: Serve, remembering: ServedRun, memory: Memory
 ) -> None:
     for client in (serve([remembering]), serve(learns=True)):
         for action in (one for one in ACTIONS if one.learns):
@@ -41,7 +41,7 @@ def test_nothing_is_learnt_unless_it_was_allowed_and_there_is_a_memory(
 
 
 def test_a_key_with_that_right_may_add_and_is_remembered_by_its_name(
-    serve: Serve, remembering: Served, memory: Memory, tmp_path: Path
+    serve: Serve, remembering: ServedRun, memory: Memory, tmp_path: Path
 ) -> None:
     reads, learns = new_key(tmp_path / "keys", "reader"), new_key(tmp_path / "keys", "editor", learns=True)
     client = serve([remembering], keys=read_keys(tmp_path / "keys"))
@@ -53,7 +53,7 @@ def test_a_key_with_that_right_may_add_and_is_remembered_by_its_name(
     assert memory.origins() == {"server:editor": 1}
 
 
-def test_pages_of_other_origins_neither_add_nor_take_back(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_pages_of_other_origins_neither_add_nor_take_back(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     client = serve([remembering], learns=True, origins=["https://site.example"])
     own = [one for one in ACTIONS if one.own]
     assert {one.path for one in own} == {"/suggest", "/suggest/undo", "/translate_file"}
@@ -68,7 +68,7 @@ def test_pages_of_other_origins_neither_add_nor_take_back(serve: Serve, remember
 
 
 def test_what_was_confirmed_is_taken_back_once_by_whom_was_told_how(
-    serve: Serve, remembering: Served, memory: Memory
+    serve: Serve, remembering: ServedRun, memory: Memory
 ) -> None:
     client = serve([remembering], learns=True)
     before = client.post("/translate", json=ASKED).json()
@@ -84,7 +84,9 @@ def test_what_was_confirmed_is_taken_back_once_by_whom_was_told_how(
     assert len(memory) == 0
 
 
-def test_what_is_known_is_not_added_again_and_is_not_undone(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_what_is_known_is_not_added_again_and_is_not_undone(
+    serve: Serve, remembering: ServedRun, memory: Memory
+) -> None:
     client = serve([remembering], learns=True)
     for token in (True, False):
         answer = client.post("/suggest", json={**FIELDS, "undo": True}).json()
@@ -98,7 +100,7 @@ WRONG = (
 )
 
 
-def test_what_is_no_pair_of_texts_is_refused(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_what_is_no_pair_of_texts_is_refused(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     client = serve([remembering], learns=True, limits=ServingLimits(characters=100))
     for wrong in WRONG:
         body = json.dumps({**FIELDS, **wrong})
@@ -106,14 +108,14 @@ def test_what_is_no_pair_of_texts_is_refused(serve: Serve, remembering: Served, 
         assert (answer.status_code, list(answer.json()), len(memory)) == (400, ["error"], 0), wrong
 
 
-def test_a_full_memory_takes_no_more(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_a_full_memory_takes_no_more(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     client = serve([remembering], learns=True, limits=ServingLimits(segments=1))
     assert [client.post("/suggest", json={**FIELDS, "s": text}).status_code for text in "ab"] == [200, 400]
     assert len(memory) == 1
 
 
 def test_while_another_process_writes_texts_are_translated_and_suggestions_wait(
-    serve: Serve, stored: Served, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, stored: ServedRun, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "PATIENCE", 0.1)
     client = serve([stored._replace(memory=memory, learning=Memory(tmp_path))], learns=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.serving.translators import Served as Translator
+from anaphora.serving.translators import ServedRun as Translator
 from benchmarks.serving import Client, Load, Served
 from tests.serving.conftest import server_process
 

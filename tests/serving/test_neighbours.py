@@ -6,14 +6,14 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import Serve
 
 ASKED = {"q": "A man.", "s": "Un homme.", "source": "en", "target": "fr"}
 PAIR = {"source": "A man walks.", "target": "[Un] homme", "distance": 0.5}
 
 
-def test_pairs_are_answered_by_word(serve: Serve, stored: Served) -> None:
+def test_pairs_are_answered_by_word(serve: Serve, stored: ServedRun) -> None:
     asked = list[tuple[str, str]]()
 
     def nearest(text: str, translation: str) -> list[list[dict[str, Any]]]:
@@ -39,7 +39,7 @@ def test_a_server_that_was_not_asked_to_shows_nothing(client: TestClient) -> Non
     assert (answer.status_code, answer.json()) == (403, {"error": "Training pairs are not shown by this server"})
 
 
-def test_one_request_looks_at_a_time(serve: Serve, stored: Served) -> None:
+def test_one_request_looks_at_a_time(serve: Serve, stored: ServedRun) -> None:
     looking, most = 0, 0
     counting, two = threading.Lock(), threading.Event()
 

@@ -14,7 +14,7 @@ from anaphora.inspection.neighbours import neighbours
 from anaphora.inspection.subject import Subject
 from anaphora.memory import Memory
 from anaphora.serving.keys import new_key
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from tests.inspection.conftest import TRANSLATOR
 from tests.serving.conftest import RUN, server_process
 
@@ -81,7 +81,7 @@ def translated(page: Any, text: str) -> str:
     return str(page.inner_text("#translation"))
 
 
-def test_what_is_typed_is_translated_and_its_words_are_linked(page: Any, stored: Served) -> None:
+def test_what_is_typed_is_translated_and_its_words_are_linked(page: Any, stored: ServedRun) -> None:
     [wanted] = stored.predictor.translate_text([TEXT])
     assert translated(page, TEXT) == wanted.text
     assert page.get_attribute("#translation", "lang") == "fr"
@@ -96,7 +96,7 @@ def test_what_is_typed_is_translated_and_its_words_are_linked(page: Any, stored:
     assert page.inner_text("#linked") == f"Comes from: {' '.join(linked)}"
 
 
-def test_only_the_latest_text_is_shown_and_nothing_for_no_text(page: Any, stored: Served) -> None:
+def test_only_the_latest_text_is_shown_and_nothing_for_no_text(page: Any, stored: ServedRun) -> None:
     for length in range(1, 8):
         page.fill("#source", TEXT[:length])
     [wanted] = stored.predictor.translate_text(["Two dogs run."])
@@ -110,7 +110,7 @@ def test_markup_in_a_text_stays_text(page: Any) -> None:
     assert page.locator("main img, main b").count() == 0
 
 
-def test_an_error_is_said_and_a_text_that_could_not_be_sent_is_sent_again(page: Any, stored: Served) -> None:
+def test_an_error_is_said_and_a_text_that_could_not_be_sent_is_sent_again(page: Any, stored: ServedRun) -> None:
     assert translated(page, "A man.")
     page.route("**/translate", lambda route: route.abort())
     page.fill("#source", TEXT)

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from anaphora.memory import Memory, Segment
 from anaphora.serving.actions import Service
 from anaphora.serving.limits import ServingLimits
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import PAIR, Assemble, Serve, client_of, running
 
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
@@ -61,7 +61,7 @@ def others(count: int) -> list[Ask]:
     ids=["many-pieces", "many-catalogues", "requests-of-pieces", "all"],
 )
 def test_any_mixture_of_requests_is_answered_with_few_threads(
-    assemble: Assemble, remembering: Served, memory: Memory, asked: list[Ask], threads: int
+    assemble: Assemble, remembering: ServedRun, memory: Memory, asked: list[Ask], threads: int
 ) -> None:
     memory.add([Segment("A man 1.", "Un homme 1.")], "a.tmx")
 
@@ -78,7 +78,7 @@ def test_any_mixture_of_requests_is_answered_with_few_threads(
 
 @pytest.mark.parametrize("asked", others(1)[1:] + catalogues(1) + html(1))
 def test_every_request_has_a_deadline(
-    assemble: Assemble, remembering: Served, monkeypatch: pytest.MonkeyPatch, asked: Ask
+    assemble: Assemble, remembering: ServedRun, monkeypatch: pytest.MonkeyPatch, asked: Ask
 ) -> None:
     goes = Event()
 
@@ -122,7 +122,7 @@ def test_a_server_without_a_free_thread_is_not_ready(serve: Serve, monkeypatch: 
 @pytest.mark.parametrize("behind", [b"", b"GET /", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5])
 @pytest.mark.parametrize("name", ["a.txt", "a.po", "a.html"])
 def test_a_document_whose_client_goes_is_translated_no_further(
-    assemble: Assemble, stored: Served, name: str, behind: bytes
+    assemble: Assemble, stored: ServedRun, name: str, behind: bytes
 ) -> None:
     lines = [f"A man and {number} dogs are walking." for number in range(1_000)]
     content = {

@@ -16,12 +16,12 @@ import pytest
 from anaphora.cli.app import main
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from tests.serving.conftest import PAIR, RUN, Assemble, running, server_process
 
 
 @pytest.mark.slow
-def test_unmodified_clients_get_their_translations(stored: Served) -> None:
+def test_unmodified_clients_get_their_translations(stored: ServedRun) -> None:
     deep_translator = pytest.importorskip("deep_translator")
     libretranslatepy = pytest.importorskip("libretranslatepy")
     [wanted] = [one.text for one in stored.predictor.translate_text(["A man is walking."])]

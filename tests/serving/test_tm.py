@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from anaphora.memory import Memory, Segment
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.limits import ServingLimits
-from anaphora.serving.translators import Served, Translators
+from anaphora.serving.translators import ServedRun, Translators
 from anaphora.tasks.translation import adaptation_to
 from tests.serving.conftest import PAIR, RUN, Serve
 
@@ -26,7 +26,7 @@ def known(memory: Memory) -> None:
     memory.add([Segment(TEXT, CONFIRMED)], "new.tmx")
 
 
-def test_what_the_memory_has_comes_back_as_it_was_confirmed(serve: Serve, remembering: Served) -> None:
+def test_what_the_memory_has_comes_back_as_it_was_confirmed(serve: Serve, remembering: ServedRun) -> None:
     client = serve([remembering])
     other = client.post("/translate", json={"q": "Two dogs run.", **PAIR}).json()["translatedText"]
     texts = ["Two dogs run.", f"  {TEXT}\n", ""]
@@ -34,19 +34,19 @@ def test_what_the_memory_has_comes_back_as_it_was_confirmed(serve: Serve, rememb
     assert found == [other, f"  {CONFIRMED}\n", ""]
 
 
-def test_other_targets_of_the_memory_are_the_alternatives(serve: Serve, remembering: Served) -> None:
+def test_other_targets_of_the_memory_are_the_alternatives(serve: Serve, remembering: ServedRun) -> None:
     answer = serve([remembering]).post("/translate", json={"q": TEXT, "alternatives": 3, "alignment": True, **PAIR})
     assert answer.json() == {"translatedText": CONFIRMED, "alternatives": [OLDER], "alignment": []}
 
 
-def test_the_texts_of_a_request_are_neighbours(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_the_texts_of_a_request_are_neighbours(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     memory.add([Segment("Open.", "Ouvert.", before="It is"), Segment("Open.", "Ouvre.", before="Do")], "ui.po")
     client = serve([remembering])
     for before, wanted in (("It is", "Ouvert."), ("Do", "Ouvre.")):
         assert client.post("/translate", json={"q": [before, "Open."], **PAIR}).json()["translatedText"][1] == wanted
 
 
-def test_documents_take_what_the_memory_has(serve: Serve, remembering: Served) -> None:
+def test_documents_take_what_the_memory_has(serve: Serve, remembering: ServedRun) -> None:
     client = serve([remembering])
     sent = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO)}).json()["translatedFileUrl"]
     assert f'msgstr "{CONFIRMED}"'.encode() in client.get(sent).content
@@ -54,7 +54,7 @@ def test_documents_take_what_the_memory_has(serve: Serve, remembering: Served) -
 
 @pytest.mark.parametrize("confirmed", ["<script>alert(1)</script>", "</b><b onclick=alert(1)>", "1 < 2 & 3"])
 def test_what_the_memory_has_never_becomes_markup(
-    serve: Serve, remembering: Served, memory: Memory, confirmed: str
+    serve: Serve, remembering: ServedRun, memory: Memory, confirmed: str
 ) -> None:
     memory.add([Segment("Dogs", confirmed)], "bad.tmx")
     answer = serve([remembering]).post("/translate", json={"q": "<b>Dogs</b>", "format": "html", **PAIR})
@@ -78,7 +78,7 @@ def test_a_loaded_run_has_its_memory_and_is_adapted_to_it(tmp_path: Path) -> Non
     served.memory.close()
 
 
-def test_the_server_searches_with_the_adaptation(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_the_server_searches_with_the_adaptation(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     adaptation = adaptation_to(memory)
     text = "A man is walking today."
     [wanted] = remembering.predictor.translate_text([text], SearchOptions(adaptation=adaptation))
@@ -89,7 +89,7 @@ def test_the_server_searches_with_the_adaptation(serve: Serve, remembering: Serv
     assert text in asked
 
 
-def test_an_answer_says_where_a_translation_comes_from_only_when_asked(serve: Serve, remembering: Served) -> None:
+def test_an_answer_says_where_a_translation_comes_from_only_when_asked(serve: Serve, remembering: ServedRun) -> None:
     client = serve([remembering])
     texts = [TEXT, "A man is walking fast.", "Two dogs."]
     plain = client.post("/translate", json={"q": texts, **PAIR}).json()
@@ -118,7 +118,7 @@ def asked(client: Any, text: str, pair: tuple[str, str] = ("en", "fr"), **query:
 
 
 def test_segments_come_with_their_quality_the_most_similar_first(
-    serve: Serve, remembering: Served, memory: Memory
+    serve: Serve, remembering: ServedRun, memory: Memory
 ) -> None:
     pairs = [("Save the file", "Enregistrer"), ("Save the files", "Tout enregistrer"), ("Quit", "Quitter")]
     memory.add([Segment(*pair) for pair in pairs], "app.po")
@@ -130,7 +130,7 @@ def test_segments_come_with_their_quality_the_most_similar_first(
     assert asked(client, "Nothing of the kind") == []
 
 
-def test_any_text_is_found(serve: Serve, remembering: Served, memory: Memory) -> None:
+def test_any_text_is_found(serve: Serve, remembering: ServedRun, memory: Memory) -> None:
     texts = ["a/b", "a?b=c&d", "100 %", "#1", "Ünïcode 日本", "a\nb", "a+b", "x" * 500]
     memory.add([Segment(text, "trouvé") for text in texts], "app.po")
     client = serve([remembering])
@@ -139,7 +139,7 @@ def test_any_text_is_found(serve: Serve, remembering: Served, memory: Memory) ->
 
 
 def test_languages_are_those_of_memories_in_the_codes_that_are_asked_for(
-    serve: Serve, remembering: Served, stored: Served, memory: Memory
+    serve: Serve, remembering: ServedRun, stored: ServedRun, memory: Memory
 ) -> None:
     memory.add([Segment("Quit", "Sair")], "app.po")
     client = serve([remembering._replace(target="pt-BR"), stored])
@@ -149,7 +149,7 @@ def test_languages_are_those_of_memories_in_the_codes_that_are_asked_for(
     assert asked(client, "Quit", ("en", "fr")) == []
 
 
-def test_what_cannot_be_looked_up_is_refused(serve: Serve, remembering: Served) -> None:
+def test_what_cannot_be_looked_up_is_refused(serve: Serve, remembering: ServedRun) -> None:
     client = serve([remembering], limits=ServingLimits(characters=10))
     for path in ("en/de/unit/a", "fr/en/unit/a", "en/fr/unit/%20", f"en/fr/unit/{'x' * 11}"):
         assert client.get(f"/tmserver/{path}").status_code == 400, path

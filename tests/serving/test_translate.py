@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from anaphora.serving.limits import ServingLimits
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from anaphora.tasks.translation.confidence import fit
 from tests.serving.conftest import PAIR, RUN, Serve
 
@@ -24,11 +24,11 @@ CALLED_OTHERWISE = (
 """What clients call JSON that does not say so: ``curl -d`` and ``fetch`` by themselves, others by their libraries."""
 
 
-def expected(stored: Served, *texts: str) -> list[str]:
+def expected(stored: ServedRun, *texts: str) -> list[str]:
     return [one.text for one in stored.predictor.translate_text(list(texts))]
 
 
-def test_json_a_form_and_a_query_string_are_understood_alike(client: TestClient, stored: Served) -> None:
+def test_json_a_form_and_a_query_string_are_understood_alike(client: TestClient, stored: ServedRun) -> None:
     fields = {"q": TEXT, **PAIR}
     [wanted] = expected(stored, TEXT)
     for answer in (
@@ -46,7 +46,7 @@ def test_json_a_form_and_a_query_string_are_understood_alike(client: TestClient,
         assert answer.headers["content-type"] == "application/json"
 
 
-def test_a_list_is_answered_by_a_list_in_its_order(client: TestClient, stored: Served) -> None:
+def test_a_list_is_answered_by_a_list_in_its_order(client: TestClient, stored: ServedRun) -> None:
     texts = [TEXT, "", "Two dogs run.", " ", TEXT]
     answer = client.post("/translate", json={"q": texts, **PAIR}).json()
     assert answer == {"translatedText": expected(stored, *texts)}
@@ -91,7 +91,7 @@ def test_an_alignment_links_words_by_their_places(client: TestClient) -> None:
 
 
 def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrate_it(
-    client: TestClient, serve: Serve, stored: Served
+    client: TestClient, serve: Serve, stored: ServedRun
 ) -> None:
     asked = {"q": [TEXT, " "], "confidence": True, **PAIR}
     refused = client.post("/translate", json=asked)

@@ -10,7 +10,7 @@ from torch import Tensor
 from anaphora.protocols import Loss
 from anaphora.run import Run
 from anaphora.training import micro_batches
-from anaphora.training.reduction import Reduction, reduced
+from anaphora.training.reduction import Reduction, reduce_loss
 from tests.faults.tasks import SAMPLES, Sample, everything
 
 from .conftest import set_all, shown
@@ -51,11 +51,11 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
     def counting(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
         counts.append((loss.count, predictions))
-        return reduced(loss, rows, predictions, reduction)
+        return reduce_loss(loss, rows, predictions, reduction)
 
     folder = tmp_path_factory.mktemp(request.param.name) / "place"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(micro_batches, "reduced", counting)
+        patch.setattr(micro_batches, "reduce_loss", counting)
         train(request.param, folder, epochs=4)
     return Trained(request.param, folder, counts)
 

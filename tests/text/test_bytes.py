@@ -7,7 +7,7 @@ from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenization import Byte
 from anaphora.text.tokenizer import MARKS, UNKNOWN
-from anaphora.text.vocabulary_extension import extended
+from anaphora.text.vocabulary_extension import extend_tokenizer
 
 CODER = ByteTokenizer(lowercase=False)
 ANY_LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]))
@@ -31,4 +31,4 @@ def test_a_letter_that_was_cut_is_shown_as_unknown() -> None:
 
 
 def test_there_is_nothing_to_extend() -> None:
-    assert extended(Byte(), CODER, ByteTokenizer(lowercase=False)) is CODER
+    assert extend_tokenizer(Byte(), CODER, ByteTokenizer(lowercase=False)) is CODER

@@ -29,7 +29,7 @@ def tokenizers(rare: Rare) -> tuple[WordTokenizer, AnnotatedTokenizer]:
 def shown(rare: Rare, source: str, target: str, links: list[int]) -> str:
     """The annotated target, as words."""
     reading, writing = tokenizers(rare)
-    ids = writing.annotated(reading.encode(source), writing.encode(target), links)
+    ids = writing.annotate(reading.encode(source), writing.encode(target), links)
     return " ".join(writing.pieces(ids)).replace("▁", "")
 
 
@@ -64,8 +64,8 @@ def test_annotations_lead_back_to_the_words_they_stand_for(
     reading, writing = tokenizers(rare)
     links = data.draw(st.lists(st.integers(-1, len(source) - 1), min_size=len(target), max_size=len(target)))
     ids, plain = reading.encode(" ".join(source)), writing.encode(" ".join(target))
-    annotated = writing.annotated(ids, plain, links)
-    found = writing.resolved(annotated, ids)
+    annotated = writing.annotate(ids, plain, links)
+    found = writing.resolve(annotated, ids)
     assert found.ids == plain and [annotated[step] for step in found.steps] != [] and len(found.steps) == len(plain)
     assert writing.decode(annotated) == writing.decode(plain)
     unknown = [j for j, unit in enumerate(plain) if unit == UNK]
@@ -81,7 +81,7 @@ def test_annotations_lead_back_to_the_words_they_stand_for(
 def test_whatever_a_translator_writes_is_resolved(rare: Rare, ids: list[int], source: list[str]) -> None:
     reading, writing = tokenizers(rare)
     written = [unit for unit in ids if unit < writing.symbols.size]
-    found = writing.resolved(written, reading.encode(" ".join(source)))
+    found = writing.resolve(written, reading.encode(" ".join(source)))
     assert len(found.sources) == found.ids.count(UNK)
     assert all(-1 <= place < len(source) for place in found.sources)
 
@@ -89,10 +89,10 @@ def test_whatever_a_translator_writes_is_resolved(rare: Rare, ids: list[int], so
 @pytest.mark.parametrize("rare", KINDS)
 def test_what_is_serialised_comes_back_with_its_dictionary(rare: Rare) -> None:
     _, tokenizer = tokenizers(rare)
-    again = AnnotatedTokenizer.restored(tokenizer.serialise(), rare, lowercase=False, segmentation=NONE)
+    again = AnnotatedTokenizer.restore(tokenizer.serialise(), rare, lowercase=False, segmentation=NONE)
     assert again.fingerprint == tokenizer.fingerprint and again.dictionary == {"cat": "chat"}
     assert again.encode("le chat") == tokenizer.encode("le chat")
     plain = WordTokenizer(tokenizer.vocabulary, lowercase=False, segmentation=NONE, language="fr")
     assert plain.fingerprint != tokenizer.fingerprint
     with pytest.raises(RunError, match="should have a dictionary"):
-        AnnotatedTokenizer.restored(plain.serialise(), rare, lowercase=False, segmentation=NONE)
+        AnnotatedTokenizer.restore(plain.serialise(), rare, lowercase=False, segmentation=NONE)

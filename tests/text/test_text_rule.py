@@ -105,7 +105,7 @@ def test_training_text_and_input_are_read_by_one_rule_which_the_run_keeps(config
     assert loaded.rule == odd.rule == TextRule(copies=not isinstance(config, Symbol))
     for text, other in zip(PLAIN, ODD, strict=True):
         assert loaded.encode(other) == plain.encode(text)
-        assert [token for token, _ in loaded.placed(other)] == plain.encode(text)
+        assert [token for token, _ in loaded.encode_with_places(other)] == plain.encode(text)
 
 
 @pytest.mark.parametrize("config", [Word(), Character()])

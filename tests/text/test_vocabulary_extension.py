@@ -6,7 +6,7 @@ from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.text.vocabulary_extension import extended
+from anaphora.text.vocabulary_extension import extend_tokenizer
 from anaphora.text.words import WordTokenizer
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
@@ -32,7 +32,7 @@ def learnt(kind: str, lines: list[str]) -> Tokenizer:
 @pytest.mark.parametrize("kind", CONFIG)
 def test_old_units_keep_their_ids_and_new_ones_are_appended_once_used_and_kept(kind: str) -> None:
     old, new = learnt(kind, OLD), learnt(kind, NEW)
-    both = extended(CONFIG[kind], old, new)
+    both = extend_tokenizer(CONFIG[kind], old, new)
     pieces = both.pieces(range(both.symbols.size))
     assert pieces[: old.symbols.size] == old.pieces(range(old.symbols.size))
     assert set(pieces) == set(pieces[: old.symbols.size]) | set(new.pieces(range(new.symbols.size)))
@@ -49,10 +49,10 @@ def test_old_units_keep_their_ids_and_new_ones_are_appended_once_used_and_kept(k
         "word": lambda: WordTokenizer.deserialise(written, lowercase=False, segmentation="whitespace"),
     }[kind]()
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
-    assert extended(CONFIG[kind], old, old) is old
+    assert extend_tokenizer(CONFIG[kind], old, old) is old
 
 
 @pytest.mark.parametrize("config", [Unigram(), Word(rare="posall")], ids=lambda config: config.tokenizer)
 def test_units_that_cannot_be_appended_are_refused(config: AnyTokenizer) -> None:
     with pytest.raises(ConfigError, match=f"'word' without text.rare, but has '{config.tokenizer}'"):
-        extended(config, learnt("bpe", OLD), learnt("bpe", NEW))
+        extend_tokenizer(config, learnt("bpe", OLD), learnt("bpe", NEW))

@@ -8,7 +8,7 @@ from anaphora.errors import DataError
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenizer import EOS, MARKS, UNK
 from anaphora.text.whitespace import by_word
-from anaphora.text.words import WordTokenizer, written
+from anaphora.text.words import WordTokenizer, spellings
 
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
 
@@ -120,8 +120,8 @@ def test_pieces_tell_a_space_from_the_character_that_stands_for_it() -> None:
 def test_unknown_words_are_filled_in_their_order() -> None:
     tokenizer = learn(LINES)
     ids = [*tokenizer.encode("Hello, Ann and Bob!"), EOS]
-    assert tokenizer.filled(ids, ["Ann", "and", "Bob"]) == "Hello, Ann and Bob!"
-    assert tokenizer.filled(tokenizer.encode("Hello!"), []) == "Hello!"
+    assert tokenizer.decode_with(ids, ["Ann", "and", "Bob"]) == "Hello, Ann and Bob!"
+    assert tokenizer.decode_with(tokenizer.encode("Hello!"), []) == "Hello!"
 
 
 def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
@@ -143,4 +143,4 @@ def test_a_size_without_places_for_words_is_refused() -> None:
 
 def test_a_unit_is_written_by_itself_whatever_its_neighbours() -> None:
     words = [",", "$", "'s", "a", "\u2581a"]
-    assert written(WordTokenizer(words, lowercase=False, segmentation="moses", language="en")) == (*MARKS, *words)
+    assert spellings(WordTokenizer(words, lowercase=False, segmentation="moses", language="en")) == (*MARKS, *words)

@@ -14,7 +14,7 @@ def walked(average: WeightAverage, weight: torch.Tensor, epochs: list[int]) -> l
     seen = []
     for epoch in epochs:
         weight += float(len(seen) + 1)
-        average.stepped(epoch)
+        average.step(epoch)
         seen.append(weight.clone())
     return seen
 
@@ -23,7 +23,7 @@ def test_the_average_is_the_mean_of_all_weights_since_its_epoch_began() -> None:
     weight = torch.zeros(3, dtype=torch.float64)
     average = IterateAverage(AveragedSgd(from_epoch=2), {"w": weight})
     seen = walked(average, weight, [1, 1, 2, 2, 3])
-    with average.swapped():
+    with average.swap_in():
         torch.testing.assert_close(weight, torch.stack(seen[2:]).mean(0))
         assert torch.equal(average.tensors()["iterate/w"], seen[-1])
     assert torch.equal(weight, seen[-1])
@@ -33,7 +33,7 @@ def test_before_averaging_begins_the_result_is_the_weights_themselves() -> None:
     weight = torch.zeros(3)
     average = IterateAverage(AveragedSgd(), {"w": weight})
     walked(average, weight, [1, 9])
-    with average.swapped():
+    with average.swap_in():
         assert weight.tolist() == [3, 3, 3] and average.tensors() == {}
 
 
@@ -53,7 +53,7 @@ def test_averaging_starts_when_validation_is_worse_than_the_best_before_the_inte
     average = IterateAverage(AveragedSgd(interval=interval), {"w": torch.zeros(1)})
     started = []
     for cost in costs:
-        average.validated(cost)
+        average.observe_validation(cost)
         started.append(average.numbers()["triggered"])
     assert started.index(True) + 1 == starts_after if starts_after else not any(started)
 
@@ -66,7 +66,7 @@ def test_a_moving_average_forgets_by_its_decay_and_faster_as_long_as_there_is_li
     expected = torch.zeros(3, dtype=torch.float64)
     for share, now in zip(shares, seen, strict=True):
         expected = (1 - share) * expected + share * now
-    with average.swapped():
+    with average.swap_in():
         torch.testing.assert_close(weight, expected)
     assert torch.equal(weight, seen[-1])
 
@@ -75,8 +75,8 @@ def test_the_average_of_weights_that_stand_still_is_the_weights() -> None:
     weight = torch.full((3,), 0.1)
     average = MovingAverage(0.999, {"w": weight})
     for _ in range(50):
-        average.stepped(epoch=1)
-    with average.swapped():
+        average.step(epoch=1)
+    with average.swap_in():
         assert weight.tolist() == torch.full((3,), 0.1).tolist()
 
 
@@ -87,7 +87,7 @@ def test_a_restored_average_goes_on_to_the_same_bits(make: Callable[[dict[str, t
     whole, part = torch.zeros(3), torch.zeros(3)
     first = make({"w": whole})
     walked(first, whole, [1, 1])
-    with first.swapped():
+    with first.swap_in():
         tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
         part.copy_(whole)
     second = make({"w": part})
@@ -97,5 +97,5 @@ def test_a_restored_average_goes_on_to_the_same_bits(make: Callable[[dict[str, t
     assert torch.equal(whole, part)
     for average, weight in ((first, whole), (second, part)):
         walked(average, weight, [2, 2])
-    with first.swapped(), second.swapped():
+    with first.swap_in(), second.swap_in():
         assert torch.equal(whole, part)

@@ -21,7 +21,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn import randomness
 from anaphora.protocols import VocabularyInfo
 from anaphora.training.config import TrainingConfig
-from anaphora.training.reduction import reduced, weighted
+from anaphora.training.reduction import reduce_loss, weight_rows
 from tests.networks import build
 from tests.runtimes import updating
 
@@ -60,13 +60,13 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
     symbols = dict.fromkeys(("source", "target", "text"), SYMBOLS)
     with META:
         model = build(str(tables["task"]), tables, symbols, name)
-    given = weighted(batch(), "mean_per_sequence").to(META)
+    given = weight_rows(batch(), "mean_per_sequence").to(META)
     carry = None
     for update in (1, 2):
         with updating(1, update, backend=backend_for("bf16", META.type)):
             loss, carry = model(given, carry)
             assert loss.sum.device == META
-            reduced(loss, 4, loss.count, "mean_per_sequence").backward()
+            reduce_loss(loss, 4, loss.count, "mean_per_sequence").backward()
     assert all(weight.grad is not None for weight in model.parameters() if weight.requires_grad)
 
 
@@ -87,11 +87,11 @@ def updated(model: nn.Module, device: torch.device, times: int) -> tuple[list[fl
     losses, carry = list[float](), None
     for _ in range(times):
         torch.manual_seed(1)
-        given = weighted(batch(), "mean_per_sequence").to(device)
+        given = weight_rows(batch(), "mean_per_sequence").to(device)
         model.zero_grad()
         with running(Runtime(device, training=True, seed=1, update=1)):
             loss, _ = model(given, carry)
-        objective = reduced(loss, 4, loss.count, "mean_per_sequence")
+        objective = reduce_loss(loss, 4, loss.count, "mean_per_sequence")
         objective.backward()
         losses.append(float(objective.detach()))
     return losses, {name: weight.grad.cpu() for name, weight in model.named_parameters() if weight.grad is not None}

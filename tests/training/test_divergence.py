@@ -23,20 +23,20 @@ class Patient(Session):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.marked: set[int] = set()
+        self.with_key: set[int] = set()
         self.validate = lambda model: {"loss": 1.0}
 
     def epoch(self, number: int) -> Sequence[Batch]:
         batches: list[Batch] = list(toy.ToyBatches().epoch(number))
         for position, batch in enumerate(batches):
-            if (number - 1) * len(batches) + position + 1 in self.marked:
+            if (number - 1) * len(batches) + position + 1 in self.with_key:
                 batch.example_ids_B.fill_(-(number - 1) * len(batches) - position - 1)
         return batches
 
     def spoil(self, updates: set[int], where: str = "loss", times: int = 1000) -> None:
         """Let each of ``updates`` give a NaN loss, or NaN gradients alone, the first this many ``times`` it comes
         up."""
-        self.marked, left = updates, dict.fromkeys(updates, times)
+        self.with_key, left = updates, dict.fromkeys(updates, times)
 
         def hook(module: torch.nn.Module, inputs: tuple[Batch, Any], output: Any) -> Any:
             update = -int(inputs[0].example_ids_B[0])

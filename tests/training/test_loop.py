@@ -13,7 +13,7 @@ from anaphora.batch import Batch, Supervision
 from anaphora.errors import DataError, RunError
 from anaphora.events import Note, Saved, Update, Validated
 from anaphora.kernels.backends import backend_for
-from anaphora.kernels.cells import Cell, Lstm, Recorded
+from anaphora.kernels.cells import AutogradCell, Cell, Lstm
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
@@ -23,7 +23,7 @@ from tests.training import toy
 from .conftest import Session, weights_of
 
 
-class Sketched(Recorded):
+class Sketched(AutogradCell):
     """A unit without a derived gradient."""
 
     kind: Literal["sketched"] = "sketched"

@@ -14,9 +14,9 @@ from anaphora.batch import Batch, Ids
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.protocols import VocabularyInfo
-from anaphora.training.micro_batches import MicroBatches, Updates, accumulated
+from anaphora.training.micro_batches import MicroBatches, Updates, accumulate
 from anaphora.training.ranks import ALONE
-from anaphora.training.reduction import Reduction, per_prediction, reduced, weighted
+from anaphora.training.reduction import Reduction, per_prediction, reduce_loss, weight_rows
 
 LENGTHS = (5, 4, 4, 2, 1)
 EVERY = pytest.mark.parametrize("reduction", get_args(Reduction))
@@ -54,8 +54,8 @@ def naive(reduction: Reduction, costs: list[Tensor]) -> Tensor:
 @EVERY
 def test_a_reduction_and_its_gradients_are_those_of_its_definition(reduction: Reduction) -> None:
     model = network()
-    loss, _ = model(weighted(rows(slice(5)), reduction))
-    ours = reduced(loss, len(LENGTHS), loss.count, reduction)
+    loss, _ = model(weight_rows(rows(slice(5)), reduction))
+    ours = reduce_loss(loss, len(LENGTHS), loss.count, reduction)
     theirs = naive(reduction, [model(rows(slice(row, row + 1)))[0].minimised for row in range(5)])
     torch.testing.assert_close(ours, theirs)
     weights = list(model.parameters())
@@ -65,16 +65,16 @@ def test_a_reduction_and_its_gradients_are_those_of_its_definition(reduction: Re
 
 @EVERY
 def test_people_are_told_nats_a_prediction(reduction: Reduction) -> None:
-    loss, _ = network()(weighted(rows(slice(5)), reduction))
+    loss, _ = network()(weight_rows(rows(slice(5)), reduction))
     told: Reduction = "mean_per_sequence" if reduction == "mean_per_sequence" else "mean_per_token"
-    expected = float(reduced(replace(loss, penalty=None), len(LENGTHS), loss.count, told).detach())
+    expected = float(reduce_loss(replace(loss, penalty=None), len(LENGTHS), loss.count, told).detach())
     assert per_prediction(float(loss.sum.detach()), len(LENGTHS), loss.count, reduction) == pytest.approx(expected)
 
 
 def gradients(parts: list[slice], reduction: Reduction) -> tuple[float, list[Tensor]]:
     model = network()
     update = MicroBatches(dict(enumerate(map(rows, parts))), 5, sum(LENGTHS), 1.0)
-    nats, _ = accumulated(model, update, {}, Runtime(training=True, update=1), reduction, ALONE)
+    nats, _ = accumulate(model, update, {}, Runtime(training=True, update=1), reduction, ALONE)
     return nats, [weight.grad for weight in model.parameters() if weight.grad is not None]
 
 

@@ -104,34 +104,34 @@ class Recorded(Ranks):
     def note_fault(self, message: str) -> None:
         self.noted.append(message)
 
-    def gathered(self, value: Any) -> list[Any]:
+    def all_gather(self, value: Any) -> list[Any]:
         return [value if rank == self.rank else other for rank, other in enumerate(self._others)]
 
 
 def test_a_process_alone_exchanges_nothing() -> None:
-    assert ALONE.gathered("value") == ALONE.agreed(lambda: "value") == ["value"]
-    assert ALONE.each(list) == ALONE.led(list) == ALONE.told(list) == ALONE.in_turn(list) == []
+    assert ALONE.all_gather("value") == ALONE.run_on_all(lambda: "value") == ["value"]
+    assert ALONE.run_on_each(list) == ALONE.run_on_first(list) == ALONE.broadcast(list) == ALONE.in_turn(list) == []
     with pytest.raises(DataError, match=r"^its own$"):
-        ALONE.agreed(lambda: (_ for _ in ()).throw(DataError("its own")))
+        ALONE.run_on_all(lambda: (_ for _ in ()).throw(DataError("its own")))
 
 
 def test_a_fault_elsewhere_is_raised_here_with_its_exit_code() -> None:
     first, second = (Recorded(rank, [([], None), ([], ("wrong", 3))]) for rank in (0, 1))
     with pytest.raises(ReportedError, match=r"^Rank 1: wrong$") as raised:
-        first.agreed(lambda: 5)
+        first.run_on_all(lambda: 5)
     assert raised.value.exit_code == 3
 
     def fail() -> None:
         raise DataError("wrong")
 
     with pytest.raises(ReportedError, match=r"^$"):
-        second.agreed(fail)
+        second.run_on_all(fail)
     assert first.noted == second.noted == ["Rank 1: wrong"]
 
 
 def test_what_differs_between_ranks_is_named() -> None:
     ranks = Recorded(0, [None, {"training.seed": 2, "data": "a"}])
-    ranks.each = lambda act: act()  # type: ignore[method-assign]
+    ranks.run_on_each = lambda act: act()  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match=r"training\.seed is 1 on rank 0 and 2 on rank 1"):
         ranks.check_same({"training.seed": 1, "data": "a"})
 

@@ -9,7 +9,7 @@ EVERY: list[AnySchedule] = [Constant(), Decay(), Plateau(patience=3), Halving(),
 
 def test_a_decaying_rate_halves_every_half_life_whatever_validation_says() -> None:
     schedule = Decay(half_life=1.5).build(0.4, 10)
-    schedule.validated(False)
+    schedule.observe_validation(False)
     assert [schedule.rate(epochs, 1) for epochs in (0, 1.5, 4.5)] == [0.4, 0.2, 0.05]
 
 
@@ -45,7 +45,7 @@ def test_the_rate_falls_after_patience_validations_without_improvement() -> None
     schedule = Plateau(factor=0.5, patience=2).build(1.0, 10)
     rates = []
     for improved in (True, False, False, False, True, False, False):
-        schedule.validated(improved)
+        schedule.observe_validation(improved)
         rates.append(schedule.rate(1, 1))
     assert rates == [1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
 
@@ -54,8 +54,8 @@ def test_the_rate_never_falls_below_its_minimum_nor_rises_to_it() -> None:
     falling = Plateau(factor=0.5, patience=1, min_learning_rate=0.4).build(1.0, 10)
     low = Plateau(factor=0.5, patience=1, min_learning_rate=0.4).build(0.1, 10)
     for _ in range(5):
-        falling.validated(False)
-        low.validated(False)
+        falling.observe_validation(False)
+        low.observe_validation(False)
     assert (falling.rate(1, 1), low.rate(1, 1)) == (0.4, 0.1)
 
 
@@ -66,9 +66,9 @@ def test_a_restored_schedule_goes_on_as_if_never_saved(
 ) -> None:
     whole, restored = config.build(0.1, 10), config.build(0.1, 10)
     for improved in before:
-        whole.validated(improved)
+        whole.observe_validation(improved)
     restored.restore(whole.state())
     for improved in after:
-        whole.validated(improved)
-        restored.validated(improved)
+        whole.observe_validation(improved)
+        restored.observe_validation(improved)
     assert whole.state() == restored.state() and whole.rate(7, 70) == restored.rate(7, 70)

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from anaphora.batch import Batch, Ids
 from anaphora.nn.embedding import Embedding, TableConfig
-from anaphora.nn.randomness import dropped
+from anaphora.nn.randomness import apply_dropout
 from anaphora.protocols import Carry, Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
@@ -56,7 +56,7 @@ class ToyModel(torch.nn.Module):
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         ids_BT = batch.input_ids.ids_BT
-        x_BTD = dropped(self.embedding(ids_BT) + self.own(ids_BT), "toy", 0.2, self.training)
+        x_BTD = apply_dropout(self.embedding(ids_BT) + self.own(ids_BT), "toy", 0.2, self.training)
         h_BD = carry["h"] * batch.carry_mask_B[:, None] if carry else x_BTD.new_zeros(len(x_BTD), WIDTH)
         total = x_BTD.new_zeros(())
         for step in range(STEPS):

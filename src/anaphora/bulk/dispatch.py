@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager, suppress
 from typing import Generic, Protocol, TypeVar
 
 from anaphora.bulk.folder import ShardFolder
-from anaphora.bulk.shard import Refused, Shard
-from anaphora.bulk.worker import Assignment, At, Died, Done, Failed, Piece, Ready, Said
+from anaphora.bulk.shard import RefusedLine, Shard
+from anaphora.bulk.worker import Assignment, At, Done, Piece, Ready, Said, WorkerDeath, WorkerFailure
 from anaphora.errors import ReportedError, RunError
 from anaphora.events import Note, Progress, Report
 from anaphora.prediction.stream import WINDOW
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 TRIES = 2
 """Deaths after which the lines that were being translated are halved."""
@@ -35,7 +35,7 @@ class Engine(AbstractContextManager[object], Protocol[Worker]):
     def start(self) -> Worker:
         """Start a worker, which can be a key of a dictionary."""
 
-    def received(self) -> list[tuple[Worker, Said | Died]]:
+    def receive(self) -> list[tuple[Worker, Said | WorkerDeath]]:
         """Wait until a worker says something or has died; nothing comes from the dead and the dismissed."""
 
     def assign(self, worker: Worker, assignment: Assignment) -> None:
@@ -80,7 +80,7 @@ class Task:
         if count == 1 and deaths >= LAST_TRIES:
             line = self.shard.first + piece.begin
             reason = f"Line {line} cannot be translated: {deaths} workers died with it"
-            self._given_up.append(Refused(line, reason))
+            self._given_up.append(RefusedLine(line, reason))
             self._pieces.remove(piece)
         elif count > 1 and deaths >= TRIES:
             halves = piece.halves()
@@ -122,7 +122,7 @@ class Dispatcher(Generic[Worker]):
             self._employ(tasks)
             if not self._waiting and not any(self._workers.values()):
                 return there
-            for worker, said in self._engine.received():
+            for worker, said in self._engine.receive():
                 self._receive(worker, said, tasks)
 
     def _employ(self, tasks: Iterator[Task]) -> None:
@@ -134,7 +134,7 @@ class Dispatcher(Generic[Worker]):
                 self._waiting.append(task)
             self._workers[self._engine.start()] = None
 
-    def _receive(self, worker: Worker, said: Said | Died, tasks: Iterator[Task]) -> None:
+    def _receive(self, worker: Worker, said: Said | WorkerDeath, tasks: Iterator[Task]) -> None:
         task = self._workers[worker]
         match said:
             case Ready():
@@ -148,9 +148,9 @@ class Dispatcher(Generic[Worker]):
                 assert task
                 self._finish(task.shard)
                 self._assign(worker, tasks)
-            case Failed(message, exit_code):
+            case WorkerFailure(message, exit_code):
                 raise ReportedError(message, exit_code)
-            case Died():
+            case WorkerDeath():
                 self._bury(worker, said)
 
     def _assign(self, worker: Worker, tasks: Iterator[Task]) -> None:
@@ -170,7 +170,7 @@ class Dispatcher(Generic[Worker]):
             self._finish(task.shard)  # its worker died after it had kept it
         return next(tasks, None)
 
-    def _bury(self, worker: Worker, died: Died) -> None:
+    def _bury(self, worker: Worker, died: WorkerDeath) -> None:
         """Put back the shard of a worker that died."""
         if task := self._workers.pop(worker):
             task.fail()
@@ -181,7 +181,7 @@ class Dispatcher(Generic[Worker]):
             self._unready += 1
             if self._unready >= MOST_UNREADY:
                 raise RunError(
-                    f"{counted(self._unready, 'worker')} died one after another before they had loaded the model (the "
+                    f"{inflect(self._unready, 'worker')} died one after another before they had loaded the model (the "
                     f"last: {died.how}). Is there memory for so many? Use fewer workers."
                 )
             then = "while it loaded the model; another is started"

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Self, cast
 
 from anaphora.bulk.folder import ShardFolder
-from anaphora.bulk.worker import Assignment, At, Died, Load, Said, working
+from anaphora.bulk.worker import Assignment, At, Load, Said, WorkerDeath, working
 from anaphora.data.processes import Processes
 from anaphora.errors import MissingExtraError, RunError
 from anaphora.events import Note, Report
@@ -27,7 +27,7 @@ class LocalProcesses(Processes):
     def start(self) -> Connection:
         return self.spawn(_work, self._load, self._folder)
 
-    def received(self) -> list[tuple[Connection, Said | Died]]:
+    def receive(self) -> list[tuple[Connection, Said | WorkerDeath]]:
         ready = [cast(Connection, connection) for connection in wait(list(self))]
         return [(connection, self._from(connection)) for connection in ready]
 
@@ -39,14 +39,14 @@ class LocalProcesses(Processes):
         worker.close()
         self.pop(worker).join()
 
-    def _from(self, connection: Connection) -> Said | Died:
+    def _from(self, connection: Connection) -> Said | WorkerDeath:
         try:
             said: Said = connection.recv()
             return said
         except (EOFError, ConnectionError):
             process = self[connection]
             self.dismiss(connection)
-            return Died(f"worker process {process.pid}", f"exit code {process.exitcode}")
+            return WorkerDeath(f"worker process {process.pid}", f"exit code {process.exitcode}")
 
 
 def _work(connection: Connection, load: Load, folder: ShardFolder) -> None:
@@ -103,7 +103,7 @@ class RayActors:
         self._ask(actor)
         return actor
 
-    def received(self) -> list[tuple[Any, Said | Died]]:
+    def receive(self) -> list[tuple[Any, Said | WorkerDeath]]:
         answered, _ = self._ray.wait(list(self._calls))
         return [self._from(self._calls.pop(answer), answer) for answer in answered]
 
@@ -129,12 +129,12 @@ class RayActors:
     def _ask(self, actor: Any, assignment: Assignment | None = None) -> None:
         self._calls[actor.advance.remote(assignment)] = actor
 
-    def _from(self, actor: Any, answer: Any) -> tuple[Any, Said | Died]:
+    def _from(self, actor: Any, answer: Any) -> tuple[Any, Said | WorkerDeath]:
         try:
             said: Said = self._ray.get(answer)
         except self._ray.exceptions.RayError as error:
             self.dismiss(actor)  # it may be alive, behind a network that is not
-            return actor, Died("worker of Ray", _reason(error))
+            return actor, WorkerDeath("worker of Ray", _reason(error))
         if isinstance(said, At):
             self._ask(actor)
         return actor, said

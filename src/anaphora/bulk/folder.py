@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora import files
-from anaphora.bulk.shard import Refused, Shard
+from anaphora.bulk.shard import RefusedLine, Shard
 from anaphora.errors import DataError, RunError
 from anaphora.files import DamagedError
 from anaphora.formats.lines import packed_by_name, replacing
@@ -48,15 +48,15 @@ class Identity(NamedTuple):
         return " and ".join(words[name] for name, value in self._asdict().items() if other.get(name) != value)
 
 
-class Translated(NamedTuple):
+class TranslationResult(NamedTuple):
     """Result of a text."""
 
     lines: int
-    refused: list[Refused]
+    refused: list[RefusedLine]
     """Lines that were left empty, in order."""
 
 
-class Finished(NamedTuple):
+class ShardNote(NamedTuple):
     """Note about the translations of a shard, in a file of JSON beside them."""
 
     number: int
@@ -74,7 +74,7 @@ class Finished(NamedTuple):
     """SHA-256 of the translations."""
     made_by: str
     """Identity of the translator."""
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedLine, ...]
 
 
 class ShardFolder:
@@ -101,7 +101,7 @@ class ShardFolder:
         path = self.path / _IDENTITY
         try:
             if not (path.exists() and self.has_shards()):
-                files.replace_durably(path, files.json_bytes(files.sealed(self._identity._asdict())))
+                files.replace_durably(path, files.json_bytes(files.seal(self._identity._asdict())))
         except OSError as error:
             raise DataError(f"{path} cannot be written: {error.strerror}; make room.") from None
         there = files.read_json(path)
@@ -117,7 +117,7 @@ class ShardFolder:
         """True if there is any finished shard, of whatever model."""
         return any(self.path.glob("[0-9]*.json"))
 
-    def find(self, shard: Shard) -> Finished | None:
+    def find(self, shard: Shard) -> ShardNote | None:
         """Return the note of a shard that is finished, None for one that is missing or damaged.
 
         RunError for another's.
@@ -127,14 +127,14 @@ class ShardFolder:
         except DamagedError:
             return None
 
-    def keep(self, shard: Shard, translations: Sequence[str], refused: Iterable[Refused]) -> None:
+    def keep(self, shard: Shard, translations: Sequence[str], refused: Iterable[RefusedLine]) -> None:
         """Write the translations of a shard, then its note; DataError where the disk will not take them."""
         source, content = shard.source, "".join(f"{line}\n" for line in translations).encode()
         text = shard.number, shard.first, len(shard.lines), shard.begin, shard.begin + len(source), files.sha256(source)
-        note = Finished(*text, len(content), files.sha256(content), self._made_by, tuple(refused))
+        note = ShardNote(*text, len(content), files.sha256(content), self._made_by, tuple(refused))
         try:
             files.replace_durably(self._text(shard.number), content)
-            files.replace_durably(self._note(shard.number), files.json_bytes(files.sealed(note._asdict())))
+            files.replace_durably(self._note(shard.number), files.json_bytes(files.seal(note._asdict())))
         except FileNotFoundError:
             raise DataError(
                 f"The folder {self.path} for shards is not there on {platform.node()}, where shard {shard.number} was "
@@ -145,13 +145,13 @@ class ShardFolder:
                 f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}; make room."
             ) from None
 
-    def join(self, count: int, output: Path) -> Translated:
+    def join(self, count: int, output: Path) -> TranslationResult:
         """Write the translations of the first ``count`` shards to a file in order, whole or not at all.
 
         Raises RunError for a shard that is missing or damaged, DataError where the
         output cannot be written.
         """
-        lines, refused = 0, list[Refused]()
+        lines, refused = 0, list[RefusedLine]()
         with replacing(output) as plain, packed_by_name(output, plain) as stream:
             for number in range(count):
                 try:
@@ -163,24 +163,24 @@ class ShardFolder:
                 stream.write(content)
                 lines += found.lines
                 refused += found.refused
-        return Translated(lines, refused)
+        return TranslationResult(lines, refused)
 
     def remove(self) -> None:
         """Remove the folder with everything in it, as far as that is possible."""
         with suppress(OSError):
             files.remove(self.path)
 
-    def _read(self, number: int, shard: Shard | None = None) -> tuple[Finished, bytes]:
+    def _read(self, number: int, shard: Shard | None = None) -> tuple[ShardNote, bytes]:
         """Return a note and the translations; DamagedError where one of them is not what was written.
 
         RunError where the note is not that of ``shard``, or made by another translator.
         """
         path = self._note(number)
         table = files.read_json(path, _MOST_NOTED)
-        if not files.is_sealed(table) or table.keys() != {*Finished._fields, "sha256"}:
+        if not files.is_sealed(table) or table.keys() != {*ShardNote._fields, "sha256"}:
             raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
         del table["sha256"]
-        found = Finished(**table | {"refused": tuple(Refused(*one) for one in table["refused"])})
+        found = ShardNote(**table | {"refused": tuple(RefusedLine(*one) for one in table["refused"])})
         if shard and found.made_by != self._made_by:
             raise RunError(
                 f"{path} is a shard of another model or of other search options: remove its folder to translate "

@@ -27,7 +27,7 @@ class Shard(NamedTuple):
     first: int
     begin: int
     lines: tuple[str, ...]
-    unreadable: "tuple[Refused, ...]" = ()
+    unreadable: "tuple[RefusedLine, ...]" = ()
     """Lines of it that are empty, since they are no text."""
 
     @property
@@ -47,7 +47,7 @@ def shards(
 
     def shard() -> Shard:
         numbers = range(first, first + len(kept))
-        refused = tuple(Refused(line, unreadable[line]) for line in numbers if line in unreadable)
+        refused = tuple(RefusedLine(line, unreadable[line]) for line in numbers if line in unreadable)
         if len(refused) > MOST_FAILING:
             raise DataError(
                 f"{len(refused):,} of the lines {numbers[0]:,} to {numbers[-1]:,} cannot be read. {refused[0].reason}"
@@ -66,7 +66,7 @@ def shards(
         yield shard()
 
 
-class Refused(NamedTuple):
+class RefusedLine(NamedTuple):
     """A line (from 1) that has no translation, and why."""
 
     line: int

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from anaphora.bulk.dispatch import Dispatcher, Engine
 from anaphora.bulk.engines import LocalProcesses, RayActors
-from anaphora.bulk.folder import Identity, ShardFolder, Translated
+from anaphora.bulk.folder import Identity, ShardFolder, TranslationResult
 from anaphora.bulk.shard import LINES, NONE, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError
@@ -64,10 +64,10 @@ class LoadTranslator:
             )
 
         def translate(lines: Sequence[str], first: int, refuse: Refuse) -> list[str]:
-            def refused(number: int, error: AnaphoraError) -> None:
+            def refuse_line(number: int, error: AnaphoraError) -> None:
                 refuse(number, str(error))
 
-            found = translator.stream(lines, self.options, split=self.split, refused=refused, first=first)
+            found = translator.stream(lines, self.options, split=self.split, refused=refuse_line, first=first)
             return [translation.text for translation in found]
 
         return translate
@@ -117,7 +117,7 @@ def translate_lines(
     engine: EngineName = "local",
     report: Report = silent,
     unreadable: Mapping[int, str] = NONE,
-) -> Translated:
+) -> TranslationResult:
     """Translate lines into a file, one each in their order, by ``workers`` processes that each load the runs.
 
     Shards of so many lines at most are kept in a folder beside the output, named as it with ``.shards``, until all are
@@ -146,7 +146,7 @@ def translate_with(
     engine: EngineName = "local",
     threads: int = 1,
     unreadable: Mapping[int, str] = NONE,
-) -> Translated:
+) -> TranslationResult:
     """Return the same with any translator that can be loaded, whose ``identity`` says when shards are not its own.
 
     ``threads`` is how many CPUs a worker takes in a cluster.
@@ -156,9 +156,9 @@ def translate_with(
     if engine == "ray":
         hired = RayActors(load, folder, workers, threads, report)
     folder.make()
-    with FolderLock(folder.path, "translates into it", "another output").held():
+    with FolderLock(folder.path, "translates into it", "another output").hold():
         folder.claim()
-        with _kept(folder, report):
+        with _report_kept(folder, report):
             with hired:
                 divided = shards(lines, identity.lines, unreadable=unreadable)
                 count = Dispatcher(hired, workers, folder, report).translate(divided)
@@ -173,7 +173,7 @@ def translate_with(
 
 
 @contextmanager
-def _kept(folder: ShardFolder, report: Report) -> Iterator[None]:
+def _report_kept(folder: ShardFolder, report: Report) -> Iterator[None]:
     """Report where finished shards are when the work ends early, and remove a folder without any."""
     try:
         yield

@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from anaphora.bulk.folder import ShardFolder
-from anaphora.bulk.shard import MOST_FAILING, Refused, Shard
+from anaphora.bulk.shard import MOST_FAILING, RefusedLine, Shard
 from anaphora.errors import AnaphoraError, RunError
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Refuse = Callable[[int, str], None]
 """Takes the number of a line in the text, and why it has no translation."""
@@ -43,7 +43,7 @@ class Assignment(NamedTuple):
 
     shard: Shard
     pieces: tuple[Piece, ...]
-    given_up: tuple[Refused, ...]
+    given_up: tuple[RefusedLine, ...]
 
 
 class Ready(NamedTuple):
@@ -60,17 +60,17 @@ class Done(NamedTuple):
     """The worker has kept its shard."""
 
 
-class Failed(NamedTuple):
+class WorkerFailure(NamedTuple):
     """The worker ended with the user's error."""
 
     message: str
     exit_code: int
 
 
-Said = Ready | At | Done | Failed
+Said = Ready | At | Done | WorkerFailure
 
 
-class Died(NamedTuple):
+class WorkerDeath(NamedTuple):
     """The worker ended without being dismissed; reported of it, not by it."""
 
     who: str
@@ -92,7 +92,7 @@ def working(load: Load, folder: ShardFolder) -> Working:
             yield from _translate_shard(assigned, translate, folder)
             said = Done()
     except AnaphoraError as error:
-        yield Failed(str(error), error.exit_code)
+        yield WorkerFailure(str(error), error.exit_code)
 
 
 def _translate_shard(assigned: Assignment, translate: Translate, folder: ShardFolder) -> Iterator[At]:
@@ -124,7 +124,7 @@ def _translate_shard(assigned: Assignment, translate: Translate, folder: ShardFo
                 reason = f"Line {first} cannot be translated: {type(error).__name__}: {error}"
                 if failing > MOST_FAILING:
                     raise RunError(
-                        f"More than {counted(MOST_FAILING, 'line')} of shard {shard.number} fail, which is no fault of "
+                        f"More than {inflect(MOST_FAILING, 'line')} of shard {shard.number} fail, which is no fault of "
                         f"lines. {reason}"
                     ) from error
                 refused[first] = reason
@@ -132,4 +132,4 @@ def _translate_shard(assigned: Assignment, translate: Translate, folder: ShardFo
     for piece in assigned.pieces:
         yield At(piece)
         careful(piece)
-    folder.keep(shard, found, map(Refused._make, sorted(refused.items())))
+    folder.keep(shard, found, map(RefusedLine._make, sorted(refused.items())))

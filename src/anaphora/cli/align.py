@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
-from anaphora.cli.files import check_writable, given_texts, named, writing
+from anaphora.cli.files import check_writable, given_texts, name_of, writing
 from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -14,7 +14,7 @@ from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import Links, each_links, to_pharaoh, words_between_spaces
 from anaphora.formats.tsv import split_pairs
 from anaphora.options import Argument, Excludes, Needs, Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.evaluation.alignment import SoftLinks
@@ -54,7 +54,7 @@ def run(
 
     from anaphora.evaluation.alignment import agreement
 
-    pairs = _aligned(source, target) if source and target else split_pairs(given_texts(file), named(file))
+    pairs = _align(source, target) if source and target else split_pairs(given_texts(file), name_of(file))
     sure: list[Links] = []
     allowed: list[Links] = []
     if gold is not None:
@@ -73,10 +73,10 @@ def run(
             if gold is not None:
                 found.append(links)
     if gold is not None:
-        say(f"{counted(len(found), 'pair')}: {agreement(found, sure, allowed)}")
+        say(f"{inflect(len(found), 'pair')}: {agreement(found, sure, allowed)}")
 
 
-def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Line by line; DataError, before anything is printed, where one file is longer."""
     from anaphora.data.corpora import AlignedFiles
 

@@ -4,7 +4,7 @@ from anaphora.cli.options import GivenPairs, Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.talk import print_json, say, show
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 EXAMPLES = (
     "anaphora calibrate runs/en-de",
@@ -21,7 +21,7 @@ def run(
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
     """
-    options, where = search.options(), machine.used()
+    options, where = search.options(), machine.resolve()
 
     from anaphora.tasks.runs import load_as
     from anaphora.tasks.translation import TranslationPredictor
@@ -34,12 +34,12 @@ def run(
         measured = {name: one.model_dump() for name, one in found.measured.items()}
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
         return print_json(table | measured)
-    settings, pairs = describe_settings(found.settings), counted(found.fitted_on, "pair")
+    settings, pairs = describe_settings(found.settings), inflect(found.fitted_on, "pair")
     show(f"Calibrated for {settings} on {pairs}; measured on others:")
     for name, one in found.measured.items():
         area = "no AUC, as all are alike" if one.area is None else f"AUC {one.area:.3f}"
         show(
-            f"{counted(one.examples, name.removesuffix('s'))}: {one.positive:.1%} right, {area}, "
+            f"{inflect(one.examples, name.removesuffix('s'))}: {one.positive:.1%} right, {area}, "
             f"expected calibration error {one.calibration_error:.3f}"
         )
     say(f"Next: anaphora translate {run_folder} FILE --confidence")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, Asked, experiment_asked, with_languages
+from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_asked, with_languages
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import console, print_json, say
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.options import Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.datacheck.tables import Table
-    from anaphora.experiment.check import Checked
+    from anaphora.experiment.check import CheckResult
 
 EXAMPLES = (
     "anaphora check quickstart --data my-folder --source en --target fr",
@@ -30,7 +30,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def run(
-    asked: Asked,
+    asked: ExperimentRequest,
     trial: Annotated[
         float, Option("Duration of the trial training for the estimate; 0 skips it.", min=0, metavar="SECONDS")
     ] = 5.0,
@@ -69,21 +69,21 @@ def run(
         raise typer.Exit(AnaphoraError.exit_code)
 
 
-def _print(checked: "Checked") -> None:
+def _print(checked: "CheckResult") -> None:
     """Tables, then findings, then the upshot."""
     screen = console(sys.stdout, soft_wrap=True)
     for table in checked.tables():
-        screen.print(_drawn(table))
+        screen.print(_draw(table))
     for finding in checked.findings:
         screen.print(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] ", end="")
         screen.print(str(finding), markup=False)
     count = Counter[str](finding.severity for finding in checked.findings)
-    said = ", ".join(counted(count[word], word) for word in _COLOURS if count[word])
+    said = ", ".join(inflect(count[word], word) for word in _COLOURS if count[word])
     able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
     screen.print(f"{able}: {said or 'nothing was found'}.", markup=False)
 
 
-def _drawn(table: "Table") -> object:
+def _draw(table: "Table") -> object:
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text

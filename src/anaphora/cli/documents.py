@@ -21,7 +21,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.documents import Translate, fill, pretranslate, segments_of
 from anaphora.text.language import bare
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 FOR_LINES = (
     "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --workers --shard-lines "
@@ -68,17 +68,17 @@ def translate_document(
     others = len(document.entries) - total
     reasons = Counter(entry.skipped for entry in document.entries if entry.skipped and not entry.gap)
     which = f" ({', '.join(f'{count:,} {why}' for why, count in reasons.items())})" if reasons else ""
-    unchanged = f"; {counted(others, 'other entry', 'are')} unchanged{which}" if others else ""
+    unchanged = f"; {inflect(others, 'other entry', 'are')} unchanged{which}" if others else ""
     outcome = "left in the source language" if kind in REPLACED else "left empty"
-    report(Note(f"{filled.entries:,} of {counted(total, 'missing translation', 'were')} filled{unchanged}."))
+    report(Note(f"{filled.entries:,} of {inflect(total, 'missing translation', 'were')} filled{unchanged}."))
     if document.is_foreign:
         between = " and ".join(translator.languages)
         report(Note(f"{file} is in other languages than {between}, which are those of the run.", warning=True))
     for why, lines in filled.left.items():
-        were = counted(len(lines), "entry", f"{why} were")
+        were = inflect(len(lines), "entry", f"{why} were")
         report(Note(f"{were} {outcome} ({_places(lines)}).", warning=True))
     if unmeasured := filled.unmeasured:
-        which = f"{counted(len(unmeasured), 'entry', 'were')} filled whose size the file"
+        which = f"{inflect(len(unmeasured), 'entry', 'were')} filled whose size the file"
         way = "limits in pixels or in another way that cannot be measured here: see whether all fit"
         report(Note(f"{which} {way} ({_places(unmeasured)}).", warning=True))
 
@@ -117,11 +117,11 @@ def translate_project(translator: TranslationPredictor, folder: Path, outputs: O
         for line in tmx_lines(done.pairs, project.languages):
             write(line)
     known = f"; {segments.known:,} {agreeing(segments.known, 'are')} translated already" if segments.known else ""
-    report(Note(f"{file}: {len(done.pairs):,} of {counted(len(segments.new), 'new segment')}{known}."))
+    report(Note(f"{file}: {len(done.pairs):,} of {inflect(len(segments.new), 'new segment')}{known}."))
     for path in segments.unread:
         report(Note(f"{path} is in a format that is not read, and was left out.", warning=True))
     for why, left in done.left.items():
-        were = counted(len(left), "segment", f"{why} were")
+        were = inflect(len(left), "segment", f"{why} were")
         report(Note(f"{were} left out (the first is '{left[0]}').", warning=True))
 
 
@@ -140,7 +140,7 @@ def _with_glossary(options: SearchOptions, project: Project, report: Report) -> 
     terms = [] if options.terms else read_term_bases(project.glossary, project.languages)
     if not terms:
         return options
-    report(Note(f"{project.glossary}: {counted(len(terms), 'term')}."))
+    report(Note(f"{project.glossary}: {inflect(len(terms), 'term')}."))
     options = options._replace(terms=Glossary(terms))
     options.check()
     return options

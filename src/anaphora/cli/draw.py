@@ -42,7 +42,7 @@ def run(
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])
-    where = machine.used()
+    where = machine.resolve()
 
     from anaphora.data.traces import read_traces
     from anaphora.tasks.runs import load_as

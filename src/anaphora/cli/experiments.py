@@ -27,7 +27,7 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExperimentRequest:
     """An experiment as the command line asks for it."""
 
     recipe: Annotated[
@@ -54,7 +54,7 @@ class Asked:
         return [*([f"data.columns={columns}"] if self.columns else []), *(self.settings or []), *threads]
 
 
-def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
+def experiment_text(asked: ExperimentRequest, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
     """Return the TOML of an experiment, and what messages call it; ConfigError when there is none.
 
     ``text`` is that of the run whose vocabulary it takes over, where it does.
@@ -80,7 +80,7 @@ def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = 
     return written, recipe
 
 
-def with_languages(asked: Asked, report: Report) -> Asked:
+def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentRequest:
     """The same with the languages of a person's own pairs, where none are given: those in the names of the files.
 
     They are reported. Where a TOML file or a setting names them, or the recipe is not about pairs, they stay as they
@@ -119,7 +119,10 @@ def with_languages(asked: Asked, report: Report) -> Asked:
 
 
 def experiment_asked(
-    asked: Asked, report: Report, text: "tuple[str | Table, str] | None" = None, start: "StartConfig | None" = None
+    asked: ExperimentRequest,
+    report: Report,
+    text: "tuple[str | Table, str] | None" = None,
+    start: "StartConfig | None" = None,
 ) -> "ExperimentBase":
     """Return the experiment, in a TOML ``text`` or that of ``experiment_text``.
 

@@ -18,7 +18,7 @@ from anaphora.tasks.registry import every_task, task_of
 
 if TYPE_CHECKING:
     from anaphora.export.folder import Example
-    from anaphora.tasks.task import Trained
+    from anaphora.tasks.task import TrainedModel
 
 EXAMPLES = (
     "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
@@ -100,7 +100,7 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
     show(f"Next: python {output / program} {given}")
 
 
-def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":
+def _examples(trained: "TrainedModel", report: Report) -> "Iterator[Example]":
     """Some of the validation split; none where the data is no longer there, with a Note."""
     try:
         yield from islice(task_of(trained.experiment).job(trained.experiment, report).splits.valid, _MEASURED)

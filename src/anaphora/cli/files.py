@@ -38,7 +38,7 @@ def given_texts(file: str, refuse: Refuse | None = None) -> Iterator[str]:
         text = "\t".join(map(without_special_tokens, line.split("\t")))
         if text != line and not said:
             said = True
-            say(f"Special tokens at the ends of lines, such as <s> or </s>, are left out ({named(file)}:{number}).")
+            say(f"Special tokens at the ends of lines, such as <s> or </s>, are left out ({name_of(file)}:{number}).")
         yield text
 
 
@@ -58,7 +58,7 @@ def given_lines(file: str, *, exact: bool = False, refuse: Refuse | None = None)
     return decode_lines(stream, "standard input", any_format=exact, exact=exact, refuse=refuse)
 
 
-def named(file: str) -> str:
+def name_of(file: str) -> str:
     """Return the name of a file, or of standard input, in messages."""
     return "standard input" if file == "-" else file
 

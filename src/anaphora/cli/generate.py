@@ -58,7 +58,7 @@ def run(
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
     """
-    where = machine.used()
+    where = machine.resolve()
 
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as

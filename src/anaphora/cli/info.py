@@ -8,7 +8,7 @@ import typer
 from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.talk import heading, print_json, show
 from anaphora.errors import ConfigError
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.run.logs import Evaluation
@@ -43,13 +43,13 @@ def _show(found: "RunInfo") -> None:
     _section("Parameters", [f"{found.total_parameters:,}", *parts] if parts else [])
     if found.mixed:
         _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
-    _section("Vocabulary", (f"{side}: {counted(size, 'token')}" for side, size in found.vocabularies.items()))
+    _section("Vocabulary", (f"{side}: {inflect(size, 'token')}" for side, size in found.vocabularies.items()))
     _section("Settings", _chosen(found))
     _section("Data", _data(found))
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))
-    _section("Evaluations", (line for evaluation in newest(found.evaluations) for line in _measured(evaluation)))
+    _section("Evaluations", (line for evaluation in newest(found.evaluations) for line in _format_metrics(evaluation)))
     _section("Checkpoints", map(_checkpoint, found.checkpoints))
-    _section("Memory", [counted(found.memory, "segment")] if found.memory else [])
+    _section("Memory", [inflect(found.memory, "segment")] if found.memory else [])
     _section("Written with", [found.environment] if found.environment else [])
     _section("Files", found.faults or ["all whole"])
 
@@ -81,7 +81,7 @@ def _data(found: "RunInfo") -> Iterable[str]:
     yield f"licence: {found.licence or 'that of the files; it was not recorded'}"
 
 
-def _measured(evaluation: "Evaluation") -> Iterable[str]:
+def _format_metrics(evaluation: "Evaluation") -> Iterable[str]:
     where = f"{evaluation.date[:10]}, {evaluation.text}, {evaluation.checkpoint}"
     yield from (f"{where}: {metric.name} {metric.shown} ({metric.conditions})" for metric in evaluation.metrics)
 

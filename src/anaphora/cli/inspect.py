@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.files import given_texts, named
+from anaphora.cli.files import given_texts, name_of
 from anaphora.cli.options import Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
@@ -17,7 +17,7 @@ from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import writing_text
 from anaphora.options import Argument, Needs, Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.cli.inspect_verbs import Results, Verb
@@ -120,7 +120,7 @@ def run(
     _demand_effect(context, VERBS[verb[0]], verb[0], alone=not runs)
     with listening() as report:
         request = _with_texts(Request(**vars(choices), words=rest, report=report))
-        shown = _shown(VERBS[verb[0]], verb[0], runs, request)
+        shown = _run_verb(VERBS[verb[0]], verb[0], runs, request)
     _print(shown, request, as_json)
     if request.output is not None:
         _write(shown, request, request.output)
@@ -148,7 +148,7 @@ def _with_texts(request: Request) -> Request:
         return replace(request, from_file=bool(request.words))
     if targets is not None and len(targets) != len(texts):
         raise DataError(
-            f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many of both."
+            f"There are {inflect(len(texts), 'text')} but {inflect(len(targets), 'target')}: give as many of both."
         )
     return replace(request, texts=texts, targets=targets, from_file=source is not None)
 
@@ -156,11 +156,11 @@ def _with_texts(request: Request) -> Request:
 def _lines(file: str) -> list[str]:
     lines = list(given_texts(file))
     if not lines:
-        raise DataError(f"{named(file)} has no lines, but there should be at least one: give another file.")
+        raise DataError(f"{name_of(file)} has no lines, but there should be at least one: give another file.")
     return lines
 
 
-def _shown(verb: "Verb", name: str, runs: Sequence[str], request: Request) -> "Results":
+def _run_verb(verb: "Verb", name: str, runs: Sequence[str], request: Request) -> "Results":
     """Return the results of a verb, of runs or alone; ConfigError for a number of runs that it does not take."""
     if not runs and verb.alone:
         return verb.alone(request)

@@ -11,7 +11,7 @@ from anaphora.cli.talk import print_json, say, show
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Argument, Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.memory import Memory, Segment
@@ -104,8 +104,8 @@ def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
                 f"{file} has no segments from {languages[0]} to {languages[1]} ({why or 'it is empty'}): give another."
             )
         known = f"{read.total() - added:,} known or repeated"
-        say(f"{file}: {counted(added, 'new segment')}, {known}{f', skipped: {why}' if why else ''}.")
-    say(f"The memory has {counted(len(memory), 'segment')}.")
+        say(f"{file}: {inflect(added, 'new segment')}, {known}{f', skipped: {why}' if why else ''}.")
+    say(f"The memory has {inflect(len(memory), 'segment')}.")
 
 
 def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fuzzy: int, *, as_json: bool) -> None:
@@ -136,7 +136,7 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:
         known = ", ".join(memory.origins()) or "none"
         which = f"no segment of {origin}; its files are {known}" if origin else "not all of these numbers"
         say(f"The memory had {which}.")
-    say(f"{counted(removed, 'segment', 'were')} removed; {len(memory):,} are left.")
+    say(f"{inflect(removed, 'segment', 'were')} removed; {len(memory):,} are left.")
 
 
 def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
@@ -152,7 +152,7 @@ def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
     with writing(file) as write:
         for line in as_tsv if ending == ".tsv" else tmx_lines(pairs, _languages(run_folder)):
             write(line)
-    say(f"{file}: {counted(len(memory), 'segment')}.")
+    say(f"{file}: {inflect(len(memory), 'segment')}.")
 
 
 def _cell(text: str) -> str:

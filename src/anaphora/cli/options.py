@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast, get_args
 
 import typer
 
-from anaphora.cli.files import given_lines, given_texts, named
+from anaphora.cli.files import given_lines, given_texts, name_of
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Excludes, Needs, Option
@@ -94,7 +94,7 @@ class GivenTexts(GivenPairs):
         if not self.text:
             return None
         lines = given_lines(self.text, exact=True) if task.own_formats else given_texts(self.text)
-        return Text(Path(named(self.text)).name, lines)
+        return Text(Path(name_of(self.text)).name, lines)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Machine(Processor):
 
     device: Annotated[str, Option("Device of the network.", metavar="cpu|cuda")] = "cpu"
 
-    def used(self) -> "tuple[DeviceName, PrecisionName]":
+    def resolve(self) -> "tuple[DeviceName, PrecisionName]":
         """Return the device and the precision; ConfigError for a name that is none."""
         from anaphora.kernels.device import Device
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing
+from anaphora.cli.files import check_writable, given_lines, given_texts, name_of, writing
 from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
@@ -56,7 +56,7 @@ def run(
 ) -> None:
     """Print the prediction for each line or image; for a tagger, the tagged file."""
     check_writable(output, read=[file, run_folder])
-    where = machine.used()
+    where = machine.resolve()
 
     from anaphora.tasks.runs import load, task_at
 
@@ -97,12 +97,12 @@ def _predictions(
         return model.predict_file(Path(file), report=report), False
     if hasattr(model, "predict_lines"):
         lines = given_lines(file, exact=True)
-        return model.predict_lines(lines, named(file), format=format_, columns=columns, report=report), True
+        return model.predict_lines(lines, name_of(file), format=format_, columns=columns, report=report), True
     if table is None:
         return model.predict_stream(given_texts(file), report=report), False
     read = table._replace(chosen=tuple(columns), header=()) if columns else table
     answer = partial(model.predict_stream, report=report)
-    return predict_table(answer, given_lines(file, exact=True), named(file), read), True
+    return predict_table(answer, given_lines(file, exact=True), name_of(file), read), True
 
 
 def reads_arrays(model: Any) -> bool:

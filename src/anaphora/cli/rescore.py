@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
-from anaphora.cli.files import check_writable, given_lines, named, writing
+from anaphora.cli.files import check_writable, given_lines, name_of, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _NAME = "LM0"
 
@@ -45,16 +45,16 @@ def run(
     feature = _NAME if name is None else name
     check_name(feature)
     check_writable(output, read=[file, run_folder])
-    where = machine.used()
+    where = machine.resolve()
     count = unknowns = 0
     with listening() as report, writing(output) as write:
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
         for line, score in model.rescore_stream(
-            given_lines(file), form, feature=feature, where=named(file), report=report
+            given_lines(file), form, feature=feature, where=name_of(file), report=report
         ):
             write(line)
             count, unknowns = count + 1, unknowns + score.unknown
     say(
-        f"{counted(count, 'hypothesis')}, {counted(unknowns, 'unknown token')} scored as <unk>; the new scores are "
+        f"{inflect(count, 'hypothesis')}, {inflect(unknowns, 'unknown token')} scored as <unk>; the new scores are "
         f"logarithms to base {form.base}."
     )

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-from anaphora.cli.files import check_writable, given_texts, named, writing
+from anaphora.cli.files import check_writable, given_texts, name_of, writing
 from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
 from anaphora.options import Argument, Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 EXAMPLES = (
     "anaphora score runs/ptb sentences.txt",
@@ -34,7 +34,7 @@ def run(
     """Print the log10 probability of each line, its end included."""
     adaptation = adapted.value()
     check_writable(output, read=[file, run_folder])
-    where = machine.used()
+    where = machine.resolve()
 
     from anaphora.evaluation.adaptation import Static
     from anaphora.evaluation.perplexity import perplexity_of_log10
@@ -51,7 +51,7 @@ def run(
             raise RunError(f"{run_folder} is {task.noun}, which scores no text: {task.see}.")
         lines = given_texts(file)
         if isinstance(adaptation, Static):
-            found = model.score_lines_of(lines, named(file), report)
+            found = model.score_lines_of(lines, name_of(file), report)
         elif isinstance(model, LanguageModelPredictor):
             adaptation = adapted_to_data(model, run_folder, adaptation, report)
             found = model.score_stream(lines, adaptation, report=report)
@@ -64,7 +64,7 @@ def run(
         say("There is nothing to score: the text is empty.")
     else:
         say(
-            f"{counted(count, 'line')}, log10 p {total:.4f} in all, perplexity "
-            f"{perplexity_of_log10(total, tokens):,.3f} of {counted(tokens, 'prediction')}, {unknown:,} "
+            f"{inflect(count, 'line')}, log10 p {total:.4f} in all, perplexity "
+            f"{perplexity_of_log10(total, tokens):,.3f} of {inflect(tokens, 'prediction')}, {unknown:,} "
             f"unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )

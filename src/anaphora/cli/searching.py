@@ -70,7 +70,7 @@ class SearchTable:
             replace_unknown=self._replacements() if self.replace_unknown else None,
             candidates=self._candidates(),
             sampling=Sampling(**declared_in(self, Sampling)) if self.sample else None,
-            protect=self._protected(),
+            protect=self._parse_protected(),
             terms=self._glossary(),
             **others,
         )
@@ -103,7 +103,7 @@ class SearchTable:
 
         return Glossary(read_glossary(self.terms))
 
-    def _protected(self) -> "tuple[Kind, ...] | None":
+    def _parse_protected(self) -> "tuple[Kind, ...] | None":
         """Return the kinds in ``--protect``, None where it is not given; ConfigError for an unknown kind."""
         from anaphora.text.placeholders import KINDS, checked_kinds
 

@@ -9,7 +9,7 @@ from anaphora.cli.talk import print_json, show
 from anaphora.options import Argument
 
 if TYPE_CHECKING:
-    from anaphora.experiment.settings import Owned, Setting
+    from anaphora.experiment.settings import OwnedOption, Setting
 
 _WIDTH = 110
 
@@ -37,7 +37,7 @@ def run(
     show("\n\n".join("\n".join(part) for part in parts))
 
 
-def tables(found: "list[tuple[str, Owned]]") -> Iterator[str]:
+def tables(found: "list[tuple[str, OwnedOption]]") -> Iterator[str]:
     """Yield a line for each table and option at the top of an experiment."""
     names = dict.fromkeys(owned.setting.name for _, owned in found)
     width = max(map(len, names))
@@ -48,7 +48,7 @@ def tables(found: "list[tuple[str, Owned]]") -> Iterator[str]:
     yield "anaphora settings TABLE shows what stands in one of them."
 
 
-def part_of(prefix: str, owned: "Owned") -> Iterator[str]:
+def part_of(prefix: str, owned: "OwnedOption") -> Iterator[str]:
     """Yield a setting with its sentence; of a table, all that it may hold."""
     key = f"{prefix}{owned.setting.name}"
     yield from _lines(key, owned.setting, "", _of(owned))
@@ -75,5 +75,5 @@ def _plain(text: str) -> str:
     return text.replace("``", "")
 
 
-def _of(owned: "Owned") -> str:
+def _of(owned: "OwnedOption") -> str:
     return f"  [{', '.join(owned.of)}]" if owned.of else ""

@@ -3,7 +3,7 @@
 from anaphora.cli.options import Json, RunFolder, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say, show
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test.en --shortlist --precision int8")
 
@@ -17,5 +17,5 @@ def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> N
     tokens, translations = len(found.ends_S), len(found.translations_M)
     if as_json:
         return print_json({"run": str(run_folder), "tokens": tokens, "translations": translations})
-    show(f"{counted(translations, 'translation')} of {counted(tokens, 'source token')}")
+    show(f"{inflect(translations, 'translation')} of {inflect(tokens, 'source token')}")
     say(f"Next: anaphora translate {run_folder} FILE --shortlist")

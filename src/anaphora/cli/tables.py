@@ -11,22 +11,24 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
-from anaphora.options import Argument, Excludes, Needs, Option, check_conflicts, declared
+from anaphora.options import Argument, Excludes, Needs, Option, check_conflicts, declarations
 
 T = TypeVar("T")
 
 
 def declared_option(table: type, field: str, **changes: Any) -> Option:
     """Return the declaration of a field of a table, with ``changes`` for the command line."""
-    return declared(table)[field][1]._replace(**changes)
+    return declarations(table)[field][1]._replace(**changes)
 
 
 def with_declared(
     table: Any, heading: str = "", *, without: Collection[str] = (), last: bool = False
 ) -> Callable[[type[T]], type[T]]:
     """Add the declared fields of a table to a class that is to be a dataclass: before its own, or ``last``."""
-    names = [name for name in declared(table) if name not in without]
-    added = {name: Annotated[declared(table)[name][0], declared_option(table, name, heading=heading)] for name in names}
+    names = [name for name in declarations(table) if name not in without]
+    added = {
+        name: Annotated[declarations(table)[name][0], declared_option(table, name, heading=heading)] for name in names
+    }
 
     def add(owner: type[T]) -> type[T]:
         owner.__annotations__ = owner.__annotations__ | added if last else added | owner.__annotations__
@@ -39,7 +41,7 @@ def with_declared(
 
 def declared_in(owner: Any, table: type) -> dict[str, Any]:
     """Return the values of the fields that ``with_declared`` added."""
-    return {name: getattr(owner, name) for name in declared(table) if hasattr(owner, name)}
+    return {name: getattr(owner, name) for name in declarations(table) if hasattr(owner, name)}
 
 
 def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Needs] = ()) -> Callable[..., None]:
@@ -68,7 +70,7 @@ def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Nee
             given[name] = table(**{field.name: given.pop(field.name) for field in fields(table)})
         command(**given, **({"context": context} if "context" in hints else {}))
 
-    vars(run)["__signature__"] = signature = inspect.Signature(list(map(_parsed, parameters)))
+    vars(run)["__signature__"] = signature = inspect.Signature(list(map(_with_declaration, parameters)))
     run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     del vars(run)["__wrapped__"]  # the parser would read the signature of the command behind it
     return run
@@ -91,7 +93,7 @@ def files_in(*tables: Any) -> list[Path]:
     return [value for table in tables for value in vars(table).values() if isinstance(value, Path)]
 
 
-def _parsed(parameter: Parameter) -> Parameter:
+def _with_declaration(parameter: Parameter) -> Parameter:
     """Return a parameter with the parser's own declaration in place of an Option or an Argument."""
     kind, option = (*get_args(parameter.annotation), None, None)[:2]
     if isinstance(option, Argument):

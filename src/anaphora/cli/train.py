@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, Asked, experiment_asked, experiment_text, with_languages
+from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_asked, experiment_text, with_languages
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
@@ -17,7 +17,7 @@ from anaphora.cli.talk import say, show
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 from anaphora.options import Excludes, Needs, Option
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -59,7 +59,7 @@ CONFLICTS = (
 
 
 def run(
-    asked: Asked,
+    asked: ExperimentRequest,
     run_folder: Annotated[
         Path | None, Option("Run folder to create.", default="runs/RECIPE", metavar="DIR", name="--run")
     ] = None,
@@ -84,14 +84,14 @@ def run(
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.run_training import train
-    from anaphora.training.ranks import joined
+    from anaphora.training.ranks import join_ranks
 
     resumed = folder if resume else None
     try:
-        with joined() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
-            experiment = ranks.each(lambda: _experiment(asked, resumed, parent, start, report))
+        with join_ranks() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
+            experiment = ranks.run_on_each(lambda: _experiment(asked, resumed, parent, start, report))
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
-            exit_code, first = max(ranks.gathered(signals.exit_code)), ranks.first
+            exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
     except (KeyboardInterrupt, typer.Exit):
         say_what_is_kept(folder)
         raise
@@ -119,7 +119,7 @@ def _reporting(first: bool, folder: Path | None) -> "Iterator[Report]":
 
 
 def _experiment(
-    asked: Asked, resumed: Path | None, parent: Path | None, start: "StartConfig | None", report: "Report"
+    asked: ExperimentRequest, resumed: Path | None, parent: Path | None, start: "StartConfig | None", report: "Report"
 ) -> "Experiment":
     """The experiment that is asked for: of a run that is ``resumed``, that starts from a ``parent``, or a new one."""
     if resumed:
@@ -129,7 +129,7 @@ def _experiment(
     return experiment_asked(asked, report, _toml(asked, resumed or parent, start, report), start)
 
 
-def _begun_with(run: Path, asked: Asked) -> Asked:
+def _begun_with(run: Path, asked: ExperimentRequest) -> ExperimentRequest:
     """Return the data of a resumed run, unless the command or the file of an experiment names other files."""
     from anaphora.experiment.overrides import read_table
     from anaphora.tasks.runs import experiment_of
@@ -137,7 +137,7 @@ def _begun_with(run: Path, asked: Asked) -> Asked:
     if not asked.recipe:
         return asked  # which goes into the experiment of the run
     begun = experiment_of(run)
-    table = {} if asked.recipe == AUTO else read_table(*experiment_text(Asked(asked.recipe), silent))
+    table = {} if asked.recipe == AUTO else read_table(*experiment_text(ExperimentRequest(asked.recipe), silent))
     named = table.get("data")
     if asked.data or (isinstance(named, dict) and named.get("files")) or table.get("task", begun.task) != begun.task:
         return asked  # and what does not fit the run, is refused there
@@ -150,7 +150,9 @@ def _begun_with(run: Path, asked: Asked) -> Asked:
     )
 
 
-def _toml(asked: Asked, run: Path | None, start: "StartConfig | None", report: "Report") -> "tuple[str | Table, str]":
+def _toml(
+    asked: ExperimentRequest, run: Path | None, start: "StartConfig | None", report: "Report"
+) -> "tuple[str | Table, str]":
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
     from anaphora.experiment.parent_run import incremental_table
     from anaphora.tasks.runs import experiment_of
@@ -201,6 +203,6 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "minutes": "the time is up",
     }[outcome.reason]
     return (
-        f"Trained in {clock(outcome.seconds)}: {why} after {counted(outcome.update, 'update')}. "
+        f"Trained in {clock(outcome.seconds)}: {why} after {inflect(outcome.update, 'update')}. "
         f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {following}"
     )

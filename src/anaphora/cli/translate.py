@@ -21,7 +21,7 @@ from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.options import Argument, Excludes, Needs, Option
 from anaphora.prediction.options import MAX_TOKENS, SearchOptions
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 if TYPE_CHECKING:
     from anaphora.memory import Memory
@@ -69,7 +69,7 @@ class Framing:
 
     conflicts: ClassVar = (Excludes("--prefixes --suffixes", "--memory", "What comes from a memory is not framed"),)
 
-    def over(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
+    def frame(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
         """Yield the lines, each with its prefix and suffix, which a line after the last of them lacks.
 
         What is wrong with a file of more lines than the text is put into ``faults``. Errors as for ``given_lines``.
@@ -108,7 +108,7 @@ class Remembering:
         Excludes("--memory", "--alignments --soft-alignments", "What comes from a memory has no word alignments"),
     )
 
-    def over(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
+    def wrap(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
         """Return the translator, with the memory of a run if that is asked for.
 
         Similar segments are looked for if shown.
@@ -153,7 +153,7 @@ def run(
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
-    where = machine.used()
+    where = machine.resolve()
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
@@ -179,7 +179,7 @@ def run(
 
     with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, mean, fusion, report, *where)
-        translator = remembering.over(translator, runs[0], outputs)
+        translator = remembering.wrap(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
         if kind:
             return translate_document(translator, Path(file), kind, outputs, how)
@@ -200,8 +200,8 @@ def _translate_lines(
     """Translate the lines of a file as they come; ``how`` is passed to the translator."""
     typed, waiting = is_typed(file), deque[str]()
     aligned = outputs.aligner(translator, how["report"])
-    lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
-    asked = framing.over(lines, faults.others)
+    lines = _record_lines(typed_texts() if typed else given_texts(file), waiting)
+    asked = framing.frame(lines, faults.others)
     texts: Iterable[Iterable[str | Framed]] = ([line] for line in asked) if typed else [asked]
     answers = (translator.stream(some, refused=faults.refuse, **how) for some in texts)
     outputs.write(waiting, chain.from_iterable(answers), how["report"], aligned, model=model)
@@ -223,14 +223,14 @@ class _Faults:
         found = [*self.others]
         if self.refused:
             have = agreeing(self.refused, "have no translation")
-            found.append(f"{counted(self.refused, 'line', 'were refused')} and {have}.")
+            found.append(f"{inflect(self.refused, 'line', 'were refused')} and {have}.")
         for fault in found:
             complain(fault)
         if found:
             raise typer.Exit(AnaphoraError.exit_code)
 
 
-def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
+def _record_lines(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
     """Yield the lines, each put where it waits for its translation: they are read ahead, by another thread."""
     for line in lines:
         waiting.append(line)

@@ -15,7 +15,7 @@ from anaphora.events import Note, Report
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.options import Needs, Option
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation import Translation, TranslationPredictor
@@ -93,7 +93,7 @@ class Outputs:
         if self.aligns and not (other or translator).attends:
             raise ConfigError(NO_LINKS)
         # without tokens it was not searched: nothing can be seen of it, or it was refused
-        return lambda line, found: other.aligned(line, found) if other and found.tokens else found
+        return lambda line, found: other.align_translation(line, found) if other and found.tokens else found
 
     def check(self, read: Sequence[Path | str | None]) -> None:
         """Raise ConfigError for files that cannot be written, or are two at once, and pairs that are no .tsv file."""
@@ -176,7 +176,7 @@ class Outputs:
         """Report the lines, of ``count``, that differ, have less than was asked for, or are no good pairs."""
         from anaphora.text.tokenizer import MARKS, UNK
 
-        of_all = f"of {counted(count, 'line')}"
+        of_all = f"of {inflect(count, 'line')}"
         if (lossy := found["lossy"]) > _SHOWN:
             differ = "differ from their translations in numbers, addresses, placeholders or tags"
             report(Note(f"{lossy:,} {of_all} {differ}: --json has them all.", warning=True))
@@ -184,13 +184,13 @@ class Outputs:
             was = agreeing(unsure, "were left empty")
             report(Note(f"{unsure:,} {of_all} {was}: their confidence is below {self.min_confidence:g}.", warning=True))
         if fewer := found["fewer"]:
-            have = f"{agreeing(fewer, 'have')} fewer than {counted(self.nbest, 'translation')}"
+            have = f"{agreeing(fewer, 'have')} fewer than {inflect(self.nbest, 'translation')}"
             why = "since the search finished fewer that differ: a larger beam finds more"
             report(Note(f"{fewer:,} {of_all} {have}, {why}.", warning=True))
         if single := found["single"]:
-            report(Note(f"{counted(single, 'line', 'without a translation were')} left out of {self.pairs}."))
+            report(Note(f"{inflect(single, 'line', 'without a translation were')} left out of {self.pairs}."))
         if self.pairs is not None and (unknown := found["unknown"]):
-            have = f"{counted(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside"
+            have = f"{inflect(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside"
             remedy = "--replace-unknown puts the source's words in its place, or leave those pairs out"
             report(Note(f"{unknown:,} of {have}, which training takes for text: {remedy}.", warning=True))
 

@@ -42,14 +42,14 @@ def buckets(lengths: Integers, budget: int, seed: int, epoch: int, *, then: Sequ
     A row longer than ``budget`` is a batch of its own. Rows are shuffled, sorted in pools by length and ``then`` by
     other lengths (the sides of a pair), cut into batches, and the batches shuffled.
     """
-    order = shuffled(len(lengths), seed, epoch, 0)
+    order = shuffle(len(lengths), seed, epoch, 0)
     pool = max(1, POOL * budget // max(1, int(lengths.mean()))) if len(lengths) else 1
     batches: list[Integers] = []
     for start in range(0, len(order), pool):
         rows = order[start : start + pool]
         keys = [-other[rows] for other in (lengths, *then)]
         batches += cut(rows[np.lexsort(keys[::-1])], lengths, budget)
-    return [batches[place] for place in shuffled(len(batches), seed, epoch, 1)]
+    return [batches[place] for place in shuffle(len(batches), seed, epoch, 1)]
 
 
 def cut(rows: Integers, lengths: Integers, budget: int) -> list[Integers]:
@@ -63,15 +63,15 @@ def cut(rows: Integers, lengths: Integers, budget: int) -> list[Integers]:
     return pieces
 
 
-def shuffled(count: int, *key: int) -> Integers:
+def shuffle(count: int, *key: int) -> Integers:
     """The numbers below ``count`` in an order that depends on ``key`` alone.
 
     Numbers are sorted by a hash of (key, number), so that the order is the same with every version of every library.
     """
-    return np.argsort(hashed(np.arange(count), *key), kind="stable")
+    return np.argsort(hash_numbers(np.arange(count), *key), kind="stable")
 
 
-def hashed(numbers: Integers, *key: int) -> Integers:
+def hash_numbers(numbers: Integers, *key: int) -> Integers:
     """uint64 like ``numbers``, for each one that depends on it and ``key`` alone; different for different numbers."""
     state = np.uint64(0)
     for part in key:
@@ -115,7 +115,7 @@ class WindowedBuckets(LazySequence[int, Integers]):
         """In a batch, rows times the longest are at most ``budget``; about ``window`` of the ``rows`` are shuffled."""
         self._lengths, self._rows, self._budget, self._key = lengths, rows, budget, (seed, epoch)
         self._block = max(1, window // _BLOCKS)
-        blocks = shuffled(-(-rows // self._block), *self._key, 0)
+        blocks = shuffle(-(-rows // self._block), *self._key, 0)
         self._windows = [blocks[start : start + _BLOCKS] for start in range(0, len(blocks), _BLOCKS)]
         self._ends = [0, *accumulate(map(self._count, range(len(self._windows))))]
         self._held: dict[int, list[Integers]] = {}
@@ -136,7 +136,7 @@ class WindowedBuckets(LazySequence[int, Integers]):
         order = np.lexsort([keys, *(-other for other in reversed(others)), -lengths, pools])
         borders = np.flatnonzero(np.diff(pools[order])) + 1
         batches = [rows[batch] for pool in np.split(order, borders) for batch in cut(pool, lengths, self._budget)]
-        return [batches[place] for place in shuffled(len(batches), *self._key, 1, window)]
+        return [batches[place] for place in shuffle(len(batches), *self._key, 1, window)]
 
     def _count(self, window: int) -> int:
         """The number of batches of a window, for which its rows need not be sorted."""
@@ -156,6 +156,6 @@ class WindowedBuckets(LazySequence[int, Integers]):
 
     def _pools(self, rows: Integers, lengths: Integers) -> tuple[Integers, Integers]:
         """The pool that each row is sorted in, drawn, and what orders rows of equal lengths."""
-        keys = hashed(rows, *self._key, 2)
+        keys = hash_numbers(rows, *self._key, 2)
         size = max(1, POOL * self._budget // max(1, int(lengths.mean())))
         return (keys % np.uint64(-(-len(rows) // size))).astype(np.int64), keys

@@ -133,7 +133,7 @@ def _check(rows: Mapping[str, Sequence[Caption]], features: Features) -> None:
 def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], str]:
     """From a file and a caption in it to the caption's split."""
     listed = {
-        image_key(line): _named(found[1].lower(), names)
+        image_key(line): _split_named(found[1].lower(), names)
         for path in texts
         if (found := _LIST.search(stem_of(path)))
         for line in read_lines(path)
@@ -144,13 +144,13 @@ def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], 
         if listed:
             return listed.get(caption.image, "unlisted")
         words = re.findall(r"[^\W\d_]+", stem_of(path))
-        of_file = next((split for word in (stem_of(path), *words) if (split := _named(word, names))), "")
-        return of_file or (_named(caption.split, names) or caption.split if caption.split else names.train)
+        of_file = next((split for word in (stem_of(path), *words) if (split := _split_named(word, names))), "")
+        return of_file or (_split_named(caption.split, names) or caption.split if caption.split else names.train)
 
     return split_of
 
 
-def _named(word: str, names: Names) -> str:
+def _split_named(word: str, names: Names) -> str:
     """The split that a word names; nothing where it names none."""
     return word if word in (names.train, *names.validation()) or word.startswith(names.test) else ""
 

@@ -61,7 +61,7 @@ class Column:
         path, size = folder / self._name, count * dtype.itemsize
         if entry["name"] != self._name or entry["dtype"] != dtype.str or len(digests) != -(-size // BLOCK):
             raise DamagedError(f"{folder / _HEADER} does not describe {self._name}.")
-        with files.opened(path) as file:
+        with files.open_file(path) as file:
             there = os.fstat(file.fileno()).st_size
             if there != size:
                 raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
@@ -250,7 +250,7 @@ class Table:
                 facts = self._fill(into)
                 entries = into.finish()
             header = {"format": _FORMAT, "identity": self._identity, "facts": facts, "columns": entries}
-            files.write_durably(part / _HEADER, files.json_bytes(files.sealed(header)))
+            files.write_durably(part / _HEADER, files.json_bytes(files.seal(header)))
             files.sync(part)
             files.remove(self._folder)
             part.rename(self._folder)

@@ -194,16 +194,16 @@ class PairCorpus:
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line of the files, None for a line that is left out."""
-        keeps = self.kept()
+        keeps = self.make_filter()
         for file in self.files:
             for pair in file.lines():
                 yield pair if pair is not None and keeps(*pair) else None
 
-    def kept(self) -> Callable[[str, str], bool]:
+    def make_filter(self) -> Callable[[str, str], bool]:
         """True if pairs are part of the corpus; to be called for every pair of the files once, in order."""
         if self.filters is None:
             return self.keep
-        reason = self.filters.begun()
+        reason = self.filters.begin()
 
         def keeps(source: str, target: str) -> bool:
             dropped = both_sides(source, target) and reason(source, target)

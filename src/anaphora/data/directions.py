@@ -40,7 +40,7 @@ def direction_of(
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
         elif sides:
-            found[_directed(path, sides, given, usual) if path.is_dir() else (sides[0], sides[1])] = None
+            found[_resolve_direction(path, sides, given, usual) if path.is_dir() else (sides[0], sides[1])] = None
     fitting = [two for two in found if all(code in ("", own) for code, own in zip(given, two, strict=True))]
     return fitting[0] if len(fitting) == len(found) == 1 else None
 
@@ -56,7 +56,7 @@ def _by_ending(path: Path, data: Sequence[Path]) -> tuple[str, ...]:
     return tuple(codes) if len(codes) > 1 else ()
 
 
-def _directed(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual: tuple[str, str]) -> Direction:
+def _resolve_direction(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual: tuple[str, str]) -> Direction:
     """The languages of a folder in order, by what is known of one of them."""
     for source, target in (given, usual, (usual[0], ""), ("", usual[1])):
         if source in sides and target in sides and source != target:

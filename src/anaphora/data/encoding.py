@@ -21,7 +21,7 @@ Sides = Sequence[Sequence[str]]
 """The lines of a block, for each tokenizer."""
 
 
-def encoded(
+def encode_blocks(
     tokenizers: Sequence[Tokenizer], blocks: Iterable[Sides], threads: int, lines: int
 ) -> Generator[list[Ragged]]:
     """Yield the rows that each tokenizer makes of its side of each block; ``threads`` work on so many ``lines``.
@@ -29,7 +29,7 @@ def encoded(
     Closing it ends its processes. Raises DataError for what a tokenizer refuses, RunError where a process was killed.
     """
     if threads <= 1 or lines < MANY:
-        yield from (_encoded(tokenizers, sides, threads) for sides in blocks)
+        yield from (_encode(tokenizers, sides, threads) for sides in blocks)
         return
     with Processes() as processes:
         with _without_main():
@@ -37,17 +37,17 @@ def encoded(
         for sides in blocks:
             if not idle:
                 idle.append(busy.popleft())
-                yield _received(idle[-1])
+                yield _receive(idle[-1])
             idle[0].send(sides)
             busy.append(idle.popleft())
-        yield from map(_received, busy)
+        yield from map(_receive, busy)
 
 
-def _encoded(tokenizers: Sequence[Tokenizer], sides: Sides, threads: int) -> list[Ragged]:
+def _encode(tokenizers: Sequence[Tokenizer], sides: Sides, threads: int) -> list[Ragged]:
     return [Ragged.of(tokenizer.encode_lines(side, threads)) for tokenizer, side in zip(tokenizers, sides, strict=True)]
 
 
-def _received(connection: Connection) -> list[Ragged]:
+def _receive(connection: Connection) -> list[Ragged]:
     try:
         found: list[Ragged] | str = connection.recv()
     except (EOFError, ConnectionError):
@@ -63,7 +63,7 @@ def _work(connection: Connection, tokenizers: Sequence[Tokenizer]) -> None:
     while True:
         sides: Sides = connection.recv()
         try:
-            connection.send(_encoded(tokenizers, sides, 1))
+            connection.send(_encode(tokenizers, sides, 1))
         except AnaphoraError as error:
             connection.send(str(error))
 

@@ -41,7 +41,7 @@ def entry_files_in(folder: Path) -> list[Path]:
     """The files of entries in a folder by their names, in their order, hidden ones left out."""
     if is_project(folder):
         project = read_project(folder)
-        return [*filter(Path.is_file, [project.saved]), *project.others()]
+        return [*filter(Path.is_file, [project.saved]), *project.other_memories()]
     return sorted(path for path in _visible(folder) if path.name.lower().removesuffix(".gz").endswith(ENDINGS))
 
 

@@ -42,7 +42,7 @@ class Side:
     @classmethod
     def of(cls, field: Field[Any], rows: Sequence[Ragged]) -> "Side":
         """Return encoded rows, at least one, in memory."""
-        return cls(field, field.held(Ragged.joined(rows)))
+        return cls(field, field.from_memory(Ragged.concatenate(rows)))
 
     @cached_property
     def lengths(self) -> Integers:

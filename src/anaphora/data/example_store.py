@@ -11,13 +11,13 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import EVERY, Bound, Column, Integers, Table, Writer
-from anaphora.data.encoding import encoded
+from anaphora.data.encoding import encode_blocks
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
-from anaphora.wording import counted, plural
+from anaphora.wording import inflect, plural
 
 _CHARACTERS = 1 << 20
 """Characters of lines that are encoded together at most, but for one longer line."""
@@ -63,7 +63,7 @@ class ExampleStore:
 
     def rows(self, field: Field[Any]) -> Any:
         """Return the rows of a field."""
-        return field.stored(self.table)
+        return field.from_store(self.table)
 
     def all_rows(self) -> list[Any]:
         """Return the rows of each field."""
@@ -92,19 +92,19 @@ def example_store(
     measured = {field.name for field in bounded or fields}
     first, *others = bounded or fields
     alike = any(field.unit == first.unit for field in others) and len(measured) > 1
-    unit = counted(longest, first.unit) + (" on a side" if alike else "")
+    unit = inflect(longest, first.unit) + (" on a side" if alike else "")
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
         appenders = [field.appender(into) for field in fields]
-        for rows in _encoded(corpus, fields):
+        for rows in _encode(corpus, fields):
             numbers = np.arange(done, done + len(rows[0].lengths))
             done += len(numbers)
             rows = transform(rows) if transform else rows
             pairs = zip(fields, rows, strict=True)
             lengths = np.max([of_field.lengths for field, of_field in pairs if field.name in measured], axis=0)
             if longest and (long := lengths > longest).any():
-                numbers, rows = numbers[~long], [of_field.kept(~long) for of_field in rows]
+                numbers, rows = numbers[~long], [of_field.select_marked(~long) for of_field in rows]
                 skipped += int(long.sum())
             into.write("numbers", numbers)
             for append, of_field in zip(appenders, rows, strict=True):
@@ -125,7 +125,7 @@ def example_store(
     return ExampleStore(table, fields, table["numbers"])
 
 
-def _encoded(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ragged]]:
+def _encode(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ragged]]:
     """Yield the rows of each field for a block of examples; tokens are encoded by several processes where it pays."""
     texts = [field for field in fields if isinstance(field, Tokens)]
     waiting = deque[list[Any]]()
@@ -136,7 +136,7 @@ def _encoded(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ra
             yield [list(map(field.get, block)) for field in texts]
 
     tokenizers = [field.tokenizer for field in texts]
-    with closing(encoded(tokenizers, sides(), torch.get_num_threads(), corpus.count)) as found:
+    with closing(encode_blocks(tokenizers, sides(), torch.get_num_threads(), corpus.count)) as found:
         for rows in found:
             block = waiting.popleft()
             tokens = iter(rows)
@@ -145,7 +145,7 @@ def _encoded(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ra
                 return corpus.place(block[number])
 
             yield [
-                field.truncated(next(tokens))
+                field.truncate(next(tokens))
                 if isinstance(field, Tokens)
                 else field.encode(list(map(field.get, block)), place)
                 for field in fields

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from anaphora.data.corpora import Splits, fingerprint
-from anaphora.data.finding import Found, Names
+from anaphora.data.finding import Names, SplitFiles
 from anaphora.data.holdout import fraction_of, is_held_out
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
-from anaphora.wording import agreeing, counted, plural
+from anaphora.wording import agreeing, inflect, plural
 
 
-class Placed(Protocol):
+class PlacedExample(Protocol):
     """An example with a text and a place in a file."""
 
     @property
@@ -26,7 +26,7 @@ class Placed(Protocol):
     def text(self) -> str: ...
 
 
-Example = TypeVar("Example", bound=Placed)
+Example = TypeVar("Example", bound=PlacedExample)
 AnyCorpus = TypeVar("AnyCorpus", bound="ExampleCorpus[Any]")
 
 
@@ -64,7 +64,7 @@ class LocatedExamples(ABC, Generic[Example]):
 
     lines = __iter__
 
-    def located(self) -> Iterator[tuple[Path, int, str]]:
+    def with_places(self) -> Iterator[tuple[Path, int, str]]:
         """The text of each example with its file and its line, from 1."""
         return ((*self.file_and_line(example), example.text) for example in self.examples())
 
@@ -88,7 +88,7 @@ class ExampleCorpus(LocatedExamples[Example]):
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file; DataError with the place of a fault."""
 
-    def hashed(self, example: Example) -> str:
+    def held_out_key(self, example: Example) -> str:
         """Return the text that decides whether an example is held out."""
         return example.text
 
@@ -96,7 +96,7 @@ class ExampleCorpus(LocatedExamples[Example]):
         """The examples, read again."""
         for path in self.paths:
             for example in self.read(path):
-                if self.held_out is None or is_held_out(self.hashed(example), self.one_in) is self.held_out:
+                if self.held_out is None or is_held_out(self.held_out_key(example), self.one_in) is self.held_out:
                     yield example
 
     def with_count(self, noun: str) -> Self:
@@ -107,16 +107,16 @@ class ExampleCorpus(LocatedExamples[Example]):
             raise DataError(f"{files} has no {noun} for the split '{self.name}': add some, or remove the file.")
         return replace(self, count=count)
 
-    def parted(self, valid: str, rest: str, tenth: str, noun: str, report: Report) -> tuple[Self, Self]:
+    def split(self, valid: str, rest: str, tenth: str, noun: str, report: Report) -> tuple[Self, Self]:
         """A training and a validation split named ``valid``, with these fingerprints; a Note reports the sizes."""
-        found = fraction_of(map(self.hashed, self.examples()))
+        found = fraction_of(map(self.held_out_key, self.examples()))
         if not found:
             raise DataError(
                 f"{self.paths[0]} has too few different {plural(noun)} to hold some out for validation: give a "
                 f"validation split."
             )
         one_in, held = found
-        apart, whole = replace(self, one_in=one_in), counted(self.count, noun)
+        apart, whole = replace(self, one_in=one_in), inflect(self.count, noun)
         report(Note(f"No validation split is used, so {held:,} of {whole} {agreeing(held, 'are')} held out (by hash)."))
         return (
             replace(apart, fingerprint=rest, count=self.count - held, held_out=False),
@@ -125,7 +125,7 @@ class ExampleCorpus(LocatedExamples[Example]):
 
 
 def example_splits(
-    found: Found[Path],
+    found: SplitFiles[Path],
     names: Names,
     corpus: Callable[[str, Sequence[Path]], AnyCorpus],
     noun: str,
@@ -142,4 +142,4 @@ def example_splits(
         return Splits(whole, corpus(names.valid, found.valid), tests)
     parts = ("without the held-out tenth", "the held-out tenth")
     rest, tenth = (fingerprint(found.train, *choices, part) for part in parts)
-    return Splits(*whole.parted("valid", rest, tenth, noun, report), tests)
+    return Splits(*whole.split("valid", rest, tenth, noun, report), tests)

@@ -12,7 +12,7 @@ from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFil
 from anaphora.data.download import Download
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
-from anaphora.formats.lines import replacing, unpacked
+from anaphora.formats.lines import read_unpacked, replacing
 
 AGAIN = "fetch it from where it was published"
 """Remedy for a file that is another than it should be."""
@@ -65,7 +65,7 @@ def fetch(
     if source is not None:
         for file in missing:
             local = _local(source, name, file)
-            _put(unpacked(local), folder / file.name, file, str(local))
+            _write_verified(read_unpacked(local), folder / file.name, file, str(local))
             report(Note(f"{folder / file.name} is copied and checked."))
     elif isinstance(corpus.origin, PairArchive):
         _fetch_archive(name, corpus.origin, missing, folder, report)
@@ -100,7 +100,7 @@ def _fetch_file(name: str, file: RemoteFile, folder: Path, report: Report) -> No
     def put() -> None:
         if file.packed_sha256 and not _has_sum(part, file.packed_sha256):
             raise DataError(f"{file.address} should have sha256 {file.packed_sha256[:12]}..., but has not: {AGAIN}.")
-        _put(unpacked(part), folder / file.name, file, file.address)
+        _write_verified(read_unpacked(part), folder / file.name, file, file.address)
 
     _download_and(put, Download(file.address, part, most, f"fetching {name}/{file.name}"), report)
     report(Note(f"{folder / file.name} is fetched and checked."))
@@ -114,7 +114,7 @@ def _fetch_archive(name: str, archive: PairArchive, files: Sequence[RemoteFile],
         parts = tatoeba.split(tatoeba.read_archive(part, archive.member, archive.most))
         for file in files:
             pairs = parts[file.name.removesuffix(".tsv")]
-            _put(tatoeba.written(pairs), folder / file.name, file, archive.address)
+            _write_verified(tatoeba.write_lines(pairs), folder / file.name, file, archive.address)
 
     _download_and(put, Download(archive.address, part, archive.most, f"fetching {name}"), report)
     report(Note(f"{', '.join(str(folder / file.name) for file in files)}: fetched and checked."))
@@ -139,7 +139,7 @@ def _has_sum(path: Path, sha256: str) -> bool:
         return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
 
 
-def _put(text: Iterable[bytes], place: Path, file: RemoteFile, origin: str) -> None:
+def _write_verified(text: Iterable[bytes], place: Path, file: RemoteFile, origin: str) -> None:
     """Write ``text`` into ``place``, which changes only when it is the right one."""
     digest = hashlib.sha256()
     size = 0

@@ -47,7 +47,7 @@ class Filters:
         self.choices: tuple[str, ...] = (*names, *sides)
         """All that what is left out of given pairs depends on."""
 
-    def begun(self) -> Reason:
+    def begin(self) -> Reason:
         """A pass over a corpus, whose pairs with both sides are to be given in order.
 
         Of near-duplicates, which differ in case, digits, signs and white space alone, the first one stays. That takes

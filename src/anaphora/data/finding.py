@@ -56,7 +56,7 @@ USUAL = Names()
 
 
 @dataclass
-class Found(Generic[File]):
+class SplitFiles(Generic[File]):
     """The files of each split, in the order they were given."""
 
     train: list[File] = field(default_factory=list)
@@ -80,9 +80,9 @@ def demand_path(path: Path) -> None:
         raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
 
 
-def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> Found[PairFiles]:
+def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> SplitFiles[PairFiles]:
     """The files of a translation corpus; DataError when a path, a split or one side of it is missing."""
-    found: Found[PairFiles] = Found()
+    found: SplitFiles[PairFiles] = SplitFiles()
     for path in data:
         if path.is_file():
             if (file := _given_file(path, data, sides, names.layout)) is not None:
@@ -101,7 +101,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train += train
-        found.valid += _first(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
+        found.valid += _find_validation(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
             if test is not None and test in found.valid and name != names.test:
@@ -114,7 +114,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
     return found
 
 
-def _add_entries(found: Found[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names) -> None:
+def _add_entries(found: SplitFiles[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names) -> None:
     """Add the files of entries of a folder, each to the split that its name begins with, else to the training split."""
     for path in files:
         if (file := entry_file(path, sides, names.layout)) is None:
@@ -129,9 +129,9 @@ def _add_entries(found: Found[PairFiles], files: Sequence[Path], sides: tuple[st
         raise DataError(f"{files[0].parent} should hold files to train on, but has those of other splits alone.")
 
 
-def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path]:
+def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles[Path]:
     """The files of a running text: ``train.txt``, ``ptb.train.txt``, ``train-00.txt`` and more, or a file alone."""
-    found: Found[Path] = Found()
+    found: SplitFiles[Path] = SplitFiles()
     for path in data:
         if path.is_file():
             found.train.append(path)
@@ -144,7 +144,7 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
         if not train:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
         found.train += train
-        found.valid += _first(path, names, partial(_text, path, listing), report)
+        found.valid += _find_validation(path, names, partial(_text, path, listing), report)
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
@@ -153,20 +153,20 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
     return found
 
 
-def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Found[Path]:
+def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> SplitFiles[Path]:
     """The file of each split, known by its name less its ending or by the last part of that; a file is trained on.
 
     "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. A validation split named ``HELD_OUT`` is
     none of the files. Raises DataError for a path or a split that is missing, and for two files of one split.
     """
     demand_data(data)
-    found: Found[Path] = Found()
+    found: SplitFiles[Path] = SplitFiles()
     for path in data:
         if path.is_file():
             found.train.append(path)
             continue
         listing = [entry for entry in _list(path, "a file").values() if not entry.name.startswith(".")]
-        train = _called(listing, names.train, endings)
+        train = _find_named(listing, names.train, endings)
         if not train:
             refuse_packed(path)
             there = ", ".join(file.name for file in listing[:8]) or "nothing"
@@ -174,7 +174,7 @@ def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Fo
             raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
         found.train += train
         if names.valid != HELD_OUT:
-            found.valid += next(filter(None, (_called(listing, name, endings) for name in names.validation())), [])
+            found.valid += next(filter(None, (_find_named(listing, name, endings) for name in names.validation())), [])
         for file in listing:
             split = _split_of(file, endings)
             if split.startswith(names.test) and file not in (*found.train, *found.valid):
@@ -200,7 +200,7 @@ def _split_of(path: Path, endings: Sequence[str]) -> str:
     return re.split(r"[-._]", split_name(path, endings))[-1]
 
 
-def _called(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
+def _find_named(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
     """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
     fitting = [file for file in files if split_name(file, endings) == name]
     fitting = fitting or [file for file in files if _split_of(file, endings) == name]
@@ -210,7 +210,7 @@ def _called(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Pa
     return fitting
 
 
-def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> None:
+def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -> None:
     """DataError where a split that was given a name of its own is in none of the folders."""
     for split, name, usual, files in (
         ("valid", names.valid, VALIDATION_NAMES, found.valid),
@@ -221,7 +221,7 @@ def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> Non
             raise DataError(f"data.{split} = '{name}' names no file in {where}: check the name, or leave it out.")
 
 
-def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
+def _find_validation(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
     """The validation split of a folder, if it has one; ``report`` receives those it has besides, whole or not."""
     chosen, found = "", list[File]()
     for name in names.validation():

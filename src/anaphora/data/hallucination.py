@@ -15,7 +15,7 @@ from random import Random
 
 from anaphora.data.corpora import Pair, PairCorpus, fingerprint
 from anaphora.errors import DataError
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _SHORTEST = 3
 _WITH_ENDS = 5
@@ -37,7 +37,7 @@ class HallucinatedCorpus(PairCorpus):
         yield from self.more
 
 
-def hallucinated(corpus: PairCorpus, count: int, seed: int) -> HallucinatedCorpus:
+def hallucinate_pairs(corpus: PairCorpus, count: int, seed: int) -> HallucinatedCorpus:
     """``corpus`` with ``count`` pairs that are drawn from it, a function of it, ``count`` and ``seed``.
 
     Raises DataError for a corpus in which no pair has a stem.
@@ -52,7 +52,7 @@ def hallucinated(corpus: PairCorpus, count: int, seed: int) -> HallucinatedCorpu
     if not stemmed:
         raise DataError(
             f"data.hallucinate replaces what source and target have in common, but no pair of {corpus.name} has "
-            f"{counted(_SHORTEST, 'character')} in common: leave it out."
+            f"{inflect(_SHORTEST, 'character')} in common: leave it out."
         )
     letters, draw = sorted(alphabet - {" "}), Random(f"hallucinate {seed}")
     more = tuple(_other(*draw.choice(stemmed), letters, draw) for _ in range(count))

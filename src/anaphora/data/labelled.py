@@ -150,7 +150,7 @@ def labelled_splits(
     whose = [whole.fingerprint] if format.vectors else []
     rest, tenth = (fingerprint(files, *whose, choice) for choice in ("rest", "held"))
     noun = "sequence" if format.vectors else "text"
-    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, found_of)
+    return LabelledSplits(*whole.split(names.valid, rest, tenth, noun, report), of_tests, labels, found_of)
 
 
 def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:

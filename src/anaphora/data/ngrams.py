@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from anaphora.data.columns import Column, Integers
-from anaphora.data.scratch import Growing, Sorted, Sorter
+from anaphora.data.scratch import Growing, SortedRows, Sorter
 from anaphora.events import Progress, Report, silent
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 BLOCK = 1 << 20
 """Predictions or n-grams that are worked on at a time."""
@@ -61,7 +61,7 @@ def count(
     number = np.uint32 if len(ids) < 1 << 32 else np.int64
     windows = Sorter(_Words(order, size).count, 0, number, block, folder)
     for rows in _windows(ids, order, end, block, report):
-        windows.add(Sorted(_Words(order, size).packed(rows), np.ones(len(rows), dtype=number), []))
+        windows.add(SortedRows(_Words(order, size).pack(rows), np.ones(len(rows), dtype=number), []))
     sorters = [Sorter(_Words(n, size).count, 2, number, block, folder) for n in range(1, order + 1)]
     groups = _sorted_suffixes(windows.blocks(), sorters, order, size, end)
     del windows  # and what it has on disk
@@ -79,7 +79,7 @@ class _Words:
     def count(self) -> int:
         return -(-self._order // self._each)
 
-    def packed(self, rows: Array) -> list[Array]:
+    def pack(self, rows: Array) -> list[Array]:
         words = []
         for first in range(0, self._order, self._each):
             word = np.zeros(len(rows), dtype=np.int64)
@@ -88,7 +88,7 @@ class _Words:
             words.append(word)
         return words
 
-    def unpacked(self, words: Sequence[Array]) -> Array:
+    def unpack(self, words: Sequence[Array]) -> Array:
         rows = np.empty((len(words[0]), self._order), dtype=np.int64)
         for place, word in enumerate(words):
             last = min((place + 1) * self._each, self._order) - 1
@@ -118,11 +118,11 @@ def _windows(ids: Integers | Column, order: int, end: int, block: int, report: R
             if back:
                 open_ &= token != end  # what stands before the line
         yield windows
-        report(Progress(f"counting up to {counted(order, 'token')}", finish, predictions, "tokens"))
+        report(Progress(f"counting up to {inflect(order, 'token')}", finish, predictions, "tokens"))
 
 
 def _sorted_suffixes(
-    windows: Iterator[Sorted], sorters: Sequence[Sorter], order: int, size: int, end: int
+    windows: Iterator[SortedRows], sorters: Sequence[Sorter], order: int, size: int, end: int
 ) -> list[int]:
     """Add the n-grams of each order to its sorter, with their numbers and those of their suffixes.
 
@@ -134,7 +134,7 @@ def _sorted_suffixes(
     found = [0] * order  # n-grams of each order so far
     last = np.zeros(order, dtype=np.int64)  # the last window of the block before
     for block in windows:
-        rows, counts = words.unpacked(block.words), block.counts.astype(np.int64)
+        rows, counts = words.unpack(block.words), block.counts.astype(np.int64)
         changes = np.diff(rows, axis=0, prepend=last[None]) != 0
         differs = np.logical_or.accumulate(changes, axis=1)  # [N, order]: from the window before, in the first n tokens
         starts = differs & (rows > 0)
@@ -152,7 +152,7 @@ def _sorted_suffixes(
                     different = np.add.reduceat(starts[:, n].astype(np.int64), begins)
                     seen = np.where((tokens[:, 0] == end + 1) & (n > 1), seen, different)
                 values = [numbers[begins], suffixes[begins]]
-                sorter.add(Sorted(_Words(n, size).packed(tokens), seen, values))
+                sorter.add(SortedRows(_Words(n, size).pack(tokens), seen, values))
             found[n - 1] += int(new.sum())
             suffixes = numbers
         last = rows[-1]
@@ -164,7 +164,7 @@ def _laid_out(sorters: list[Sorter], groups: Sequence[int], size: int, growing: 
     every = np.zeros(size, dtype=number)
     place_of = np.zeros(groups[0], dtype=number)  # by the number of an n-gram of the order below
     for rows in sorters.pop(0).blocks():
-        tokens = _Words(1, size).unpacked(rows.words)[:, 0] - 1
+        tokens = _Words(1, size).unpack(rows.words)[:, 0] - 1
         every[tokens] = rows.counts
         place_of[rows.values[0]] = tokens
     laid_out = [Grams(np.arange(size), every, np.zeros(size, dtype=number))]
@@ -174,7 +174,7 @@ def _laid_out(sorters: list[Sorter], groups: Sequence[int], size: int, growing: 
             places.append(np.zeros(min(BLOCK, of_order - begin), dtype=number))
         place = places.whole()
         for rows in sorters.pop(0).blocks():
-            tokens = _Words(n, size).unpacked(rows.words) - 1
+            tokens = _Words(n, size).unpack(rows.words) - 1
             context = tokens[:, 0]
             for column, grams in zip(tokens[:, 1:-1].T, laid_out[1:], strict=True):
                 context = np.searchsorted(grams.keys, context * size + column)

@@ -57,18 +57,18 @@ class PairBatches(BucketedBatches):
         return np.maximum(source, target), target, source
 
     def _batch(self, epoch: int, rows: Integers) -> Batch:
-        sources, source_rows = self._segmented(0, epoch, rows)
-        targets, target_rows = self._segmented(1, epoch, rows)
+        sources, source_rows = self._segment(0, epoch, rows)
+        targets, target_rows = self._segment(1, epoch, rows)
         order = np.lexsort((rows, -sources.lengths_of(source_rows), -targets.lengths_of(target_rows)))
         inputs = self._source.field.items(sources, source_rows[order])
         outputs = self._target.field.items(targets, target_rows[order])
         batch = Batch.of_rows(self._numbers[rows[order]], inputs, outputs)
         if self._alignments is None:
             return batch
-        alignments_BTS = _distributions(self._alignments.each(rows[order]), batch.target_ids, batch.input_ids)
+        alignments_BTS = _distributions(self._alignments.split(rows[order]), batch.target_ids, batch.input_ids)
         return replace(batch, supervision=Supervision(alignments_BTS=alignments_BTS))
 
-    def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
+    def _segment(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
         """Return the rows of a side with their places: in the store, or segmented again and next to each other."""
         stored: Ragged = (self._source, self._target)[side].rows
         again = self._resegment[side]
@@ -76,7 +76,7 @@ class PairBatches(BucketedBatches):
             return stored, rows
         numbers = self._numbers[rows].tolist()
         generators = (Random(f"{self._seed} {epoch} {side} {number}") for number in numbers)
-        texts = (row.tolist() for row in stored.each(rows))
+        texts = (row.tolist() for row in stored.split(rows))
         return Ragged.of(again(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
 
 

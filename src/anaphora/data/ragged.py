@@ -55,7 +55,7 @@ class Ragged:
         return cls.of_lengths(np.array([string for row in rows for string in row], dtype=object), lengths)
 
     @classmethod
-    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
+    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
         """Return the rows of several, one at least, one after the other."""
         ids = np.concatenate([np.asarray(part.ids) for part in parts])
         return cls.of_lengths(ids, np.concatenate([part.lengths for part in parts]))
@@ -67,27 +67,27 @@ class Ragged:
         """The ids of one row."""
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
-    def between(self, start: int, stop: int) -> Ragged:
+    def slice(self, start: int, stop: int) -> Ragged:
         """The rows from ``start`` to before ``stop``, or to the last, without a copy of what is in them."""
         offsets = self.offsets[start : stop + 1]
         return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def rows(self, rows: Integers) -> Ragged:
         """The given rows, at least one of them, held in memory."""
-        return Ragged.of_lengths(np.concatenate(self.each(rows)), self.lengths[rows])
+        return Ragged.of_lengths(np.concatenate(self.split(rows)), self.lengths[rows])
 
-    def kept(self, marked: np.ndarray[Any, np.dtype[np.bool_]]) -> Ragged:
+    def select_marked(self, marked: np.ndarray[Any, np.dtype[np.bool_]]) -> Ragged:
         """Return the rows that are marked."""
         return Ragged.of_lengths(self.ids[np.flatnonzero(np.repeat(marked, self.lengths))], self.lengths[marked])
 
-    def numbered(self, numbers: dict[str, int]) -> tuple[Ragged, list[str]]:
+    def as_numbers(self, numbers: dict[str, int]) -> tuple[Ragged, list[str]]:
         """Return strings as their ``numbers``, and those that are new, which are numbered as they occur first."""
         strings = np.asarray(self.ids).tolist()
         new = [string for string in dict.fromkeys(strings) if string not in numbers]
         numbers.update(zip(new, count(len(numbers)), strict=False))
         return Ragged(np.array([numbers[string] for string in strings], dtype=np.int64), self.offsets), new
 
-    def truncated(self, longest: int) -> Ragged:
+    def truncate(self, longest: int) -> Ragged:
         """Return the first ``longest`` positions of every row."""
         if (self.lengths <= longest).all():
             return self
@@ -103,14 +103,14 @@ class Ragged:
         """The lengths of the given rows, without those of all others."""
         return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
 
-    def each(self, rows: Integers) -> list[Integers]:
+    def split(self, rows: Integers) -> list[Integers]:
         """The ids of each of the given rows, as views of the flat array."""
         spans = zip(self.offsets[rows].tolist(), self.offsets[rows + 1].tolist(), strict=True)
         return [self.ids[begin:end] for begin, end in spans]
 
     def to_lists(self) -> list[list[int]]:
         """The ids of every row."""
-        return [row.tolist() for row in self.each(np.arange(len(self)))]
+        return [row.tolist() for row in self.split(np.arange(len(self)))]
 
 
 def token_counts(ids: Integers | Column, size: int) -> Integers:

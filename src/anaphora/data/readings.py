@@ -15,7 +15,7 @@ from typing import Any
 
 from anaphora.data.fetch import data_home
 from anaphora.events import Event, Note, Report, Skipped
-from anaphora.files import DamagedError, is_sealed, json_bytes, read_json, replace_durably, sealed, sha256
+from anaphora.files import DamagedError, is_sealed, json_bytes, read_json, replace_durably, seal, sha256
 from anaphora.version import VERSION
 
 SMALL = 1 << 25
@@ -58,7 +58,7 @@ def known_or_read(
     if _states(paths) == states and all(max(times) < started - _SETTLED for _, _, _, _, *times in states):
         with suppress(OSError):  # the next run reads the files again
             kept_at.parent.mkdir(parents=True, exist_ok=True)
-            replace_durably(kept_at, json_bytes(sealed({"files": states, "events": events, "facts": facts})))
+            replace_durably(kept_at, json_bytes(seal({"files": states, "events": events, "facts": facts})))
     return facts
 
 

@@ -31,7 +31,7 @@ from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 HALVED = 0.05
 """Probability that a window of random length is about half as long as the others."""
@@ -73,7 +73,7 @@ class TextWindows:
         if not self._span:
             raise DataError(
                 f"The text should have a token for each of the {streams} streams of an update, but has "
-                f"{counted(predictions, 'token')}: give more text, or fewer rows."
+                f"{inflect(predictions, 'token')}: give more text, or fewer rows."
             )
         self._starts = np.split(np.arange(streams) * self._span, micro_batches)
 
@@ -124,7 +124,7 @@ class TextSentences(BucketedBatches):
         self.left_out = len(lengths) - len(numbers)
         """Number of sentences that are too long."""
         if not len(numbers):
-            raise DataError(f"Every line of the text has more than {counted(longest, 'token')}: raise data.max_length.")
+            raise DataError(f"Every line of the text has more than {inflect(longest, 'token')}: raise data.max_length.")
         self._ids, self._text = ids, text
         self._starts, self._sizes = ends[numbers] + 1, lengths[numbers]
 

@@ -70,7 +70,7 @@ class Growing:
         self._pieces, self._held = [], 0
 
 
-class Sorted(NamedTuple):
+class SortedRows(NamedTuple):
     """Different rows in ascending order."""
 
     words: list[Array]
@@ -92,16 +92,16 @@ class Sorter:
         self._words, self._block = words, block
         types = [np.dtype(np.int64)] * words + [np.dtype(number)] * (1 + values)
         self._columns = [Growing(dtype, block, folder) for dtype in types]
-        self._waiting: list[Sorted] = []
+        self._waiting: list[SortedRows] = []
         self._ends = [0]
 
-    def add(self, rows: Sorted) -> None:
+    def add(self, rows: SortedRows) -> None:
         """Add rows in any order; OSError where the disk is full."""
         self._waiting.append(rows)
         if sum(len(waiting.counts) for waiting in self._waiting) >= self._block:
             self._close_run()
 
-    def blocks(self) -> Iterator[Sorted]:
+    def blocks(self) -> Iterator[SortedRows]:
         """All rows; those whose first words are equal lie in one block."""
         if self._waiting:
             self._close_run()
@@ -115,7 +115,7 @@ class Sorter:
             begins = ends
             rows = self._as_rows([np.concatenate(parts) for parts in zip(*slices, strict=True)])
             if len(rows.counts):
-                yield _reduced(rows) if len(runs) > 1 else rows
+                yield _merge_equal(rows) if len(runs) > 1 else rows
 
     def _bounds(self, firsts: Sequence[Array]) -> Iterator[list[int]]:
         """Yield the end of each block in each of the sorted ``firsts``: about ``_block`` rows in all."""
@@ -130,17 +130,17 @@ class Sorter:
     def _close_run(self) -> None:
         parts = [[*rows.words, rows.counts, *rows.values] for rows in self._waiting]
         self._waiting = []
-        run = _reduced(self._as_rows([np.concatenate(column) for column in zip(*parts, strict=True)]))
+        run = _merge_equal(self._as_rows([np.concatenate(column) for column in zip(*parts, strict=True)]))
         for column, values in zip(self._columns, [*run.words, run.counts, *run.values], strict=True):
             column.append(values)
         self._ends.append(len(self._columns[0]))
 
-    def _as_rows(self, columns: Sequence[Array]) -> Sorted:
+    def _as_rows(self, columns: Sequence[Array]) -> SortedRows:
         words = self._words
-        return Sorted(list(columns[:words]), columns[words], list(columns[words + 1 :]))
+        return SortedRows(list(columns[:words]), columns[words], list(columns[words + 1 :]))
 
 
-def _reduced(rows: Sorted) -> Sorted:
+def _merge_equal(rows: SortedRows) -> SortedRows:
     """Rows sorted, and the counts of equal ones added up."""
     order = np.lexsort(rows.words[::-1]) if len(rows.words) > 1 else np.argsort(rows.words[0], kind="stable")
     words = [word[order] for word in rows.words]
@@ -150,4 +150,4 @@ def _reduced(rows: Sorted) -> Sorted:
         new[1:] |= word[1:] != word[:-1]
     starts = np.flatnonzero(new)
     counts = np.add.reduceat(rows.counts[order].astype(np.int64), starts) if len(starts) else rows.counts
-    return Sorted([word[starts] for word in words], counts, [value[order[starts]] for value in rows.values])
+    return SortedRows([word[starts] for word in words], counts, [value[order[starts]] for value in rows.values])

@@ -16,7 +16,7 @@ from anaphora.data import corpora
 from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFiles, Splits, StringFile, TextCorpus
 from anaphora.data.entry_files import languages_named
 from anaphora.data.filters import Filter, Filters
-from anaphora.data.finding import USUAL, Found, Names, demand_data, find_files, find_pairs, find_texts
+from anaphora.data.finding import USUAL, Names, SplitFiles, demand_data, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
@@ -26,7 +26,7 @@ from anaphora.formats.strings import STRINGS, TABLE_ENDINGS
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import HEADING
 from anaphora.text.special_tokens import without_special_tokens
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 _STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic", *TABLE_ENDINGS)
 _TENTH = 0.1
@@ -76,12 +76,12 @@ def string_splits(
 
     train, valid = (list(map(recognized, paths)) for paths in (found.train, found.valid))
     tests = {name: list(map(recognized, paths)) for name, paths in found.tests.items()}
-    files: Found[PairFiles] = Found([*train], [*valid], {name: [*split] for name, split in tests.items()})
+    files: SplitFiles[PairFiles] = SplitFiles([*train], [*valid], {name: [*split] for name, split in tests.items()})
     return _parts(files, names, seed, _TENTH, report)
 
 
 def _parts(
-    found: Found[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
+    found: SplitFiles[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
     """The splits in files that are found; without a validation split at most ``share`` of the training split."""
     files, share = tuple(found.train), 0.0 if found.valid else share
@@ -116,9 +116,9 @@ def _parts(
     if not pairs:
         raise DataError(
             f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
-            f"of the {counted(usable, 'pair')}: give a validation split, or more different sources."
+            f"of the {inflect(usable, 'pair')}: give a validation split, or more different sources."
         )
-    held_pairs = f"{len(pairs):,} of {counted(usable, 'pair')} {agreeing(len(pairs), 'are')}"
+    held_pairs = f"{len(pairs):,} of {inflect(usable, 'pair')} {agreeing(len(pairs), 'are')}"
     how = f"held out of training for it (seed {seed}; pairs with the same source stay together)"
     report(Note(f"No validation split was given, so {held_pairs} {how}."))
     train = part(names.train, usable - len(pairs), kept, "without the held-out part", seed)
@@ -143,7 +143,7 @@ def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = 
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
-    lines = f"the last {tail:,} of {counted(whole.count, 'line')} {agreeing(tail, 'are')}"
+    lines = f"the last {tail:,} of {inflect(whole.count, 'line')} {agreeing(tail, 'are')}"
     report(Note(f"No validation split was given, so {lines} held out for it."))
     return Splits(part(names.train, 0, body), part(names.valid, body, tail), tests)
 
@@ -153,7 +153,7 @@ def _scan(
 ) -> int:
     """Read all training files once: find faults, count the usable pairs, gather candidates for the held-out part."""
     usable = empty = 0
-    reason = filters.begun() if filters else None
+    reason = filters.begin() if filters else None
     dropped = Counter[str]()
     left_out = list[Skipped]()
 
@@ -162,7 +162,7 @@ def _scan(
         report(event)
 
     for file in files:
-        for source, target in _told(file, read, told):
+        for source, target in _report_left_out(file, read, told):
             if not corpora.both_sides(source, target):
                 empty += 1
             elif reason and (why := reason(source, target)):
@@ -182,7 +182,7 @@ def _scan(
     return usable
 
 
-def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
+def _report_left_out(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
     """The pairs of a file; at its end, ``report`` receives what was left out of its lines.
 
     What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
@@ -216,14 +216,14 @@ def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
 
 def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> None:
     if count:
-        begin = f"{counted(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens"
+        begin = f"{inflect(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens"
         report(Note(f"{begin} such as <s> or </s>: these are no part of the text, and are left out."))
 
 
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     def read_all(report: Report) -> Facts:
         read = set[str]()
-        count = sum(1 for file in files for _ in _told(file, read, silent))
+        count = sum(1 for file in files for _ in _report_left_out(file, read, silent))
         return {"count": count, "read": sorted(read), "digests": corpora.file_digests(_flat(files))}
 
     facts = known_or_read(_flat(files), ["all pairs", repr(files)], read_all, silent)

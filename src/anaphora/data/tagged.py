@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
-from anaphora.data.finding import Found, Names, ending_of, find_files
+from anaphora.data.finding import Names, SplitFiles, ending_of, find_files
 from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.tagged import Sentence, TaggedFormat
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioes", ".jsonl", ".json")
 
 
-class Located(NamedTuple):
+class LocatedSentence(NamedTuple):
     """A sentence and its file."""
 
     path: Path
@@ -37,16 +37,16 @@ class Located(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TaggedCorpus(ExampleCorpus[Located]):
+class TaggedCorpus(ExampleCorpus[LocatedSentence]):
     """Tagged sentences with their files."""
 
     format: TaggedFormat = field(kw_only=True)
 
-    def read(self, path: Path) -> Iterator[Located]:
+    def read(self, path: Path) -> Iterator[LocatedSentence]:
         sentences = self.format.read(exact_lines(path), str(path), labelled=True)
-        return (Located(path, sentence) for sentence in sentences if sentence.words)
+        return (LocatedSentence(path, sentence) for sentence in sentences if sentence.words)
 
-    def write(self, examples: Sequence[Located], folder: Path, name: str) -> None:
+    def write(self, examples: Sequence[LocatedSentence], folder: Path, name: str) -> None:
         """A file in the format of the corpus."""
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
             for _, sentence in examples:
@@ -58,7 +58,7 @@ def exact_lines(path: Path) -> Iterator[str]:
     return read_lines(path, exact=True, any_format=True)
 
 
-def find_tagged(data: Sequence[Path], names: Names) -> Found[Path]:
+def find_tagged(data: Sequence[Path], names: Names) -> SplitFiles[Path]:
     """The files of the splits; errors as for ``finding.find_files``."""
     return find_files(data, names, _ENDINGS)
 
@@ -76,7 +76,7 @@ def tagged_splits(
         for path in files if isinstance(format_, Offsets) else ():
             sentences = format_.read(exact_lines(path), str(path), labelled=True)
             if lines := [sentence.line for sentence in sentences if not sentence.words]:
-                left = f"{counted(len(lines), 'text')} of {path} without a finished annotation"
+                left = f"{inflect(len(lines), 'text')} of {path} without a finished annotation"
                 report(Note(f"{left} {agreeing(len(lines), 'are')} left out (the first is line {lines[0]}).", True))
         return TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
 

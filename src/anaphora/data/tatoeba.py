@@ -55,7 +55,7 @@ def split(pairs: Sequence[tuple[str, str]]) -> Mapping[str, list[tuple[str, str]
     return splits
 
 
-def written(pairs: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+def write_lines(pairs: Sequence[tuple[str, str]]) -> Iterator[bytes]:
     """The lines of a file of two columns."""
     return (f"{english}\t{french}\n".encode() for english, french in pairs)
 
@@ -82,8 +82,8 @@ class _Groups:
 
 
 def _names(english: str, french: str) -> tuple[str, str]:
-    return f"e:{_normalised(english)}", f"f:{_normalised(french)}"
+    return f"e:{_normalise(english)}", f"f:{_normalise(french)}"
 
 
-def _normalised(sentence: str) -> str:
+def _normalise(sentence: str) -> str:
     return " ".join(_WORDS.findall(unicodedata.normalize("NFKC", sentence).lower()))

@@ -13,7 +13,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
-from anaphora.data.finding import Found, Names, demand_data, demand_path, ending_of, split_name
+from anaphora.data.finding import Names, SplitFiles, demand_data, demand_path, ending_of, split_name
 from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -24,7 +24,7 @@ from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.strings import holds_strings
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 def read_arrays(path: Path) -> Iterator[Trace]:
@@ -37,7 +37,7 @@ def read_arrays(path: Path) -> Iterator[Trace]:
     texts = file.strings("texts") if "texts" in file.names else [""] * len(sequences)
     if len(texts) != len(sequences):
         raise DataError(
-            f"{path} has {counted(len(texts), 'text')}, but {counted(len(sequences), 'sequence')}: give each a text."
+            f"{path} has {inflect(len(texts), 'text')}, but {inflect(len(sequences), 'sequence')}: give each a text."
         )
     for number, text in enumerate(texts):
         yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
@@ -92,7 +92,7 @@ class TraceCorpus(ExampleCorpus[Trace]):
     def read(self, path: Path) -> Iterator[Trace]:
         return read_traces(path)
 
-    def hashed(self, example: Trace) -> str:
+    def held_out_key(self, example: Trace) -> str:
         """Text and points."""
         return f"{example.text} {example.values_TD.tolist()}"
 
@@ -125,7 +125,7 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
     """
     demand_data(data)
-    found: Found[Path] = Found()
+    found: SplitFiles[Path] = SplitFiles()
     for path in data:
         demand_path(path)
         listing = {} if path.is_file() else _listing(path)

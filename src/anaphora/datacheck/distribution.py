@@ -79,7 +79,7 @@ class Distribution:
         places = [*highest[: max(SHOWN // 2, SHOWN - len(lowest))], *lowest][:SHOWN]
         return Tally(max(count, len(places)), places)
 
-    def binned(self, edges: Sequence[int]) -> tuple[int, ...]:
+    def bin(self, edges: Sequence[int]) -> tuple[int, ...]:
         """Counts below the first edge, from each edge to the next, and from the last one."""
         counts = [0] * (len(edges) + 1)
         for step, n in self.counts.items():
@@ -108,7 +108,7 @@ class Ratios(Distribution):
         return self.outside(median - reach, median + reach)
 
     def histogram(self) -> Histogram:
-        counts = self.binned([math.floor(math.log(edge) * _FINE) for edge in _RATIO_EDGES])
+        counts = self.bin([math.floor(math.log(edge) * _FINE) for edge in _RATIO_EDGES])
         between = [f"{low:g} to {high:g}" for low, high in pairwise(_RATIO_EDGES)]
         labels = (f"under {_RATIO_EDGES[0]:g}", *between, f"{_RATIO_EDGES[-1]:g} and more")
         return Histogram("Length ratios", "target / source", labels, (("pairs", counts),))
@@ -118,6 +118,6 @@ def length_histogram(sides: Sequence[tuple[str, Lengths]]) -> Histogram:
     """Lines by length, the sides over the same bins; the last bin has the longest hundredth."""
     width = max(1, math.ceil((max(lengths.quantile(0.99) for _, lengths in sides) + 1) / _BINS))
     edges = range(width, (_BINS + 1) * width, width)
-    series = tuple((name, lengths.binned(edges)) for name, lengths in sides)
+    series = tuple((name, lengths.bin(edges)) for name, lengths in sides)
     below = [f"{edge - width} to {edge - 1}" if width > 1 else f"{edge - 1}" for edge in edges]
     return Histogram("Line lengths", "characters", (*below, f"{_BINS * width} and more"), series)

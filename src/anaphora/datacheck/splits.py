@@ -15,7 +15,7 @@ from anaphora.datacheck.findings import RULES, SHOWN, Finding, Place, Rule, Tall
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING
-from anaphora.text.normalise import Lowercase, lowered
+from anaphora.text.normalise import Lowercase, lower_case
 from anaphora.text.punctuation import plain_words
 from anaphora.text.quality import line_faults, pair_faults
 from anaphora.text.scripts import script_of
@@ -78,7 +78,7 @@ class HeldOutWords:
 
     def _words(self, text: str) -> list[str]:
         composed = unicodedata.normalize("NFC", text)
-        return plain_words(lowered(composed, self._lowercase))
+        return plain_words(lower_case(composed, self._lowercase))
 
 
 class Row(NamedTuple):
@@ -98,7 +98,7 @@ def rows(
     ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
     """
     if isinstance(corpus, LocatedExamples):
-        for file, number, text in corpus.located():
+        for file, number, text in corpus.with_places():
             yield Row((text,), (Place(file, number),))
         return
     if isinstance(corpus, TextCorpus):
@@ -106,7 +106,7 @@ def rows(
         for file, number, text in islice(lines, corpus.start, corpus.start + corpus.count):
             yield Row((text,), (Place(file, number),))
         return
-    keeps = corpus.kept()
+    keeps = corpus.make_filter()
     for pair_file in corpus.files:
         source_file, target_file = pair_file.paths[0], pair_file.paths[-1]
         for number, source, target in _pairs(pair_file, rejected):

@@ -22,7 +22,7 @@ class Static(Config):
 
 
 @dataclass(frozen=True)
-class Scaled:
+class RmsEvaluation:
     """Dynamic evaluation by the rule "rms", with what it needs to know of the training text."""
 
     dynamic: Dynamic
@@ -34,7 +34,7 @@ class Scaled:
         return str(self.dynamic)
 
 
-Adaptation = Static | NeuralCache | Dynamic | Scaled
+Adaptation = Static | NeuralCache | Dynamic | RmsEvaluation
 
 
 def adapted_log_probs(model: TextModel, tokens: Iterable[int], before: int, adaptation: Adaptation) -> LogProbs:
@@ -48,11 +48,11 @@ def adapted_log_probs(model: TextModel, tokens: Iterable[int], before: int, adap
     if not is_fitted(adaptation):
         raise ConfigError(
             "A neural cache without theta and weight, a rate of 0 and the rule 'rms' need numbers that are not known "
-            "yet: find them first with LanguageModelPredictor.adapted."
+            "yet: find them first with LanguageModelPredictor.adapt."
         )
     if isinstance(adaptation, NeuralCache):
         return neural_cache_log_probs(network, tokens, before, adaptation)
-    if isinstance(adaptation, Scaled):
+    if isinstance(adaptation, RmsEvaluation):
         return dynamic_log_probs(network, tokens, before, adaptation.dynamic, adaptation.sizes)
     return dynamic_log_probs(network, tokens, before, adaptation)
 
@@ -73,7 +73,7 @@ def fitted_adaptation(
     if adaptation.rule == "sgd":
         return fitted_dynamic(network, tokens, before, adaptation)
     sizes = gradient_sizes(network, trained_on, before, adaptation.steps)
-    return Scaled(fitted_dynamic(network, tokens, before, adaptation, sizes), sizes)
+    return RmsEvaluation(fitted_dynamic(network, tokens, before, adaptation, sizes), sizes)
 
 
 def is_fitted(adaptation: Adaptation) -> bool:

@@ -41,7 +41,7 @@ def words_of(pieces: Sequence[str]) -> list[int | None]:
     return words
 
 
-def spaced(pieces: Sequence[str], space: bool) -> list[str]:
+def set_space(pieces: Sequence[str], space: bool) -> list[str]:
     """Return the pieces of a text with the space in front of the first, or without it, whatever it had."""
     first, *others = pieces or [""]
     bare = first.removeprefix(SPACE)
@@ -68,7 +68,7 @@ class SoftLinks(NamedTuple):
 
         ``source`` and ``target`` are the pieces without ``</s>``; of ``weights_TS`` their rows and columns are read.
         """
-        sides = [_grouped(pieces) for pieces in (source, target)]
+        sides = [_group(pieces) for pieces in (source, target)]
         (source_words, of_source_IS), (target_words, of_target_JT) = sides
         weights_JT = of_target_JT / np.maximum(of_target_JT.sum(axis=1, keepdims=True), 1)
         inner_TS = np.asarray(weights_TS, dtype=np.float64)[: len(target), : len(source)]
@@ -79,7 +79,7 @@ class SoftLinks(NamedTuple):
         return {"source": list(self.source), "target": list(self.target), "weights": rows}
 
 
-def _grouped(pieces: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+def _group(pieces: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
     """Return the words that pieces make, and 1 for each piece of each word."""
     places = words_of(pieces)
     words = [""] * (1 + max((place for place in places if place is not None), default=-1))

@@ -17,7 +17,7 @@ from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.formats.json_text import Jsonable
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU, BLEUScore
@@ -71,7 +71,7 @@ def sentence_scores(
     hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw"
 ) -> list[dict[MetricName, float]]:
     """Both metrics of every sentence alone; BLEU counts only the orders that a sentence has (effective order)."""
-    texts, [correct] = prepared(hypotheses, references, language, condition)
+    texts, [correct] = prepare_texts(hypotheses, references, language, condition)
     metrics = {name: metric_of(name, language, condition, single=True) for name in METRICS}
     return [
         {name: _of_100(metric.sentence_score(hypothesis, [reference])) for name, metric in metrics.items()}
@@ -85,7 +85,7 @@ def segment_metric(
     """Return a metric as sums over sentences, for resampling; errors as for ``bleu``."""
     metric = metric_of(name, language, condition)
     # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
-    statistics = metric._extract_corpus_statistics(*prepared(hypotheses, references, language, condition))
+    statistics = metric._extract_corpus_statistics(*prepare_texts(hypotheses, references, language, condition))
     counts_SK = np.array(statistics, dtype=np.float64)
 
     def score(sums_NK: Floats) -> Floats:
@@ -106,7 +106,7 @@ def word_splitter(language: str) -> Callable[[str], list[str]]:
 
 
 def metric_of(name: MetricName, language: str, condition: Condition, *, single: bool = False) -> "BLEU | CHRF":
-    """sacreBLEU's metric for texts that ``prepared`` gave; MissingExtraError where the tokeniser is missing.
+    """sacreBLEU's metric for texts that ``prepare_texts`` gave; MissingExtraError where the tokeniser is missing.
 
     ``single`` is for sentences by themselves.
     """
@@ -125,7 +125,7 @@ def metric_of(name: MetricName, language: str, condition: Condition, *, single: 
         raise MissingExtraError(f"sacreBLEU's tokeniser for '{code}'", code) from None
 
 
-def prepared(
+def prepare_texts(
     hypotheses: Texts, references: References, language: str, condition: Condition
 ) -> tuple[list[str], list[Any]]:
     """Return outputs and references as sacreBLEU is to see them; DataError for unequal counts or none at all.
@@ -135,7 +135,7 @@ def prepared(
     if len(hypotheses) != len(references) or not references:
         raise DataError(
             f"Outputs and references should be equally many and at least one, but there are {len(hypotheses):,} "
-            f"outputs and {counted(len(references), 'reference')}: give the file that was translated and its "
+            f"outputs and {inflect(len(references), 'reference')}: give the file that was translated and its "
             f"translation."
         )
     moses = None
@@ -156,7 +156,7 @@ def prepared(
 
 
 def _score(name: MetricName, hypotheses: Texts, references: References, language: str, condition: Condition) -> Score:
-    texts, streams = prepared(hypotheses, references, language, condition)
+    texts, streams = prepare_texts(hypotheses, references, language, condition)
     metric = metric_of(name, language, condition)
     result = metric.corpus_score(texts, streams)
     return Score(result.name, _of_100(result), str(metric.get_signature()), condition)

@@ -8,7 +8,7 @@ import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches, mean_f1, most_frequent_shown, total
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 BINS = 10
@@ -104,7 +104,7 @@ class ClassificationScores:
         """For people: the metrics, and the confusion table where it is small."""
         head = (
             f"accuracy {100 * self.accuracy:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, loss {self.loss:.4f}, "
-            f"calibration error {100 * self.calibration_error:.2f}% ({counted(self.count, 'example')})"
+            f"calibration error {100 * self.calibration_error:.2f}% ({inflect(self.count, 'example')})"
         )
         if len(self.labels) > 12:
             return head
@@ -225,7 +225,7 @@ class SeveralLabelScores:
         """For people: the metrics, and those of the most frequent labels."""
         head = (
             f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
-            f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({counted(self.count, 'example')})"
+            f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({inflect(self.count, 'example')})"
         )
         return "\n".join([head, *most_frequent_shown(self.by_label)])
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from anaphora.evaluation.bleu import Score, bleu, segment_metric, word_splitter
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class DescriptionScores:
         }
 
     def __str__(self) -> str:
-        images = counted(self.count, "image")
+        images = inflect(self.count, "image")
         return f"{self.bleu}, CIDEr-D {self.cider:.3f}, exact match {self.exact_match:.4f} ({images})"
 
 
@@ -108,14 +108,14 @@ def cider_d(outputs: Sequence[Words], references: Sequence[Sequence[Words]]) -> 
     and the score of an image is the mean of n = 1 to 4. As in the evaluation code of COCO captions, l is the number of
     bigrams, and orders of which a side has no vector count 0. Values are from 0 to 10.
     """
-    counted = [[_ngrams(words) for words in of_one] for of_one in references]
-    images_with = Counter(ngram for of_one in counted for ngram in set().union(*of_one))
+    ngrams = [[_ngrams(words) for words in of_one] for of_one in references]
+    images_with = Counter(ngram for of_one in ngrams for ngram in set().union(*of_one))
     rarity = {ngram: math.log(len(references)) - math.log(images) for ngram, images in images_with.items()}
     unseen = math.log(len(references)) if references else 0.0
     found = []
-    for output, of_one in zip(outputs, counted, strict=True):
-        own = _weighted(_ngrams(output), rarity, unseen)
-        similar = [_similarity(own, _weighted(reference, rarity, unseen)) for reference in of_one]
+    for output, of_one in zip(outputs, ngrams, strict=True):
+        own = _weight(_ngrams(output), rarity, unseen)
+        similar = [_similarity(own, _weight(reference, rarity, unseen)) for reference in of_one]
         found.append(10 * sum(similar) / len(similar))
     return found
 
@@ -135,7 +135,7 @@ def _ngrams(words: Words) -> Counter[Ngram]:
     return Counter(tuple(words[start : start + order]) for order, start in starts)
 
 
-def _weighted(ngrams: Counter[Ngram], rarity: dict[Ngram, float], unseen: float) -> _Vectors:
+def _weight(ngrams: Counter[Ngram], rarity: dict[Ngram, float], unseen: float) -> _Vectors:
     weights: list[dict[Ngram, float]] = [{} for _ in range(ORDERS)]
     for ngram, times in ngrams.items():
         weights[len(ngram) - 1][ngram] = times * rarity.get(ngram, unseen)

@@ -29,7 +29,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.stream import LogProbs, blocks, rows_of_text, windows
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 ROWS = 32
 """Segments side by side, at most."""
@@ -64,7 +64,7 @@ def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: 
             count += rows
     if not count:
         raise DataError(
-            f"The training text has fewer than {counted(steps, 'prediction')}: lower steps, or take the rule 'sgd'."
+            f"The training text has fewer than {inflect(steps, 'prediction')}: lower steps, or take the rule 'sgd'."
         )
     return tuple((square / count).sqrt() for square in squares)
 
@@ -111,7 +111,7 @@ class Dynamic(Config):
     def __str__(self) -> str:
         back = f", decay {self.decay:g}" if self.decay else ""
         scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
-        return f"dynamic evaluation by {counted(self.steps, 'prediction')}, rate {self.learning_rate:g}{back}{scaled}"
+        return f"dynamic evaluation by {inflect(self.steps, 'prediction')}, rate {self.learning_rate:g}{back}{scaled}"
 
 
 def dynamic_log_probs(

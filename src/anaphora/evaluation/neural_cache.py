@@ -17,10 +17,10 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.evaluation.stream import LogProbs, windows
-from anaphora.models.interpolation.weights import fitted_weights, interpolated
+from anaphora.models.interpolation.weights import fitted_weights, interpolate
 from anaphora.nn.device import device_of
 from anaphora.protocols import StateModel
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 """Values of theta that are tried where none is given."""
@@ -39,17 +39,17 @@ class NeuralCache(Config):
     weight: float | None = Field(None, ge=0, lt=1)
     """lambda: weight of the cache; fitted to the validation split if left out."""
 
-    def resolved(self) -> tuple[float, float]:
+    def resolve(self) -> tuple[float, float]:
         """theta and lambda of a cache that leaves neither open."""
         assert self.theta is not None and self.weight is not None
         return self.theta, self.weight
 
     def __str__(self) -> str:
-        theta, weight = self.resolved()
-        return f"neural cache of {counted(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
+        theta, weight = self.resolve()
+        return f"neural cache of {inflect(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
 
 
-class Found(NamedTuple):
+class CacheLogProbs(NamedTuple):
     """Log-probabilities of N tokens of a text."""
 
     ids_N: Tensor
@@ -63,10 +63,10 @@ class Found(NamedTuple):
 
 def neural_cache_log_probs(model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache) -> LogProbs:
     """Yield the tokens of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
-    theta, weight = cache.resolved()
+    theta, weight = cache.resolve()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
     for found in looked_up(model, tokens, before, cache.tokens, [theta]):
-        yield found.ids_N, interpolated(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
+        yield found.ids_N, interpolate(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
 
 
 def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
@@ -79,7 +79,7 @@ def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: N
         sources = _both(own_N, cached_N, known_N)
         given = cache.weight
         weights_K = fitted_weights(*sources) if given is None else torch.tensor([1 - given, given], dtype=torch.float64)
-        found = float(interpolated(*sources, weights_K).sum())
+        found = float(interpolate(*sources, weights_K).sum())
         if found > best:
             best, chosen = found, cache.model_copy(update={"theta": theta, "weight": float(weights_K[1])})
     return chosen
@@ -87,7 +87,7 @@ def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: N
 
 def looked_up(
     model: StateModel, tokens: Iterable[int], before: int, size: int, thetas: Sequence[float]
-) -> Iterator[Found]:
+) -> Iterator[CacheLogProbs]:
     """Yield the predictions of network and cache for the tokens of a text; the cache remembers ``size`` tokens."""
     device = device_of(model)
     carry, keys_MH, said_M = None, torch.empty(0, 0), torch.empty(0, dtype=torch.int64)
@@ -98,7 +98,7 @@ def looked_up(
         keys_MH = torch.cat([keys_MH, states_TH]) if len(said_M) else states_TH
         said_M = torch.cat([said_M, ids_T])
         cached_KT, known_T = _look_up(states_TH, ids_T, keys_MH, said_M, size, thetas)
-        yield Found(ids_T, log_probs_BT[0].cpu(), cached_KT, known_T)
+        yield CacheLogProbs(ids_T, log_probs_BT[0].cpu(), cached_KT, known_T)
         keys_MH, said_M = keys_MH[-size:], said_M[-size:]
 
 

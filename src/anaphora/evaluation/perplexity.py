@@ -14,7 +14,7 @@ from anaphora.errors import DataError, demand_number
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, fraction
 from anaphora.formats.json_text import LN_10
 from anaphora.text.whitespace import words_in
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -142,7 +142,7 @@ class Prediction(Likelihood):
     def segment_metrics(self) -> list[SegmentMetric]:
         """Perplexities and bits as sums over lines; those of a token are only of use beside the same tokens."""
         nats, unknown_nats, tokens, unknown, sentence_nats, characters, bytes_, words = self.by_line.T
-        predictions = f"{counted(self.tokens, 'prediction')}, {self.unknown:,} unknown"
+        predictions = f"{inflect(self.tokens, 'prediction')}, {self.unknown:,} unknown"
 
         def metric(name: str, score: Score, above: Floats, below: Floats, how: str = "") -> SegmentMetric:
             return SegmentMetric(name, counts((above, below)), score, "lower", how)
@@ -196,7 +196,7 @@ class Prediction(Likelihood):
     def _line(self, head: str, of: Likelihood) -> str:
         words = "" if self.tokens_are_words else f", {of.word_perplexity:.3f} per word"
         return (
-            f"{head:<17}perplexity {of.perplexity:.3f} of {counted(of.tokens, 'prediction')}{words}; "
+            f"{head:<17}perplexity {of.perplexity:.3f} of {inflect(of.tokens, 'prediction')}{words}; "
             f"{of.bits_per_character:.4f} bits per character, {of.bits_per_byte:.4f} bits per byte"
         )
 

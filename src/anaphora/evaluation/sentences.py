@@ -13,7 +13,7 @@ from anaphora.evaluation.stream import LogProbs, stream_log_probs
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.device import device_of
 from anaphora.protocols import TextModel
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Found = tuple[list[int], list[Tensor]]
 """Positions of rows, and ln p of the tokens of each."""
@@ -105,7 +105,7 @@ def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
         if token == end:
             if 0 < most < len(row):
                 raise DataError(
-                    f"Line {number:,} should be a sentence of at most {counted(most, 'token')}, but has "
+                    f"Line {number:,} should be a sentence of at most {inflect(most, 'token')}, but has "
                     f"{len(row):,}: split it."
                 )
             yield row

@@ -39,7 +39,7 @@ class Contrast(Jsonable):
     """Probability of a difference as large in either direction by chance, by both tests."""
 
 
-class Drawn(NamedTuple):
+class BootstrapDifference(NamedTuple):
     """A difference between two systems over bootstrap draws."""
 
     difference: float
@@ -52,18 +52,18 @@ class Drawn(NamedTuple):
 
 def contrast(first: System, second: System, samples: int = SAMPLES, seed: int = SEED) -> Contrast:
     """Compare ``second`` with ``first``; every run of both has the same S > 0 segments."""
-    drawn = paired(first, second, samples, seed)
-    randomisation_p = p_value(_randomised(first, second, samples, seed), drawn.difference)
+    drawn = bootstrap_difference(first, second, samples, seed)
+    randomisation_p = p_value(_randomise(first, second, samples, seed), drawn.difference)
     return Contrast(drawn.difference, drawn.interval, drawn.p_value, randomisation_p)
 
 
-def paired(first: System, second: System, samples: int, seed: int) -> Drawn:
+def bootstrap_difference(first: System, second: System, samples: int, seed: int) -> BootstrapDifference:
     """Return the paired bootstrap of ``second`` minus ``first``."""
     real = _mean([run.value for run in second]) - _mean([run.value for run in first])
     drawn_N = bootstrap(second, samples, seed) - bootstrap(first, samples, seed)
     mean = float(drawn_N.mean())
     low, high = np.percentile(drawn_N, (2.5, 97.5))
-    return Drawn(real, mean, (float(low), float(high)), p_value(drawn_N - mean, real))
+    return BootstrapDifference(real, mean, (float(low), float(high)), p_value(drawn_N - mean, real))
 
 
 def p_value(by_chance_N: Floats, real: float) -> float:
@@ -84,7 +84,7 @@ def bootstrap(system: System, samples: int = SAMPLES, seed: int = SEED) -> Float
     return np.concatenate(found)
 
 
-def _randomised(first: System, second: System, samples: int, seed: int) -> Floats:
+def _randomise(first: System, second: System, samples: int, seed: int) -> Floats:
     """N differences between two systems after the outputs of all their runs were shuffled, segment by segment."""
     runs = [*first, *second]
     segments, places = len(runs[0].counts_SK), range(len(runs))
@@ -157,7 +157,7 @@ def paired_bootstrap(
     from none, in either direction, the real one counted too. sacreBLEU's own test takes differences without their
     signs and finds smaller ones.
     """
-    drawn = paired([first], [second], samples, seed)
+    drawn = bootstrap_difference([first], [second], samples, seed)
     condition, _, signature = first.conditions.partition("; ")
     return Comparison(
         name=first.name,

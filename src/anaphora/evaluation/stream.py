@@ -94,15 +94,15 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
     first = None if carry is None else (carry, torch.tensor([True]))
     rows = max((len(ids_N) - 1) // SEGMENT, min(FEW, (len(ids_N) - 1) // SHORT))
     if rows < 2:
-        return _alone(model, ids_N, first)
+        return _score_row(model, ids_N, first)
     length = (len(ids_N) - 1) // rows
     read = _side_by_side(model, ids_N.unfold(0, length + 1, length)[:rows], carry)
     if read is None:
-        return _alone(model, ids_N, first)
+        return _score_row(model, ids_N, first)
     log_probs_N, end = read
     rest_N = ids_N[rows * length :]
     if len(rest_N) > 1:
-        more_N, end = _alone(model, rest_N, (end, torch.tensor([True])))
+        more_N, end = _score_row(model, rest_N, (end, torch.tensor([True])))
         log_probs_N = torch.cat([log_probs_N, more_N])
     return log_probs_N, end
 
@@ -116,7 +116,7 @@ def _components(model: Interpolation, ids_N: Tensor, carry: Carry | None) -> tup
     return model.components(read, rows_of_text(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
 
 
-def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
+def _score_row(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
     """ln p of the tokens of one row after its first one, and the state at its end."""
     read = _read(model, ids_N.unsqueeze(0), start)
     return torch.cat([log_probs_1T[0] for log_probs_1T, _ in read]), read[-1].after

@@ -18,11 +18,11 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of, open_run
 from anaphora.tasks.training_job import FittingJob, TrainingContext, UpdatingJob
 from anaphora.training.best_checkpoint import BestCheckpoint
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 @dataclass(frozen=True)
-class Averaged:
+class AveragingResult:
     updates: tuple[int, ...]
     """The checkpoints in it, by update."""
     metrics: Mapping[str, float]
@@ -35,7 +35,7 @@ class Averaged:
     """Its folder; None where it was not kept, since the average that is the best of the run stays in its place."""
 
 
-def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
+def average_run(path: Path, last: int = 5, report: Report = silent) -> AveragingResult:
     """Average the newest ``last`` checkpoints of a run, and let ``best`` name the average if it validates better.
 
     It is saved as ``checkpoints/average``, unless a better average lies there that is the best of the run. The
@@ -74,7 +74,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         if better:
             run.mark_best(AVERAGE)
             run.write_card(figures[1], report)
-    return Averaged(tuple(updates), figures[1], figures[0], better, saved)
+    return AveragingResult(tuple(updates), figures[1], figures[0], better, saved)
 
 
 def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Tensor], list[int]]:
@@ -105,7 +105,7 @@ def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Ten
 def _whole(run: Run, last: int, report: Report) -> Iterator[Checkpoint]:
     there = run.checkpoints()
     if len(there) < last:
-        found = f"{run.path} has {counted(len(there), 'checkpoint')}, and not {last}"
+        found = f"{run.path} has {inflect(len(there), 'checkpoint')}, and not {last}"
         report(Note(f"{found}: training.keep says how many stay."))
     for update in there[-last:]:
         try:

@@ -34,7 +34,7 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import TrainingJob, UpdatingJob, not_skipping
 from anaphora.text.sampling import sample
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 SAMPLED = 50_000
 """Lines of the training split that the trial reads at most; a vocabulary is learnt from no more by default."""
@@ -75,7 +75,7 @@ class Estimate:
 
 
 @dataclass
-class Checked:
+class CheckResult:
     """Findings of a check; splits are missing if an error ended it."""
 
     experiment: Experiment
@@ -111,14 +111,14 @@ class Checked:
         }
 
 
-def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, report: Report = silent) -> Checked:
+def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, report: Report = silent) -> CheckResult:
     """Look at the data of ``experiment``, and train for about ``trial`` seconds (0: not at all) to see what it takes.
 
     A training split of a million lines or more is sampled, as a finding says, unless the counts are to be ``exact``.
     What keeps the experiment from being trained is an error among the findings, not an exception.
     """
     heard = not_skipping(report)  # what is left out is among the findings, with its lines
-    checked = Checked(experiment)
+    checked = CheckResult(experiment)
     try:
         job = task_of(experiment).job(experiment, heard)
         lowercase = experiment.text.lowercase
@@ -131,7 +131,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
     return checked
 
 
-def _try_out(checked: Checked, job: TrainingJob, trial: float, report: Report) -> None:
+def _try_out(checked: CheckResult, job: TrainingJob, trial: float, report: Report) -> None:
     experiment = checked.experiment
     if trial <= 0:
         return
@@ -165,21 +165,21 @@ def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
     rows = (
         ("parameters", f"{found.parameters:,}"),
         ("vocabulary", vocabulary),
-        ("an epoch", f"{counted(found.updates, 'update')}, {counted(found.tokens, 'token')} to predict"),
+        ("an epoch", f"{inflect(found.updates, 'update')}, {inflect(found.tokens, 'token')} to predict"),
         ("threads", f"{found.threads}"),
         ("an update", f"{1000 * found.seconds_of_update:.0f} ms"),
         ("time of an epoch", f"about {_time(found.seconds_of_epoch)}{without}"),
-        ("time in all", f"about {_time(found.seconds)} for {counted(found.epochs, 'epoch')} at most{bound}"),
+        ("time in all", f"about {_time(found.seconds)} for {inflect(found.epochs, 'epoch')} at most{bound}"),
         ("memory", f"{found.memory / 1e9:.1f} GB at most"),
     )
-    title = f"What training takes, by a trial of {counted(found.trial_updates, 'update')} on this machine"
+    title = f"What training takes, by a trial of {inflect(found.trial_updates, 'update')} on this machine"
     return Table(title, ("", ""), rows)
 
 
 def _time(seconds: float) -> str:
     if seconds < 90:
-        return counted(round(seconds), "second")
-    return counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+        return inflect(round(seconds), "second")
+    return inflect(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def estimate(

@@ -29,12 +29,12 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.task import Distillation
 from anaphora.training.loop import Outcome, Stop, never
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _ABOUT = "distillation.json"
 
 
-class Measured(NamedTuple):
+class SystemMetrics(NamedTuple):
     """The metrics of one system."""
 
     name: str
@@ -42,14 +42,14 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Distilled:
+class DistillationResult:
     """Result of a distillation."""
 
     outcome: Outcome | None
     """Of the training; None where it was stopped before."""
     split: str = ""
     """Name of the text that was measured."""
-    systems: tuple[Measured, ...] = ()
+    systems: tuple[SystemMetrics, ...] = ()
     """Teachers and student; none where training was stopped."""
 
 
@@ -61,7 +61,7 @@ def distill(
     beam: int = 5,
     settings: Sequence[str] = (),
     stop: Stop = never,
-) -> Distilled:
+) -> DistillationResult:
     """Train a student of runs of one task into the run folder ``path``, or continue one that was begun there.
 
     ``settings`` change options of the student, whose defaults are those of its task (``Distillation.student``).
@@ -79,19 +79,19 @@ def distill(
         student = _student(teaching, teachers[0], pairs, settings, report)
     _begin(pairs, teachers, beam, splits.train.fingerprint)
     if not _write_pairs(pairs, splits, _Answers(teachers, beam, teaching.answers, report, stop)):
-        return Distilled(None)
+        return DistillationResult(None)
     outcome = train(student, path, report, resume=begun, stop=stop)
     if outcome.reason == "stopped":
-        return Distilled(outcome)
+        return DistillationResult(outcome)
     name, corpus = next(iter(splits.tests.items()), ("validation", splits.valid))
     report(Note(f"Measuring on {name} ..."))
-    together = f"{counted(len(teachers), 'teacher')} together" if teachers[1:] else "teacher"
+    together = f"{inflect(len(teachers), 'teacher')} together" if teachers[1:] else "teacher"
     systems = (
-        Measured(f"{together}, beam {beam}", teaching.measured(teachers, corpus, beam, report)),
-        Measured(f"{together}, greedy", teaching.measured(teachers, corpus, 1, report)),
-        Measured("student, greedy", teaching.measured([path], corpus, 1, report)),
+        SystemMetrics(f"{together}, beam {beam}", teaching.measured(teachers, corpus, beam, report)),
+        SystemMetrics(f"{together}, greedy", teaching.measured(teachers, corpus, 1, report)),
+        SystemMetrics("student, greedy", teaching.measured([path], corpus, 1, report)),
     )
-    return Distilled(outcome, name, systems)
+    return DistillationResult(outcome, name, systems)
 
 
 def _distillation(teachers: Sequence[Path], experiment: ExperimentBase) -> Distillation:
@@ -161,7 +161,7 @@ class _Answers(NamedTuple):
                     done, end = done + 1, end + len(line)
             file.truncate(end)
             if done:
-                self.report(Note(f"Continuing after {counted(done, 'answer')} of {path.name}."))
+                self.report(Note(f"Continuing after {inflect(done, 'answer')} of {path.name}."))
             rest = islice(corpus.sources(), done, None)
             # no bar of the search, which does not know how many lines there are
             for answer in self.answers(self.teachers, rest, self.beam, lambda event: _notes(event, self.report)):

@@ -79,7 +79,7 @@ def check_memory(
     tokens = min(experiment.training.batch_tokens or longest, most)
     batch = tokens * bytes_per_token(model, vocabularies, longest) // 2
     if weights + batch > free:
-        sizes = sorted(_enlarged(experiment), reverse=True)[:_NAMED]
+        sizes = sorted(_find_enlarged(experiment), reverse=True)[:_NAMED]
         options = ", ".join(f"{key} = {value}" for _, key, value in sizes)
         needed, parts, left = (_gib(number) for number in (weights + batch, weights, free))
         raise ConfigError(
@@ -93,11 +93,11 @@ def most_tokens(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size * (20 if path.suffix == ".gz" else 1) for path in paths) + 1
 
 
-def _enlarged(table: BaseModel, at: str = "") -> Iterator[tuple[float, str, int]]:
+def _find_enlarged(table: BaseModel, at: str = "") -> Iterator[tuple[float, str, int]]:
     """Yield each option that sizes something: its ratio to the default, its key and its value."""
     for name, value in table:
         if isinstance(value, BaseModel):
-            yield from _enlarged(value, f"{at}{name}.")
+            yield from _find_enlarged(value, f"{at}{name}.")
         elif isinstance(value, int) and name.endswith(_SIZES) and value:
             default = type(table).model_fields[name].default
             yield value / default if isinstance(default, int) and default else 1.0, f"{at}{name}", value

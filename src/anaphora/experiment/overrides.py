@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError, UnknownOptionError
 from anaphora.files import parse_toml
-from anaphora.run.upgrade import Renamed, renamed
+from anaphora.run.upgrade import RenamedKey, rename_keys
 
 Table = dict[str, Any]
 
@@ -19,7 +19,7 @@ class Setting(NamedTuple):
     path: tuple[str, ...]
     """The key; empty for an option that is no more."""
     value: Any
-    old: tuple[Renamed, ...]
+    old: tuple[RenamedKey, ...]
     """Options written by older names."""
 
     @classmethod
@@ -30,7 +30,7 @@ class Setting(NamedTuple):
         if not separator or not all(names):
             raise ConfigError(f"--set takes dotted.key=value, but got '{text}'.")
         given = reduce(lambda inner, name: {name: inner}, reversed(names), _value(value.strip()))
-        table, old = renamed(given, "--set")
+        table, old = rename_keys(given, "--set")
         path: list[str] = []
         here: Any = table
         while isinstance(here, dict) and here and len(path) < len(names):
@@ -62,7 +62,7 @@ def override(table: Table, settings: Iterable[str]) -> Table:
     changed = deepcopy(table)
     for setting in map(Setting.parse, settings):
         if setting.path:
-            _put(changed, setting.path, setting.value)
+            _set(changed, setting.path, setting.value)
     return changed
 
 
@@ -87,7 +87,7 @@ def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
         ) from None
 
 
-def _put(table: Table, names: Sequence[str], value: Any) -> None:
+def _set(table: Table, names: Sequence[str], value: Any) -> None:
     here = table
     for name in names[:-1]:
         inside = here.get(name)

@@ -19,7 +19,7 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import begun_with, load_fitting
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.text.vocabulary_extension import extended
+from anaphora.text.vocabulary_extension import extend_tokenizer
 
 Tokenizers = Mapping[str, Tokenizer]
 
@@ -66,7 +66,7 @@ class Parent:
                 f"'{experiment.task}': name another run, or leave out the recipe."
             )
         # how lines are split, and which segmentation is sampled, leave the vocabulary as it is
-        old, new = (text.resolved().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
+        old, new = (text.without_sampling().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
         unlike = [
             f"text.{key} was {old.get(key, 'not there')} and is {new.get(key, 'not there')}"
             for key in old | new
@@ -78,7 +78,7 @@ class Parent:
                 f"{'; '.join(unlike)}. Leave out the recipe, or give it the same [text]."
             )
 
-    def adopted(self, experiment: AnyExperiment) -> AnyExperiment:
+    def adopt(self, experiment: AnyExperiment) -> AnyExperiment:
         """The experiment with the parent's [text], where its vocabulary alone is taken over.
 
         Raises ConfigError where the one does not go with the other.
@@ -86,7 +86,9 @@ class Parent:
         if self._mode != "only":
             return experiment
         text, where = self.begun.text, f"The experiment with the vocabulary of {self._path}"
-        tables = experiment.tables() | {"text": (text if experiment.resegments else text.resolved()).model_dump()}
+        tables = experiment.tables() | {
+            "text": (text if experiment.resegments else text.without_sampling()).model_dump()
+        }
         adopted = type(experiment).parse(tables, where)
         for refusal in adopted.refusals():
             raise ConfigError(f"{where}: {refusal}")
@@ -99,7 +101,7 @@ class Parent:
         new, made = learn(), dict[int, Tokenizer]()
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
-                made[id(old)] = extended(self.begun.text, old, new[side])
+                made[id(old)] = extend_tokenizer(self.begun.text, old, new[side])
                 made[id(old)].rule = old.rule
         return {side: made[id(old)] for side, old in self._old.items()}
 
@@ -166,11 +168,11 @@ class Parent:
         if unfit and self._mode == "extend":
             raise ConfigError(
                 f"The vocabulary of {self._path} cannot be extended, since the network is laid out by it: "
-                f"{_shortened(unfit)}. Keep the vocabulary (--vocabulary keep)."
+                f"{_shorten(unfit)}. Keep the vocabulary (--vocabulary keep)."
             )
         if unfit:
             raise ConfigError(
-                f"The network does not fit the weights of {self._path}: {_shortened(unfit)}. Give it the sizes of that "
+                f"The network does not fit the weights of {self._path}: {_shorten(unfit)}. Give it the sizes of that "
                 f"run (anaphora info {self._path}), or leave out the recipe to take them over."
             )
         if len(fresh) == len(own):
@@ -203,7 +205,7 @@ def _part(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _shortened(differences: list[str]) -> str:
+def _shorten(differences: list[str]) -> str:
     """The first of many, and how many more there are: sizes that differ, differ in most matrices."""
     more = len(differences) - _SHOWN
     return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])

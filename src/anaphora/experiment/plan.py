@@ -19,7 +19,7 @@ from anaphora.tasks.task import Task, WeightSource
 from anaphora.tasks.training_job import TrainingJob, UpdatingJob
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.ranks import Ranks
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _ROW = 100
 """Tokens of the longest row where nothing bounds it, for an estimate."""
@@ -93,7 +93,7 @@ def resolve_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Pare
     check_ranks(experiment, ranks)
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
-        experiment = parent.adopted(experiment)
+        experiment = parent.adopt(experiment)
     experiment, sources = task_of(experiment).with_runs(experiment, parent.begun if parent else None)
     return experiment, parent, sources
 
@@ -102,7 +102,7 @@ def check_ranks(experiment: Experiment, ranks: Ranks) -> None:
     """Raise ConfigError where ``ranks`` cannot share the micro-batches of an update evenly."""
     if ranks.size > 1 and (count := experiment.training.batches_an_update) % ranks.size:
         raise ConfigError(
-            f"An update has {counted(count, 'micro-batch')} (training.micro_batches), which {ranks.size} ranks cannot "
+            f"An update has {inflect(count, 'micro-batch')} (training.micro_batches), which {ranks.size} ranks cannot "
             f"share evenly: start a number of processes that divides it, or begin a run with another number."
         )
 

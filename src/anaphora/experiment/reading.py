@@ -7,7 +7,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import Setting, Table, explaining_leftovers, override, read_table
 from anaphora.run.manifest import FORMAT
-from anaphora.run.upgrade import Renamed, renamed, upgraded
+from anaphora.run.upgrade import RenamedKey, rename_keys, upgrade
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.data_table import own_files, with_whole_paths
 from anaphora.tasks.registry import named_in, parse
@@ -53,7 +53,7 @@ def read_experiment(
     return experiment
 
 
-def present(table: Table, where: str) -> tuple[Table, list[Renamed]]:
+def present(table: Table, where: str) -> tuple[Table, list[RenamedKey]]:
     """A table in the names of the present format, and what a person should rename in it; without ``format``.
 
     A table without it is of format 1. One that says so is that of a run, in which nobody has to rename anything.
@@ -61,7 +61,7 @@ def present(table: Table, where: str) -> tuple[Table, list[Renamed]]:
     given = {name: value for name, value in table.items() if name != "format"}
     number = table.get("format")
     if number is None:
-        return renamed(given, where)
+        return rename_keys(given, where)
     if isinstance(number, bool) or number not in range(1, FORMAT + 1):
         raise ConfigError(f"{where}: format should be from 1 to {FORMAT}, but is {number!r}: leave it out.")
-    return upgraded(given, number), []
+    return upgrade(given, number), []

@@ -41,7 +41,7 @@ def train(
     where torchrun starts them again, they continue what it made. Raises ConfigError, DataError, RunError (the folder
     exists; or to resume, is none or was begun with something else, which the message lists), and DivergedError.
     """
-    ranks.each(lambda: _check_device(experiment, ranks))  # refused before the data is read
+    ranks.run_on_each(lambda: _check_device(experiment, ranks))  # refused before the data is read
     ranks.check_same({"the folder": str(path), "resume": resume} | dict(_flat(experiment.tables())))
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
@@ -55,8 +55,8 @@ def train(
                 return _resume(resolve_runs(experiment, ranks)[0], path, lasting, ranks, held)
             return _begin(experiment, path, lasting, ranks, held)
 
-        led = ranks.led(lead)
-        plan, run = ranks.each(lambda: led or _follow(path))
+        led = ranks.run_on_first(lead)
+        plan, run = ranks.run_on_each(lambda: led or _follow(path))
         ranks.check_same({f"the data ({name})": digest for name, digest in plan.fingerprints.items()})
         context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights)
         ranks.in_turn(partial(plan.job.prepare, context, lasting))
@@ -85,7 +85,7 @@ def _resume(
     begun = experiment_of(path)
     check_ranks(begun, ranks)
     if experiment.task == begun.task:
-        experiment = experiment.resumed(begun)
+        experiment = experiment.resume(begun)
     job = task_of(experiment).job(experiment, report)
     run = open_run(path, experiment, job.fingerprints)
     report.on_failure(run.metrics.note)
@@ -140,7 +140,7 @@ def _continue_as(run: Run, begun: Experiment, now: Experiment, report: Report) -
     ]
     latest = run.load("latest", report) if run.checkpoints() else None
     if latest:
-        differences += [f"{name} has changed" for name in run.changed(latest)]
+        differences += [f"{name} has changed" for name in run.changed_fingerprints(latest)]
     if differences:
         of_data = any(difference.startswith(("data/train", "data/valid")) for difference in differences)
         kept = " Older versions kept headings, empty columns and special tokens in it." if of_data else ""

@@ -55,7 +55,7 @@ class TableKind:
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnedOption:
     """An option at the top of an experiment, and the experiments that have it."""
 
     setting: Setting
@@ -67,9 +67,9 @@ _Experiments = tuple[tuple[type[Config], str], ...]
 """The classes of experiments, each with what its models are called."""
 
 
-def every_setting() -> tuple[Owned, ...]:
+def every_setting() -> tuple[OwnedOption, ...]:
     """The options and tables at the top of all experiments, in the order of their classes."""
-    return _owned(_experiments())
+    return _find_owned(_experiments())
 
 
 def _experiments() -> _Experiments:
@@ -77,16 +77,16 @@ def _experiments() -> _Experiments:
 
 
 @cache
-def _owned(experiments: _Experiments) -> tuple[Owned, ...]:
+def _find_owned(experiments: _Experiments) -> tuple[OwnedOption, ...]:
     found: dict[Setting, list[str]] = {}
     for experiment, plural in experiments:
         for setting in _settings(experiment):
             found.setdefault(setting, []).append(plural)
     everyone = len(experiments)
-    return tuple(Owned(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items())
+    return tuple(OwnedOption(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items())
 
 
-def settings_at(key: str) -> list[tuple[str, Owned]]:
+def settings_at(key: str) -> list[tuple[str, OwnedOption]]:
     """Return the settings at a dotted key, one for each of its meanings, with the key of their table.
 
     Old names of options stand for the new ones. Raises ConfigError for a key that no experiment has, with the nearest.
@@ -98,19 +98,19 @@ def settings_at(key: str) -> list[tuple[str, Owned]]:
 
 
 @cache
-def _by_path(experiments: _Experiments) -> Mapping[str, list[tuple[str, Owned]]]:
+def _by_path(experiments: _Experiments) -> Mapping[str, list[tuple[str, OwnedOption]]]:
     """Every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
-    found: dict[str, list[tuple[str, Owned]]] = {}
+    found: dict[str, list[tuple[str, OwnedOption]]] = {}
 
     def add(prefix: str, setting: Setting, of: tuple[str, ...]) -> None:
         path = f"{prefix}{setting.name}"
         for key in (path, f"{path}.{setting.label}") if setting.label else (path,):
-            found.setdefault(key, []).append((prefix, Owned(setting, of)))
+            found.setdefault(key, []).append((prefix, OwnedOption(setting, of)))
         for kind in setting.kinds:
             for inner in kind.settings:
                 add(f"{path}.", inner, of)
 
-    for owned in _owned(experiments):
+    for owned in _find_owned(experiments):
         add("", owned.setting, owned.of)
     return found
 

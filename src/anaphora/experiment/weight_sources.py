@@ -18,10 +18,10 @@ from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.tasks.base import ExperimentBase as Experiment
-from anaphora.tasks.pretrained import Pretrained
+from anaphora.tasks.pretrained import PretrainedRun
 from anaphora.text.tokenizer import MARKS, Tokenizer
-from anaphora.text.words import written
-from anaphora.wording import counted
+from anaphora.text.words import spellings
+from anaphora.wording import inflect
 
 TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
 """Module of a model that looks up the tokens of a side."""
@@ -60,7 +60,7 @@ class WordVectors:
                     f"written ('{next(iter(tokens))}'), but has none for any of {asked:,}: give others, or set "
                     f"text.tokenizer and text.lowercase as its words are."
                 )
-            tokens_asked = counted(asked, f"{side} token")
+            tokens_asked = inflect(asked, f"{side} token")
             report(Note(f"Of {tokens_asked}, {asked - len(rows):,} start from their vectors in {file}."))
 
 
@@ -69,7 +69,7 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
 
     Raises ConfigError for other files than the parent's, or where it alone would keep their vectors as they are, and
     for language models with vectors of another size; DataError for files that are not there or hold such vectors;
-    errors as for ``Pretrained``.
+    errors as for ``PretrainedRun``.
     """
     vectors: TableConfig = cast(Any, experiment).embedding
     if parent is None:
@@ -79,7 +79,7 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
                 check_vectors(Path(file), vectors.size)
             elif run.embedding.size != vectors.size:
                 raise ConfigError(
-                    f"{file} has vectors of {counted(run.embedding.size, 'number')}, not {vectors.size}: use others, "
+                    f"{file} has vectors of {inflect(run.embedding.size, 'number')}, not {vectors.size}: use others, "
                     f"or embedding.size = {run.embedding.size}."
                 )
         return WordVectors(vectors.files)
@@ -93,22 +93,22 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
     )
 
 
-def _language_model(file: str) -> Pretrained | None:
+def _language_model(file: str) -> PretrainedRun | None:
     """That in a run folder; None for a file."""
-    return Pretrained(file, "embedding") if Path(file).is_dir() else None
+    return PretrainedRun(file, "embedding") if Path(file).is_dir() else None
 
 
 def _ids(tokenizer: Tokenizer) -> dict[str, int]:
     """The ids of all tokens by the way they are written, special tokens first."""
-    return {token: row for row, token in enumerate(written(tokenizer))}
+    return {token: row for row, token in enumerate(spellings(tokenizer))}
 
 
 class EncoderStart:
     """The run of a language model, for the encoder of one experiment."""
 
     def __init__(self, experiment: Experiment) -> None:
-        """Open it; errors as for ``Pretrained``, and ConfigError where the encoder is not like it."""
-        self._run, self._side = Pretrained(experiment.start.encoder, "start.encoder"), experiment.encoder_side
+        """Open it; errors as for ``PretrainedRun``, and ConfigError where the encoder is not like it."""
+        self._run, self._side = PretrainedRun(experiment.start.encoder, "start.encoder"), experiment.encoder_side
         tables: Any = experiment
         encoder, vectors, table = tables.encoder, tables.embedding, self._run.embedding
         assert isinstance(encoder, EncoderConfig)  # see the conflicts of every experiment
@@ -146,7 +146,7 @@ class EncoderStart:
                     above = f"{part.removesuffix('0')}{layer}.{short}"  # each layer of an encoder is a stack of one
                     known = checkpoint.model[f"recurrence.{group}.{above}"]
                     weight[..., : known.shape[-1]] = known
-        whole = counted(len(own), f"{self._side} token")
+        whole = inflect(len(own), f"{self._side} token")
         report(
             Note(
                 f"The encoder starts from {checkpoint.path.name} of {self._run.path}: its layers from left to right "

@@ -204,7 +204,7 @@ def best_path(scores: Any, transitions: Any, first: Any, last: Any) -> list[int]
     return path[::-1]
 
 
-def opened(folder: str | Path, threads: int = 1) -> Any:
+def open_model(folder: str | Path, threads: int = 1) -> Any:
     """Return the model in a folder."""
     answers = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))["answers"]
     return {"text": Writer, "classes": Classifier, "tags": Tagger}[answers](folder, threads)
@@ -220,7 +220,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--scores", action="store_true", help="write ln p or probabilities and a tab in front")
     asked = parser.parse_args()
-    model = opened(asked.folder, asked.threads)
+    model = open_model(asked.folder, asked.threads)
     reads = model.config["reads"]
     sys.stdin.reconfigure(encoding="utf-8-sig", newline="\n")  # type: ignore[union-attr]
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from anaphora.export.graph import END, Graph, unsupported
+from anaphora.export.graph import END, Graph, refuse_graph
 from anaphora.export.parts import Parts
 from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid
@@ -23,7 +23,7 @@ _WORDS = 1024
 """Words whose vectors are computed from their characters at once."""
 
 
-def embedded(graph: Graph, name: str, embedding: Any, ids: str) -> str:
+def embed(graph: Graph, name: str, embedding: Any, ids: str) -> str:
     """Return the vectors of ids; those that are composed from characters become a table."""
     if not isinstance(embedding, Embedding):
         with torch.no_grad():
@@ -34,7 +34,7 @@ def embedded(graph: Graph, name: str, embedding: Any, ids: str) -> str:
     return found if embedding.scale == 1 else graph.multiply(found, graph.constant(embedding.scale))
 
 
-def scaled(graph: Graph, config: VectorsConfig, pen: int = 0) -> str:
+def scale_values(graph: Graph, config: VectorsConfig, pen: int = 0) -> str:
     """Return the input ``values`` by its means and deviations in training.
 
     ``pen`` flags behind them stay as they are.
@@ -69,7 +69,7 @@ def spelt(graph: Graph, encoder: CharacterEncoder) -> str:
     return y
 
 
-class Annotated(NamedTuple):
+class EncodedNodes(NamedTuple):
     """Annotations and sentence encodings of a sequence."""
 
     annotations: str
@@ -78,7 +78,7 @@ class Annotated(NamedTuple):
     """The sequence as a whole, a vector by field: one for each layer, from the bottom up."""
 
 
-def encoded(graph: Graph, encoder: Encoder, x: str) -> Annotated:
+def encode(graph: Graph, encoder: Encoder, x: str) -> EncodedNodes:
     """Return an encoder over vectors (S x D). Raises ConfigError for one without operators."""
     match encoder:
         case RecurrentEncoder():
@@ -86,14 +86,14 @@ def encoded(graph: Graph, encoder: Encoder, x: str) -> Annotated:
         case GridEncoder():
             return _grid(graph, encoder, x)
         case CnnEncoder():
-            return _convolved(graph, encoder, x)
+            return _convolve(graph, encoder, x)
         case NoEncoder():
-            return Annotated(x, [{"h": graph.row(x, -1)}])
+            return EncodedNodes(x, [{"h": graph.row(x, -1)}])
     config: Any = encoder.config
-    raise unsupported(f'encoder.kind = "{config.kind}"')
+    raise refuse_graph(f'encoder.kind = "{config.kind}"')
 
 
-def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Annotated:
+def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> EncodedNodes:
     config = encoder.config
     kept = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.sentence_encoding_from]
     x, summaries = _words_turned(graph, x) if config.reversed else x, list[dict[str, str]]()
@@ -109,28 +109,28 @@ def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Annotated:
                 for name in stack.program.carried
             }
             parts = Parts(graph, f"{prefix}weights.", stack.weights.tensors())
-            given = x if way == "left_to_right" else _turned(graph, x)
+            given = x if way == "left_to_right" else _reverse(graph, x)
             found = parts.whole(stack.program, {"x": given}, first)
             h = found[stack.program.returns[0]]
-            outputs.append(h if way == "left_to_right" else _turned(graph, h))
+            outputs.append(h if way == "left_to_right" else _reverse(graph, h))
             states.append({name.removeprefix("layer0."): found[f"last {name}"] for name in stack.program.carried})
         both = graph.join(outputs)
         x = graph.add([both, x]) if config.residual and layer else both
         last = states[kept]
         summaries.append({field: graph.join([state[field] for state in last]) for field in config.cell.state})
-    return Annotated(_words_turned(graph, x) if config.reversed else x, summaries)
+    return EncodedNodes(_words_turned(graph, x) if config.reversed else x, summaries)
 
 
-def _turned(graph: Graph, x: str) -> str:
+def _reverse(graph: Graph, x: str) -> str:
     return graph.slice(x, -1, -END, -1)
 
 
 def _words_turned(graph: Graph, x: str) -> str:
     """Return all positions but the last, which is ``</s>``, in reverse."""
-    return graph.join([_turned(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, END)], axis=0)
+    return graph.join([_reverse(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, END)], axis=0)
 
 
-def _convolved(graph: Graph, encoder: CnnEncoder, x: str) -> Annotated:
+def _convolve(graph: Graph, encoder: CnnEncoder, x: str) -> EncodedNodes:
     weights, found = encoder.weights.tensors(), list[str]()
     columns = graph.unsqueeze(graph.node("Transpose", x, perm=[1, 0]), 0)
     for width in encoder.config.widths:
@@ -142,10 +142,10 @@ def _convolved(graph: Graph, encoder: CnnEncoder, x: str) -> Annotated:
         found.append(graph.node("Conv", columns, *names, pads=[left, width - 1 - left]))
     rows = graph.node("Squeeze", graph.node("Relu", graph.join(found, axis=1)), graph.constant([0]))
     annotations = graph.node("Transpose", rows, perm=[1, 0])
-    return Annotated(annotations, [{"h": graph.row(annotations, -1)}])
+    return EncodedNodes(annotations, [{"h": graph.row(annotations, -1)}])
 
 
-def _grid(graph: Graph, encoder: GridEncoder, x: str) -> Annotated:
+def _grid(graph: Graph, encoder: GridEncoder, x: str) -> EncodedNodes:
     config = encoder.config
     parts = Parts(graph, "encoder.weights.", encoder.weights.tensors())
     if config.layer != "none":
@@ -154,7 +154,7 @@ def _grid(graph: Graph, encoder: GridEncoder, x: str) -> Annotated:
         x = graph.node("Tanh" if config.layer == "tanh" else "Relu", x)
     if config.positions:
         x = graph.add([x, parts.vector("positions.weight")])
-    return Annotated(x, [{"h": graph.mean(x)}])
+    return EncodedNodes(x, [{"h": graph.mean(x)}])
 
 
 class Signal(NamedTuple):
@@ -172,25 +172,25 @@ class Start:
         self._graph, self._decoder, self._attention, self._width = graph, decoder, attention, width
         self._bridge = Parts(graph, "decoder.weights.", decoder.weights.tensors())
 
-    def given_out(self, encoded: Annotated) -> dict[str, Signal]:
+    def given_out(self, encoded: EncodedNodes) -> dict[str, Signal]:
         """Return the memory, after it and ``state NAME`` were made outputs of the graph."""
         annotations, summaries = encoded
         if self._decoder.config.sentence_encoding_layer == "tanh":
-            projected = self._projected("summary", summaries[-1]["h"])
+            projected = self._project("summary", summaries[-1]["h"])
             summaries = [{"h": self._graph.node("Tanh", projected)}]
-        first = self._first(annotations, summaries)
+        first = self._initial_state(annotations, summaries)
         if self._decoder.attention is None:
             memory = self._of_every_step(summaries[-1]["h"])
         else:
-            memory, first = self._attended(annotations), first | self._carried(annotations)
+            memory, first = self._attention_memory(annotations), first | self._attention_state(annotations)
         for name, signal in (memory | {f"state {name}": signal for name, signal in first.items()}).items():
             self._graph.output(name, signal.name, signal.shape)
         return memory
 
-    def _projected(self, name: str, whole: str) -> str:
+    def _project(self, name: str, whole: str) -> str:
         return self._bridge.project(name, whole, self._decoder.config.bias)
 
-    def _first(self, annotations: str, summaries: list[dict[str, str]]) -> dict[str, Signal]:
+    def _initial_state(self, annotations: str, summaries: list[dict[str, str]]) -> dict[str, Signal]:
         """Return the initial state of all layers, and what input feeding feeds at first (see ``nn/bridge.py``)."""
         graph, config = self._graph, self._decoder.config
         if config.initial_state == "mean":
@@ -206,7 +206,7 @@ class Start:
                     case "copy":
                         value = whole
                     case _:
-                        value = self._projected(f"start{layer}_{field}", whole)
+                        value = self._project(f"start{layer}_{field}", whole)
                         if config.initial_state_activation == "tanh":
                             value = graph.node("Tanh", value)
                 state[f"layer{layer}.{field}"] = self._row(value, config.size)
@@ -229,7 +229,7 @@ class Start:
                 memory[name] = Signal(projected, (len(weights[f"{part}.weight"]),))
         return memory
 
-    def _attended(self, annotations: str) -> dict[str, Signal]:
+    def _attention_memory(self, annotations: str) -> dict[str, Signal]:
         """Return the memory of attention: values, and the keys of the score."""
         memory = {"attention.values": Signal(annotations, ("S", self._width))}
         match getattr(self._attention, "score", None):
@@ -240,7 +240,7 @@ class Start:
                 memory["attention.keys"] = Signal(keys, ("S", len(self._bridge.weights["attention.memory"])))
         return memory
 
-    def _carried(self, annotations: str) -> dict[str, Signal]:
+    def _attention_state(self, annotations: str) -> dict[str, Signal]:
         """Return the state of attention before the first step: weights of 1 at the first position, coverage, step 0."""
         graph, program = self._graph, self._decoder.program
         carried = {signal_of(read) for part in program.parts for read in part.reads if is_previous(read)}

@@ -12,8 +12,8 @@ from typing import Any
 from anaphora.errors import DataError
 from anaphora.export.graph import library
 from anaphora.export.networks import graphs_of
-from anaphora.tasks.task import Trained
-from anaphora.wording import counted
+from anaphora.tasks.task import TrainedModel
+from anaphora.wording import inflect
 
 CONFIG = "config.json"
 Example = str | tuple[str, str]
@@ -21,7 +21,7 @@ Example = str | tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundingResult:
     """Change of the outputs by rounding weights to int8."""
 
     bytes_before: int
@@ -42,16 +42,16 @@ class Rounded:
         if not self.examples:
             return sizes
         loss = f"loss a token {self.loss_before:.4f} before and {self.loss_after:.4f} after"
-        return f"{sizes}; {loss} ({counted(self.examples, 'line')} of the validation split)"
+        return f"{sizes}; {loss} ({inflect(self.examples, 'line')} of the validation split)"
 
 
-def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:
+def write_folder(trained: TrainedModel, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:
     """Write a trained network to a new folder, whole or not at all.
 
-    With ``int8``, weights of products are rounded to 8 bits, and what that does is returned as ``Rounded``: to the loss
-    of ``examples``, too, where the model reads and writes text. Raises ConfigError, naming the option, for a model
-    without a graph or a tokenizer that the driver does not have, MissingExtraError without the libraries, DataError for
-    a folder that is there.
+    With ``int8``, weights of products are rounded to 8 bits, and a ``RoundingResult`` is returned; it has the loss of
+    ``examples``, too, where the model reads and writes text. Raises ConfigError, naming the option, for a model without
+    a graph or a tokenizer that the driver does not have, MissingExtraError without the libraries, DataError for a
+    folder that is there.
     """
     if folder.exists():
         raise DataError(f"{folder} is there already: name a new folder.")
@@ -69,17 +69,17 @@ def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples
         code = files("anaphora.export").joinpath(program).read_text(encoding="utf-8")
         (new / program).write_text(code.replace("from anaphora.export.", "from "), encoding="utf-8")
     of_text = config["reads"] == config["answers"] == "text"
-    rounded = _rounded(new, list(examples) if of_text else []) if int8 else None
+    rounded = _round_weights(new, list(examples) if of_text else []) if int8 else None
     new.rename(folder)
     return rounded
 
 
-def _rounded(folder: Path, examples: Sequence[Example]) -> Rounded:
+def _round_weights(folder: Path, examples: Sequence[Example]) -> RoundingResult:
     """Round the graphs of a folder in place."""
     quantization, graphs = library("onnxruntime.quantization"), sorted(folder.glob("*.onnx"))
     before, loss_before = _bytes(graphs), mean_loss(folder, examples)
     # it advises, for every graph, to optimise it with another program first
-    logging.getLogger().addFilter(_silenced)
+    logging.getLogger().addFilter(_is_silenced)
     try:
         for graph in graphs:
             small = graph.with_suffix(".int8")
@@ -89,11 +89,11 @@ def _rounded(folder: Path, examples: Sequence[Example]) -> Rounded:
             )
             small.replace(graph)
     finally:
-        logging.getLogger().removeFilter(_silenced)
-    return Rounded(before, _bytes(graphs), loss_before, mean_loss(folder, examples), len(examples))
+        logging.getLogger().removeFilter(_is_silenced)
+    return RoundingResult(before, _bytes(graphs), loss_before, mean_loss(folder, examples), len(examples))
 
 
-def _silenced(record: logging.LogRecord) -> bool:
+def _is_silenced(record: logging.LogRecord) -> bool:
     return record.levelno > logging.WARNING
 
 

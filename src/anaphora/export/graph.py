@@ -165,7 +165,7 @@ class Graph:
         return f"{operator}.{self._root._count}"
 
 
-def unsupported(what: str) -> ConfigError:
+def refuse_graph(what: str) -> ConfigError:
     """Return the refusal of a network that has no graph."""
     return ConfigError(
         f"Networks of recurrent encoders, cells with a derived gradient, and a softmax over the vocabulary can be "

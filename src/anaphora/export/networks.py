@@ -6,8 +6,8 @@ from typing import Any, cast
 from torch import Tensor
 
 from anaphora.errors import ConfigError
-from anaphora.export.encoder import Annotated, Start, embedded, encoded, scaled, spelt
-from anaphora.export.graph import Graph, Graphs, unsupported
+from anaphora.export.encoder import EncodedNodes, Start, embed, encode, scale_values, spelt
+from anaphora.export.graph import Graph, Graphs, refuse_graph
 from anaphora.export.parts import Parts
 from anaphora.formats.tagged import PATTERN
 from anaphora.kernels.mixture import LARGEST, MixtureShape
@@ -25,7 +25,7 @@ from anaphora.nn.outputs.tags import LinearChainTags
 from anaphora.nn.outputs.values import MixtureOutput, ValueOutput
 from anaphora.tasks.classify import ExamplesData
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.transduce.predictor import SHORTEST
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import OPENING, WORD, JoinerTokens
@@ -34,7 +34,7 @@ from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 
 
-def graphs_of(trained: Trained) -> Graphs:
+def graphs_of(trained: TrainedModel) -> Graphs:
     """Return the graphs of a trained network in evaluation mode.
 
     Raises ConfigError, naming the option, for one without, MissingExtraError without the library.
@@ -54,14 +54,14 @@ def graphs_of(trained: Trained) -> Graphs:
     raise ConfigError(f"There are no ONNX graphs of {plural}: use the run itself.")
 
 
-def _sequence_graphs(trained: Trained, model: EncoderDecoder) -> Graphs:
+def _sequence_graphs(trained: TrainedModel, model: EncoderDecoder) -> Graphs:
     """Return two graphs: an encoder of the input, and a step that writes a token."""
     graph, step = Graph("encoder"), Graph("step")
     if model.language_model:
-        raise unsupported('deep fusion (fusion.kind = "deep")')
+        raise refuse_graph('deep fusion (fusion.kind = "deep")')
     x, reads = _read(graph, trained)
     decoder = model.decoder
-    memory = Start(graph, decoder, model.attention, model.encoder.width).given_out(encoded(graph, model.encoder, x))
+    memory = Start(graph, decoder, model.attention, model.encoder.width).given_out(encode(graph, model.encoder, x))
     inputs = {name: step.input(name, signal.shape) for name, signal in memory.items()}
     parts = Parts(step, "decoder.weights.", decoder.weights.tensors(), inputs)
     add_step(parts, decoder.program, ("target_embedding", model.written), model.output)
@@ -79,7 +79,7 @@ def _sequence_graphs(trained: Trained, model: EncoderDecoder) -> Graphs:
     return Graphs({"encoder": graph.model(), "step": step.model()}, config | reads)
 
 
-def _read(graph: Graph, trained: Trained) -> tuple[str, dict[str, Any]]:
+def _read(graph: Graph, trained: TrainedModel) -> tuple[str, dict[str, Any]]:
     """Return the vectors that the encoder reads, and what the driver makes its input of.
 
     ``longest`` bounds what is written: the least of a n + b for n tokens or vectors.
@@ -89,24 +89,24 @@ def _read(graph: Graph, trained: Trained) -> tuple[str, dict[str, Any]]:
     match model:
         case Translator():
             ids = graph.input("ids", ["S"], "INT64")
-            found = embedded(graph, "source_embedding", model.source_embedding, ids)
+            found = embed(graph, "source_embedding", model.source_embedding, ids)
             return found, {"reads": "text", "longest": [[3, 10], [2, 200]]}
         case VectorTransducer():
             scale = experiment.scale
             reads = {"reads": "strokes", "upward": scale.upward} if scale.pen else {"reads": "vectors"}
-            return scaled(graph, model.config.values, int(scale.pen)), {**reads, "longest": [[1, SHORTEST]]}
+            return scale_values(graph, model.config.values, int(scale.pen)), {**reads, "longest": [[1, SHORTEST]]}
         case Describer():
             encoder = model.config.encoder
             x = graph.input("values", [encoder.rows * encoder.columns, encoder.width])
             return x, {"reads": "grid", "longest": [[0, experiment.data.max_length + 1]]}
-    raise unsupported(f"a {type(model).__name__}")
+    raise refuse_graph(f"a {type(model).__name__}")
 
 
 _CONTINUED = 40
 """Tokens that a text is continued by, at most."""
 
 
-def _language_model_graphs(trained: Trained, model: LanguageModel) -> Graphs:
+def _language_model_graphs(trained: TrainedModel, model: LanguageModel) -> Graphs:
     """Return one graph: a step that reads a token."""
     step = Graph("step")
     stack = model.recurrence
@@ -126,18 +126,18 @@ def _language_model_graphs(trained: Trained, model: LanguageModel) -> Graphs:
     return Graphs({"step": step.model()}, config)
 
 
-def _classifier_graphs(trained: Trained, model: PooledClassifier) -> Graphs:
+def _classifier_graphs(trained: TrainedModel, model: PooledClassifier) -> Graphs:
     """Return one graph: a text or a sequence of vectors in, the probability of each class out."""
     data = cast(ExamplesData, trained.experiment.data)
     classes, graph = model.config.classes, Graph("classifier")
     reads: dict[str, Any] = {"reads": "vectors"}
     if isinstance(model, VectorClassifier):
-        x = scaled(graph, cast(VectorClassifierConfig, model.config).vectors)
+        x = scale_values(graph, cast(VectorClassifierConfig, model.config).vectors)
     else:
         assert isinstance(model, Classifier)
-        x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
+        x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
         reads = {"reads": "text", "tokenizers": {"text": tokens_of(trained, trained.tokenizers["text"])}}
-    pooled = _pooled(graph, model, encoded(graph, model.encoder, x))
+    pooled = _pool(graph, model, encode(graph, model.encoder, x))
     scores = Parts(graph, "weights.", model.weights.tensors()).project("output", pooled, bias=True)
     probabilities = graph.node("Sigmoid", scores) if classes.several else graph.node("Softmax", scores, axis=-1)
     graph.output("probabilities", probabilities, [len(classes.names)])
@@ -151,7 +151,7 @@ def _classifier_graphs(trained: Trained, model: PooledClassifier) -> Graphs:
     return Graphs({"classifier": graph.model()}, config | reads)
 
 
-def _pooled(graph: Graph, model: PooledClassifier, found: Annotated) -> str:
+def _pool(graph: Graph, model: PooledClassifier, found: EncodedNodes) -> str:
     match model.config.classes.pooling:
         case "last":
             return found.summaries[-1]["h"]
@@ -167,16 +167,16 @@ def _pooled(graph: Graph, model: PooledClassifier, found: Annotated) -> str:
             return graph.node("ReduceSum", weighted, graph.constant([0]), keepdims=0)
 
 
-def _tagger_graphs(trained: Trained, model: StepTagger) -> Graphs:
+def _tagger_graphs(trained: TrainedModel, model: StepTagger) -> Graphs:
     """Return one graph: words or vectors in, a score for each tag of each out; of a CRF its other scores, too."""
     graph = Graph("tagger")
     reads: dict[str, Any] = {"reads": "vectors"}
     if isinstance(model, VectorTagger):
-        x = scaled(graph, model.config.vectors)
+        x = scale_values(graph, model.config.vectors)
     else:
         assert isinstance(model, Tagger)
         x, reads = _words(graph, model), _vocabularies(trained, model)
-    annotations = encoded(graph, model.encoder, x).annotations
+    annotations = encode(graph, model.encoder, x).annotations
     tags = Parts(graph, "output.weights.", model.output.weights.tensors())
     names = list(cast(WordTokenizer, trained.tokenizers["tags"]).vocabulary)
     graph.output("scores", tags.project("tags", annotations, bias=True), ["S", len(names)])
@@ -188,11 +188,11 @@ def _tagger_graphs(trained: Trained, model: StepTagger) -> Graphs:
 
 
 def _words(graph: Graph, model: Tagger) -> str:
-    x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
+    x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
     return x if model.characters is None else graph.join([x, spelt(graph, model.characters)])
 
 
-def _vocabularies(trained: Trained, model: Tagger) -> dict[str, Any]:
+def _vocabularies(trained: TrainedModel, model: Tagger) -> dict[str, Any]:
     words, characters = (cast(WordTokenizer, trained.tokenizers[side]) for side in ("text", "characters"))
     return {
         "reads": "words",
@@ -205,7 +205,7 @@ def _vocabularies(trained: Trained, model: Tagger) -> dict[str, Any]:
     }
 
 
-def _value_graphs(trained: Trained, model: ValueNetwork) -> Graphs:
+def _value_graphs(trained: TrainedModel, model: ValueNetwork) -> Graphs:
     """Return a step that reads a vector, and an encoder where the network writes a text.
 
     Vectors are scaled: ``config.json`` has the means and deviations. The step gives the parameters of the density of
@@ -219,9 +219,9 @@ def _value_graphs(trained: Trained, model: ValueNetwork) -> Graphs:
     initial: dict[str, list[float]] = {}
     if isinstance(model, SynthesisNetwork):
         graph, decoder = Graph("encoder"), model.decoder
-        x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
+        x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
         start = Start(graph, decoder, model.config.attention, model.encoder.width)
-        shared = start.given_out(encoded(graph, model.encoder, x))
+        shared = start.given_out(encode(graph, model.encoder, x))
         models["encoder"], tokenizers["text"] = graph.model(), tokens_of(trained, trained.tokenizers["text"])
         memory = {name: step.input(name, signal.shape) for name, signal in shared.items()}
         program, parts = decoder.program, Parts(step, "decoder.weights.", decoder.weights.tensors(), memory)
@@ -248,7 +248,7 @@ def _value_graphs(trained: Trained, model: ValueNetwork) -> Graphs:
 
 def _add_value_step(parts: Parts, program: Program, output: ValueOutput, width: int) -> None:
     graph = parts.graph
-    signals = stepped(parts, program, graph.input("values", ["N", width]))
+    signals = step_signals(parts, program, graph.input("values", ["N", width]))
     layer = Parts(graph, "output.weights.", output.weights.tensors())
     states = signals[program.returns[0]]
     made = layer.project("values", states, bias=True)
@@ -280,7 +280,7 @@ def spaces_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
     return [(pattern.pattern, put) for pattern, put in tokenizer.rule.substitutions] if tokenizer.rule else []
 
 
-def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
+def tokens_of(trained: TrainedModel, tokenizer: Tokenizer) -> dict[str, Any]:
     """Return a tokenizer of a run; ConfigError for one that the driver does not have."""
     kind, segmentation = trained.experiment.text.tokenizer, getattr(trained.experiment.text, "segmentation", "")
     table: dict[str, Any] = {"kind": kind, "lowercase": tokenizer.lowercase, "spaces": spaces_of(tokenizer)}
@@ -303,7 +303,7 @@ def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
     )
 
 
-def stepped(parts: Parts, program: Program, x: str) -> dict[str, str]:
+def step_signals(parts: Parts, program: Program, x: str) -> dict[str, str]:
     """Return all signals of a step of N rows that reads ``x``; what it carries comes in and goes out, by name."""
     graph = parts.graph
     state = {previous(name): graph.input(f"state {name}", ["N", None]) for name in program.carried}
@@ -319,7 +319,7 @@ def add_step(parts: Parts, program: Program, embedding: tuple[str, Any], output:
     Raises ConfigError for what has no operators.
     """
     graph = parts.graph
-    signals = stepped(parts, program, embedded(graph, *embedding, graph.input("ids", ["N"], "INT64")))
+    signals = step_signals(parts, program, embed(graph, *embedding, graph.input("ids", ["N"], "INT64")))
     graph.output("log_probs", _log_probs(graph, output, signals[program.returns[0]]), ["N", "V"])
     if "weights" in program.returns:
         graph.output("weights", signals["weights"], ["N", "S"])
@@ -327,7 +327,7 @@ def add_step(parts: Parts, program: Program, embedding: tuple[str, Any], output:
 
 def _log_probs(graph: Graph, output: Any, states: str) -> str:
     if not isinstance(output, SoftmaxOutput):
-        raise unsupported(f"the output layer {type(output).__name__}")
+        raise refuse_graph(f"the output layer {type(output).__name__}")
     weight: Tensor = output.weight
     logits = graph.node("MatMul", states, graph.weight("output.weight", weight, transposed=True))
     if output.used_bias.numel():

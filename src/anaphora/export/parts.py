@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from anaphora.export.graph import END, Graph, unsupported
+from anaphora.export.graph import END, Graph, refuse_graph
 from anaphora.kernels.attention import Attend
-from anaphora.kernels.cells import Recorded
+from anaphora.kernels.cells import AutogradCell
 from anaphora.kernels.normalisation import EPSILON
 from anaphora.kernels.ops import Ops
 from anaphora.kernels.parts import Part, Unit, previous
@@ -48,7 +48,7 @@ class Parts:
         """One step of rows: all signals, from the inputs and, by ``previous``, the state."""
         found = dict(signals)
         for part in program.parts:
-            found.update(self._written(part, found))
+            found.update(self._write(part, found))
         return found
 
     def whole(self, program: Program, signals: Mapping[str, str], first: Mapping[str, str]) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Parts:
         found = dict(signals)
         for stage in stages(program):
             if not stage.loops:
-                found.update(self._written(stage.parts[0], found))
+                found.update(self._write(stage.parts[0], found))
                 continue
             written = [name for part in stage.parts for name in part.writes]
             reads = dict.fromkeys(read for part in stage.parts for read in part.reads)
@@ -67,7 +67,7 @@ class Parts:
             inside |= {name: body.input(f"{name} {id(body)}", [None]) for name in given}
             parts = Parts(body, self.prefix, self.weights, self.memory)
             for part in stage.parts:
-                inside.update(parts._written(part, inside))
+                inside.update(parts._write(part, inside))
             for count, name in enumerate([*carried, *written]):
                 body.output(f"{name} {id(body)} {count}", inside[name], [None])
             made = self.graph.scan(body, [first[n] for n in carried], [found[n] for n in given], len(written))
@@ -75,16 +75,16 @@ class Parts:
             found |= dict(zip(written, made[len(carried) :], strict=True))
         return found
 
-    def _written(self, part: Part, signals: Mapping[str, str]) -> dict[str, str]:
+    def _write(self, part: Part, signals: Mapping[str, str]) -> dict[str, str]:
         """Return the signals that a part writes."""
-        if isinstance(part, Unit) and isinstance(part.cell, Recorded):
-            raise unsupported(f'the cell "{part.cell.kind}"')
+        if isinstance(part, Unit) and isinstance(part.cell, AutogradCell):
+            raise refuse_graph(f'the cell "{part.cell.kind}"')
         reach = part.score.max_length if isinstance(part, Attend) and isinstance(part.score, Location) else 0
         ops = OnnxWriter(self, part.name, reach)
         try:
             written, _ = part.forward(ops, [signals[read] for read in part.reads])
         except NotImplementedError:
-            raise unsupported(f"the step part '{part.name}' ({type(part).__name__})") from None
+            raise refuse_graph(f"the step part '{part.name}' ({type(part).__name__})") from None
         return dict(zip(part.writes, written, strict=True))
 
 

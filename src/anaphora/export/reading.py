@@ -29,7 +29,7 @@ class Tokens:
     def encode(self, text: str) -> list[int]:
         if self.kind == "bpe":
             line = re.sub(" +", " ", self.normal(text)).strip(" ").replace(" ", SPACE)
-            return self.merged(list(SPACE + line)) if line else []
+            return self.merge(list(SPACE + line)) if line else []
         return [self.ids.get(token, UNK) for token in self.split(text)]
 
     def plain(self, text: str) -> str:
@@ -48,7 +48,7 @@ class Tokens:
     def split(self, text: str) -> list[str]:
         """Characters, words, or symbols and then the tags behind a tab."""
         if self.kind == "joiner":
-            return self.joined(self.normal(text).strip())
+            return self.mark_spacing(self.normal(text).strip())
         if self.kind != "symbol":
             return self.normal(text).split() if self.spaced else list(self.normal(text))
         string, _, tags = text.partition(TAB)
@@ -56,7 +56,7 @@ class Tokens:
         named = (tag.strip() for tag in unicodedata.normalize("NFC", tags).split(";"))
         return [*(found.split() if self.spaced else found), *(TAB + tag for tag in named if tag)]
 
-    def joined(self, line: str) -> list[str]:
+    def mark_spacing(self, line: str) -> list[str]:
         """Words and signs, marked where no space is beside them."""
         parts = self.patterns["tokens"].findall(line.replace(JOINER, "\u25a0"))
         tokens, apart = list[str](), True
@@ -94,7 +94,7 @@ class Tokens:
                 found[unknown] = alike[len(alike) // 2]
         return found
 
-    def merged(self, symbols: list[str]) -> list[int]:
+    def merge(self, symbols: list[str]) -> list[int]:
         """Return the pair of neighbours whose token was learnt first is merged first, the leftmost of equal ones."""
         while True:
             pairs = enumerate(map("".join, pairwise(symbols)))
@@ -124,12 +124,12 @@ class Tokens:
         unknown = "<unk>" if self.kind in ("word", "joiner") else UNKNOWN
         tokens = [self.pieces[number] if number != UNK else unknown for number in ids]
         if self.kind == "joiner":
-            return between(tokens).translate({10: " ", 0: " "})
+            return join_tokens(tokens).translate({10: " ", 0: " "})
         tokens = [token for token in tokens if self.kind != "symbol" or token[0] != TAB]
         return (" " if self.spaced else "").join(tokens).translate({10: " ", 0: " "})
 
 
-def between(tokens: Iterable[str]) -> str:
+def join_tokens(tokens: Iterable[str]) -> str:
     """Marked words and signs as a line."""
     text, joined = "", True
     for token in tokens:

@@ -31,7 +31,7 @@ import numpy as np
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_blocks, writing_text
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 NEVER = -99.0
 """log10 p of what is never predicted, as these files write it."""
@@ -123,12 +123,12 @@ def write_arpa(path: Path, model: Arpa) -> None:
             write(f"ngram {order}={len(grams.log10_N)}\n")
         for order in range(1, len(model.orders) + 1):
             write(f"\n\\{order}-grams:\n")
-            for line in _written(model.grams(order)):
+            for line in _write(model.grams(order)):
                 write(line)
         write("\n\\end\\\n")
 
 
-def _written(grams: Iterable[ArpaGram]) -> Iterator[str]:
+def _write(grams: Iterable[ArpaGram]) -> Iterator[str]:
     for log10, words, backoff in grams:
         behind = f"\t{backoff:.7g}" if backoff else ""
         yield f"{log10:.7g}\t{' '.join(words)}{behind}\n"
@@ -151,7 +151,7 @@ class _Lines:
         self._blocks, self._block, self._at = read_blocks(path), b"", 0
 
     def __iter__(self) -> Iterator[str]:
-        while self._filled():
+        while self._fill():
             end = self._block.index(b"\n", self._at)
             line = self._block[self._at : end].decode()
             self._at, self.number = end + 1, self.number + 1
@@ -163,7 +163,7 @@ class _Lines:
 
     def of_part(self) -> bytes:
         """Lines up to one that is empty or begins with a backslash, which are read; none where that comes next."""
-        if not self._filled() or self._block.startswith((b"\n", b"\\"), self._at):
+        if not self._fill() or self._block.startswith((b"\n", b"\\"), self._at):
             return b""
         ends = [end for mark in (b"\n\n", b"\n\\") if (end := self._block.find(mark, self._at)) >= 0]
         part = self._block[self._at : min(ends, default=len(self._block) - 1) + 1]
@@ -176,7 +176,7 @@ class _Lines:
         self._at -= sum(len(line) + 1 for line in lines[count:-1])
         self.number -= len(lines) - 1 - count
 
-    def _filled(self) -> bool:
+    def _fill(self) -> bool:
         """True if there is another line."""
         if self._at == len(self._block):
             self._block, self._at = next(self._blocks, b""), 0
@@ -215,7 +215,7 @@ def _section(lines: _Lines, order: int, count: int, vocabulary: _Vocabulary, *, 
             raise _fault(lines, f"\\{order}-grams:", line)
     first, blocks = lines.number + 1, [_arrays([], order, vocabulary)]
     while part := lines.of_part():
-        block = _parsed(part, order, vocabulary, backs_off=not is_last)
+        block = _parse(part, order, vocabulary, backs_off=not is_last)
         if block is None:
             block = _arrays(grams := _read_singly(lines, part, order, backs_off=not is_last), order, vocabulary)
             if len(grams) < part.count(b"\n"):
@@ -223,20 +223,20 @@ def _section(lines: _Lines, order: int, count: int, vocabulary: _Vocabulary, *, 
                 break
         blocks.append(block)
     found = ArpaOrder(*(np.concatenate(columns) for columns in zip(*blocks, strict=True)))
-    repeated = _repeated(found.places_NK)
+    repeated = _find_repeated(found.places_NK)
     if repeated is not None:
         words = list(vocabulary)
         gram = b" ".join(words[place] for place in found.places_NK[repeated]).decode()
         raise DataError(f"{lines.path}:{first + repeated} repeats the n-gram '{gram[:60]}': {_DAMAGED}.")
     if len(found.log10_N) != count:
         raise DataError(
-            f"{lines.path} should have {counted(count, 'n-gram')} of order {order}, as its header says, but has "
+            f"{lines.path} should have {inflect(count, 'n-gram')} of order {order}, as its header says, but has "
             f"{len(found.log10_N):,}: {_DAMAGED}."
         )
     return found
 
 
-def _parsed(part: bytes, order: int, vocabulary: _Vocabulary, *, backs_off: bool) -> ArpaOrder | None:
+def _parse(part: bytes, order: int, vocabulary: _Vocabulary, *, backs_off: bool) -> ArpaOrder | None:
     """Many lines at once; None where one of them is not as most are."""
     if any(sign in part for sign in _IN_WORDS):
         return None
@@ -280,7 +280,7 @@ def _arrays(grams: Sequence[ArpaGram], order: int, vocabulary: _Vocabulary) -> A
     return ArpaOrder(np.array(places, np.int32).reshape(-1, order), log10_N, backoffs_N)
 
 
-def _repeated(places_NK: Places) -> int | None:
+def _find_repeated(places_NK: Places) -> int | None:
     """Return the place of the first repeated n-gram."""
     keys_N = np.zeros(len(places_NK), np.uint64)
     for places_N in places_NK.T:

@@ -132,7 +132,7 @@ class ArrayFile:
 
         DataError for an array of something else, or none.
         """
-        layout, where = self._found(name), self._where(name)
+        layout, where = self._find(name), self._where(name)
         if not (layout.dtype.kind in "iub" or (layout.dtype.kind == "f" and layout.dtype.itemsize <= 8)):
             raise DataError(f"{where} should have real numbers, but has {layout.dtype}: convert it to float32.")
         if not layout.shape or 0 in layout.shape:
@@ -158,7 +158,7 @@ class ArrayFile:
 
     def _demand_list(self, name: str, kinds: str, of: str, remedy: str) -> None:
         """Raise DataError for an array that has more than one axis, or numbers of none of these ``kinds``."""
-        dtype, shape, *_ = self._found(name)
+        dtype, shape, *_ = self._find(name)
         if dtype.kind not in kinds or len(shape) != 1:
             raise DataError(f"{self._where(name)} should be a list of {of}, but is {dtype} of shape {shape}: {remedy}.")
 
@@ -169,7 +169,7 @@ class ArrayFile:
         try:
             self._zip = zipfile.ZipFile(self.path)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
         for info in self._zip.infolist():
             if not info.filename.endswith(".npy"):
                 raise DataError(
@@ -201,7 +201,7 @@ class ArrayFile:
             begin = 8 + length + entry["data_offsets"][0]
             self._layouts[name] = _Layout(dtype, tuple(entry["shape"]), "C", begin, half)
 
-    def _found(self, name: str) -> _Layout:
+    def _find(self, name: str) -> _Layout:
         """Return the place of an array; DataError for none, or one that is no plain numbers."""
         if name not in self._layouts:
             if name not in self._members:
@@ -223,12 +223,12 @@ class ArrayFile:
             widths = self._bytes[info.header_offset + 26 : info.header_offset + 30].tobytes()
             offset = info.header_offset + 30 + sum(int.from_bytes(pair, "little") for pair in (widths[:2], widths[2:]))
             if info.file_size != info.compress_size or offset + info.file_size > len(self._bytes):
-                raise self._damaged("its index does not fit its content")
+                raise self._damage_error("its index does not fit its content")
         try:
             with self._zip.open(info) as stream:
                 header = BytesIO(stream.read(_LONGEST_HEADER))
         except _BROKEN as error:
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
         return self._layout(header, info.file_size, offset, where, name)
 
     def _layout(self, header: IO[bytes], size: int, offset: int, where: str, name: str | None = None) -> _Layout:
@@ -253,7 +253,7 @@ class ArrayFile:
 
     def _raw(self, name: str) -> Raw:
         """Return the numbers as they are stored: a view of the file, or unpacked."""
-        layout, info = self._found(name), self._members.get(name)
+        layout, info = self._find(name), self._members.get(name)
         buffer = self._bytes
         if info is not None and info.compress_type != zipfile.ZIP_STORED:
             if self._unpacked is None or self._unpacked[0] != name:
@@ -269,12 +269,12 @@ class ArrayFile:
             with self._zip.open(info) as stream:
                 content = stream.read()  # at most the size in the index, which is bounded; checks the CRC
         except _BROKEN as error:
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
         if len(content) != info.file_size:
-            raise self._damaged("its index does not fit its content")
+            raise self._damage_error("its index does not fit its content")
         return np.frombuffer(content, np.uint8)
 
-    def _damaged(self, error: object) -> DataError:
+    def _damage_error(self, error: object) -> DataError:
         return DataError(f"The archive {self.path} is damaged ({_line(error)}): save or fetch it again.")
 
 

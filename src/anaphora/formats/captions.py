@@ -16,7 +16,7 @@ from anaphora.formats.json_text import json_document
 from anaphora.formats.lines import read_lines
 from anaphora.formats.table_rows import TableRow, is_table, read_sides, table_rows
 from anaphora.formats.tagged import is_label
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 SPLITS: Mapping[str, str] = {"restval": "train"}
 """Names of splits in Karpathy's files that mean another one; "restval" is what COCO's validation left for training."""
@@ -78,7 +78,7 @@ def _table(path: Path) -> Iterator[Caption]:
 def _columns(row: TableRow, place: str) -> tuple[list[int], bool]:
     """Return the places of image and caption, and True for a heading."""
     if len(row.cells) != 2:
-        there = counted(len(row.cells), "column")
+        there = inflect(len(row.cells), "column")
         raise DataError(f"{place} should be the file name of an image, a tab and its caption, but has {there}.")
     return [0, 1], all(cell.strip().lower() in heads for cell, heads in zip(row.cells, _HEADS, strict=True))
 

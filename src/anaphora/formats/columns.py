@@ -12,7 +12,7 @@ from anaphora.errors import DataError
 from anaphora.formats.lines import BOM
 from anaphora.formats.table_columns import TableColumns, new_name
 from anaphora.formats.tagged import Block, Sentence, content_of, split_end, with_cell
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 DOCUMENT = "-DOCSTART-"
 """Beginning of a line that marks a document."""
@@ -39,7 +39,7 @@ class Columns:
     headed: bool = field(default=False, repr=False)
     """True if the first row is a heading."""
 
-    def fitted(self, line: str, place: str, *, labelled: bool = False) -> "Columns":
+    def fit(self, line: str, place: str, *, labelled: bool = False) -> "Columns":
         """Return the format of the file whose first row this is.
 
         Where it has other columns than the training table, tags get a new column. Raises DataError where words, or tags
@@ -72,7 +72,7 @@ class Columns:
             cells = content.split(separator)
             is_between = not content.strip() or content.startswith(DOCUMENT)
             if not is_between and fit is self:
-                fit = self.fitted(line, place, labelled=labelled)
+                fit = self.fit(line, place, labelled=labelled)
                 if fit.headed and not fit.column:
                     block.lines[-1] = _with_new(line, new_name(cells))
                 is_between = fit.headed
@@ -85,13 +85,13 @@ class Columns:
                 if count < fit.column and (labelled or count not in (1, fit.column - 1)):
                     WORDS._replace(chosen=(fit.word, fit.column)).find(cells, place)  # raises
             if len(cells) != count:
-                shape = counted(count, "column")
+                shape = inflect(count, "column")
                 raise DataError(f"{place} should have {shape} as line {first} has, but has {len(cells)}: correct it.")
             block.add(cells[fit.word - 1], cells[fit.column - 1 : fit.column], place)
         if block.lines:
             yield block.sentence(number)
 
-    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+    def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         lines = list(sentence.lines)
         old: list[tuple[str, ...]] = [(tag,) for tag in sentence.tags] or [()] * len(tags)
         for row, word, before, tag in zip(sentence.rows, sentence.words, old, tags, strict=True):

@@ -68,7 +68,7 @@ class Conllu:
             raise DataError(f"{place} should have the ID {expected}, but has '{cells[0]}': number words from 1.")
         block.add(cells[1], [cells[COLUMNS.index(self.column)]] if self.column else [], place)
 
-    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+    def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return the lines of a sentence with these tags in the column.
 
         Ranges and empty nodes have none in a new one.

@@ -163,7 +163,7 @@ DOCUMENTS = (
 """In the order in which they are tried, the special before the general."""
 
 
-def recognized(start: bytes, name: str) -> Document | None:
+def recognize(start: bytes, name: str) -> Document | None:
     """Return the format of a file called ``name`` whose first bytes are ``start``; None for what may be text."""
     start = start[:PEEKED]
     ending = PurePath(name.lower().removesuffix(".gz")).suffix

@@ -15,7 +15,7 @@ from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
 from anaphora.formats.safe_xml import Element, xml_elements
 from anaphora.formats.traces import Trace, ink
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _TRUTHS = ("truth", "label", "transcription", "text")
 _TIMES = ("t", "time")
@@ -84,17 +84,17 @@ def _text_of(path: Path) -> str:
             below = ["ascii"] * (place - first + 1)
             text = Path(*parts[:first], *below, *parts[place + 1 : -1], f"{found[1]}.txt")
             if text.is_file():
-                return _transcribed(text, int(found[2]))
+                return _transcribe(text, int(found[2]))
     beside = path.parent / f"{path.name.removesuffix('.gz').rpartition('.')[0]}.txt"
     return " ".join(line.strip() for line in read_lines(beside)).strip() if beside.is_file() else ""
 
 
-def _transcribed(path: Path, number: int) -> str:
+def _transcribe(path: Path, number: int) -> str:
     lines = [line.strip() for line in read_lines(path)]
     after = lines[lines.index("CSR:") + 1 :] if "CSR:" in lines else lines
     after = [line for line in after if line]
     if number > len(after):
         raise DataError(
-            f"{path} has {counted(len(after), 'line')}, but there are strokes of line {number}: add its text."
+            f"{path} has {inflect(len(after), 'line')}, but there are strokes of line {number}: add its text."
         )
     return after[number - 1]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import BOM, bounded, whole
+from anaphora.formats.lines import BOM, bound_lines, whole
 
 T = TypeVar("T", dict[str, Any], list[Any])
 
@@ -33,7 +33,7 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
     for number, line in numbered:
         content, place = line.removeprefix(BOM).strip(_SPACE), f"{where}:{number}"
         if content.startswith("["):
-            pieces = [*bounded(chain([content], (other for _, other in numbered)), place, LARGEST)]
+            pieces = [*bound_lines(chain([content], (other for _, other in numbered)), place, LARGEST)]
             whole, ends = "".join(pieces), [*accumulate(map(len, pieces))]
             parsed_json(whole, place, list)  # which names what is wrong
             decode, end = json.JSONDecoder().raw_decode, 1
@@ -79,8 +79,8 @@ def any_json(content: str, place: str) -> Any:
 def json_document(path: Path) -> Any:
     """Parse a file of one JSON document, gzipped or not.
 
-    Raises DataError as ``any_json`` and ``formats.lines.unpacked``, for one of more than ``LARGEST`` bytes, and for one
-    that is not in UTF-8.
+    Raises DataError as ``any_json`` and ``formats.lines.read_unpacked``, for one of more than ``LARGEST`` bytes, and
+    for one that is not in UTF-8.
     """
     content = whole(path, LARGEST, " of JSON: split it into several files")
     try:

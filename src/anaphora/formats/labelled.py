@@ -17,11 +17,11 @@ from typing import NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.arrays import ArrayFile, Floats, Sequences
 from anaphora.formats.evidence import RARE, Evidence
-from anaphora.formats.lines import LONGEST, bounded, read_lines
+from anaphora.formats.lines import LONGEST, bound_lines, read_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.table_rows import TableRow, is_table, read_sides, table_rows
 from anaphora.formats.tagged import is_label
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 TABLES = (".tsv", ".csv")
 """Endings of tables."""
@@ -72,17 +72,17 @@ def read_labelled(
     if path.is_dir():
         yield from _class_folders(path, encoding)
         return
-    first, rows = _opened(path, encoding)
+    first, rows = _open(path, encoding)
     read = partial(_table, columns) if is_table(path.name) else _plain
     for number, labels, text in read(path, first, rows):
-        yield _checked(f"{path}:{number}", labels, text, separator)
+        yield _check(f"{path}:{number}", labels, text, separator)
 
 
 def columns_read(path: Path, *, encoding: str = "utf-8", columns: TableColumns = TEXTS) -> TableColumns:
     """Return the columns of text and label that a table has; ``columns`` of what is no table."""
     if path.is_dir() or not is_table(path.name):
         return columns
-    first, _ = _opened(path, encoding)
+    first, _ = _open(path, encoding)
     found = ((row.heads, _find(columns, first, row, f"{path}:{row.number}")) for row in first if any(row.heads))
     return next((columns.found_in(heads, places, headed=headed) for heads, (places, headed) in found), columns)
 
@@ -101,8 +101,10 @@ def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
         if not files:
             raise DataError(f"The class {folder} is empty: put .txt files into it, or remove the folder.")
         for file in files:
-            text = " ".join(line.strip() for line in bounded(read_lines(file, encoding=encoding), str(file), LONGEST))
-            yield _checked(str(file), [folder.name], text, "")
+            text = " ".join(
+                line.strip() for line in bound_lines(read_lines(file, encoding=encoding), str(file), LONGEST)
+            )
+            yield _check(str(file), [folder.name], text, "")
 
 
 def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tuple[str, ...]:
@@ -123,13 +125,13 @@ def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tu
     return tuple(labels)
 
 
-def _checked(place: str, labels: Sequence[str], text: str, separator: str | None) -> Example:
+def _check(place: str, labels: Sequence[str], text: str, separator: str | None) -> Example:
     if not text.strip():
         raise DataError(f"{place} has an empty text: fill it in, or remove it.")
     return Example(place, split_labels(place, labels, separator), text.strip())
 
 
-def _opened(path: Path, encoding: str) -> tuple[list[TableRow], Iterator[TableRow]]:
+def _open(path: Path, encoding: str) -> tuple[list[TableRow], Iterator[TableRow]]:
     """The rows that are looked at to tell what is in a file, ``_PEEK`` of them or fewer long ones, and the others."""
     rows = table_rows(read_lines(path, encoding=encoding, any_format=True), str(path))
     first, length = list[TableRow](), 0
@@ -186,7 +188,7 @@ def _find(columns: TableColumns, first: Sequence[TableRow], row: TableRow, place
         needed = "a header with the columns label and text, or two columns"
         if is_object:
             needed = f'an object like {{"label": "x", "text": "..."}} with a {"label" if 0 in sides else "text"}'
-        there = f"{counted(len(heads), 'column')} ({', '.join(heads)[:60] or 'no key'})"
+        there = f"{inflect(len(heads), 'column')} ({', '.join(heads)[:60] or 'no key'})"
         raise DataError(f"{place} should be {needed}, but it has {there}: name the columns.")
     both = [*zip(*(one.cells for one in first if len(one.cells) == 2), strict=True)]
     are_alone = all(len(head.split()) == 1 and head not in others for head, *others in both)
@@ -257,7 +259,7 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
     expected, what = (sum(sequences.lengths), "vector") if steps else (len(sequences), "sequence")
     if len(labels) != expected:
         raise DataError(
-            f"{path} has {counted(len(labels), 'label')}, but {counted(expected, what)}: give each {what} one label."
+            f"{path} has {inflect(len(labels), 'label')}, but {inflect(expected, what)}: give each {what} one label."
         )
     begin = 0
     for number, length in enumerate(sequences.lengths):
@@ -274,7 +276,7 @@ def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str
     """Return the label of each vector; DataError for another number of them, and for an empty one."""
     if len(labels) != len(values_TD):
         raise DataError(
-            f"{place} has {counted(len(labels), 'label')}, but {counted(len(values_TD), 'vector')}: give each vector "
+            f"{place} has {inflect(len(labels), 'label')}, but {inflect(len(values_TD), 'vector')}: give each vector "
             f"one label."
         )
     for step, label in enumerate(labels, 1):

@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 
 from anaphora.errors import DataError
 from anaphora.files import part_of, sweep
-from anaphora.formats.documents import PEEKED, recognized
+from anaphora.formats.documents import PEEKED, recognize
 
 LONGEST = 1 << 24
 """Bytes of the longest line that is read."""
@@ -74,7 +74,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
             first += text.count(b"\n")
 
 
-def unpacked(path: Path) -> Iterator[bytes]:
+def read_unpacked(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a file, unpacked when it is gzipped, a piece at a time; DataError as for ``read_lines``."""
     with _open(path) as stream:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
@@ -86,7 +86,7 @@ def whole(path: Path, most: int, fault: str) -> bytes:
     Raises DataError, whose sentence ends with ``fault``, for one of more than ``most`` bytes.
     """
     content = bytearray()
-    for piece in unpacked(path):
+    for piece in read_unpacked(path):
         content += piece
         if len(content) > most:
             raise DataError(f"{path} has more than {most:,} bytes{fault}.")
@@ -113,7 +113,7 @@ def check_regular(path: Path) -> None:
         raise DataError(f"{path} should be a regular file, but is a pipe or a device. Write its text to a file first.")
 
 
-def bounded(lines: Iterable[str], place: str, most: int) -> Iterator[str]:
+def bound_lines(lines: Iterable[str], place: str, most: int) -> Iterator[str]:
     """Yield the lines of what is kept as a whole, such as a document.
 
     DataError when it is longer than ``most`` characters.
@@ -147,7 +147,7 @@ def decode_lines(
 def _check_is_text(stream: BinaryIO, name: str, any_format: bool = False) -> None:
     """Raise DataError for a stream that begins as a document of another format; with ``any_format``, of bytes."""
     begin = next(_sound((cast(BufferedReader, stream).peek(PEEKED) for _ in range(1)), name))  # which stay in it
-    if (not any_format or 0 in begin) and (found := recognized(begin, name)):
+    if (not any_format or 0 in begin) and (found := recognize(begin, name)):
         raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.json_text import LN_10
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _BLANKS = " \t"
 _OTHER = "is the list in another format?"
@@ -61,7 +61,7 @@ class NbestFormat(ABC):
         """Return a line, read; DataError naming ``where`` it stands for one that is none."""
 
     @abstractmethod
-    def scored(self, entry: Entry, log10: float, feature: str) -> str:
+    def score(self, entry: Entry, log10: float, feature: str) -> str:
         """Return the line with the hypothesis's log10 p added as ``feature``, in the base of the format."""
 
 
@@ -80,7 +80,7 @@ class Moses(NbestFormat):
         fields = _BORDER.split(line)
         if len(fields) < 3:
             raise DataError(
-                f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {counted(len(fields), 'field')}: "
+                f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {inflect(len(fields), 'field')}: "
                 f"{_OTHER}"
             )
         place = _place(fields)
@@ -95,7 +95,7 @@ class Moses(NbestFormat):
         before, after = "|||".join([*fields[:place], features]), "|||".join([behind, *fields[place + 1 :]])
         return Entry(fields[1].strip(_BLANKS), before, after, frozenset(filter(None, names)))
 
-    def scored(self, entry: Entry, log10: float, feature: str) -> str:
+    def score(self, entry: Entry, log10: float, feature: str) -> str:
         """``FEATURE= value`` after the last feature."""
         return f"{entry.before} {feature}= {log10 * LN_10:.6f}{entry.after}"
 
@@ -139,7 +139,7 @@ class Kaldi(NbestFormat):
             raise DataError(f"{where} should begin with NAME-RANK, not '{''.join(line.split()[:1])[:40]}': {_OTHER}")
         return Entry((found[3] or "").strip(_BLANKS), found[1] + (found[2] or " "))
 
-    def scored(self, entry: Entry, log10: float, feature: str) -> str:
+    def score(self, entry: Entry, log10: float, feature: str) -> str:
         """Return the name and -ln p."""
         return f"{entry.before}{-log10 * LN_10:.6f}"
 
@@ -162,7 +162,7 @@ class Srilm(NbestFormat):
         text = _SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS)
         return Entry(text, found[1], found[4])
 
-    def scored(self, entry: Entry, log10: float, feature: str) -> str:
+    def score(self, entry: Entry, log10: float, feature: str) -> str:
         """log10 p in the place of the old language score."""
         return f"{entry.before}{log10:.6f}{entry.after}"
 

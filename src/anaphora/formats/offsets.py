@@ -19,7 +19,7 @@ from anaphora.errors import DataError
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.span_tags import ONE_TYPE, Encoding, Span, spans_of, tags_of
 from anaphora.formats.tagged import Sentence, content_of, is_label, split_end, token_places
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _LABELS = ("label", "labels", "entities", "spans")
 """Keys that spans may be under."""
@@ -55,7 +55,7 @@ class Offsets:
                 tags = tuple(tags_of(_of_tokens(spans, places), len(words), self.encoding))
             yield Sentence(number, words, tags, (line,), ())
 
-    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+    def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return the object with the spans of these tags under "label", or the key that it had them under."""
         (line,) = sentence.lines
         content, end = split_end(line)
@@ -125,7 +125,7 @@ def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
     for start, end, type_ in spans:
         if not 0 <= start < end <= length:
             raise DataError(
-                f"{place}: the span {start} to {end} ({type_}) lies outside of its {counted(length, 'character')}: "
+                f"{place}: the span {start} to {end} ({type_}) lies outside of its {inflect(length, 'character')}: "
                 f"correct or remove it."
             )
         if start < last:

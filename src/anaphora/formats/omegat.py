@@ -37,7 +37,7 @@ class Project(NamedTuple):
         """The memory of what was translated in the project."""
         return self.folder / "omegat" / "project_save.tmx"
 
-    def others(self) -> list[Path]:
+    def other_memories(self) -> list[Path]:
         """Return the other memories of people, in their order."""
         given = sorted(self.memories.rglob("*.tmx"))
         return [path for path in given if path.relative_to(self.memories).parts[0] != "mt"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _LINK = re.compile("([0-9]{1,15})-([0-9]{1,15})")
 
@@ -59,14 +59,14 @@ def each_links(path: Path, lengths: Iterable[tuple[int, int] | None]) -> Iterato
             yield links
             continue
         fault = (
-            f"{path}:{number} should link the words of a pair with {words[0]} and {counted(words[1], 'word')}, "
+            f"{path}:{number} should link the words of a pair with {words[0]} and {inflect(words[1], 'word')}, "
             f"counted from 0, but has {to_pharaoh(links)}: give the links of the same text."
         )
     number += sum(1 for _ in lines)
     if number != pairs:
         raise DataError(
-            f"{path} should hold the word alignments of {counted(pairs, 'pair')}, a line each, but has "
-            f"{counted(number, 'line')}: give those of the same pairs, an empty line where there is no link."
+            f"{path} should hold the word alignments of {inflect(pairs, 'pair')}, a line each, but has "
+            f"{inflect(number, 'line')}: give those of the same pairs, an empty line where there is no link."
         )
     if fault:
         raise DataError(fault)

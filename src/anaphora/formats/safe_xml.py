@@ -8,10 +8,10 @@ from xml.parsers import expat
 
 from anaphora.errors import DataError
 from anaphora.files import NESTING
-from anaphora.formats.lines import LONGEST, unpacked
+from anaphora.formats.lines import LONGEST, read_unpacked
 
 
-def guarded(parser: expat.XMLParserType, name: str) -> expat.XMLParserType:
+def guard(parser: expat.XMLParserType, name: str) -> expat.XMLParserType:
     """Return the parser, which refuses to declare an entity and to leave out one that is not declared.
 
     A document type that lies elsewhere is passed over; ``name`` is what errors call the file.
@@ -78,9 +78,9 @@ def xml_elements(path: Path) -> Iterator[Element]:
     """Yield the elements of a file, gzipped or not, in the order in which they end.
 
     Raises DataError, with the line, for what is no XML, declares entities, is nested deeper than ``files.NESTING`` or
-    longer than ``LARGEST``; and as ``formats.lines.unpacked`` does.
+    longer than ``LARGEST``; and as ``formats.lines.read_unpacked`` does.
     """
-    parser = guarded(expat.ParserCreate(), str(path))
+    parser = guard(expat.ParserCreate(), str(path))
     open_elements: list[Element] = []
     ended: list[Element] = []
 
@@ -96,7 +96,7 @@ def xml_elements(path: Path) -> Iterator[Element]:
     parser.StartElementHandler = begin
     parser.EndElementHandler = lambda name: ended.append(open_elements.pop())
     parser.CharacterDataHandler = text
-    for read in feed(parser, unpacked(path), str(path)):
+    for read in feed(parser, read_unpacked(path), str(path)):
         if read > LARGEST:
             raise DataError(f"{path} is longer than {LARGEST:,} bytes: split it.")
         yield from ended

@@ -62,7 +62,7 @@ TagsInPlace = tuple[Sequence[str], Callable[[int], str]]
 
 
 @lru_cache(1 << 16)
-def parsed(tag: str, encoding: Encoding) -> Tag | None:
+def split_tag(tag: str, encoding: Encoding) -> Tag | None:
     """Return a tag's prefix and type; None where the encoding has no such tag."""
     if tag == OUTSIDE:
         return _BEYOND
@@ -93,7 +93,7 @@ def first_fault(tags: Sequence[str], encoding: Encoding) -> int | None:
     """
     before = _BEYOND
     for place, tag in enumerate(tags):
-        now = parsed(tag, encoding)
+        now = split_tag(tag, encoding)
         if now is None or not may_follow(before, now, encoding):
             return place
         before = now
@@ -109,7 +109,7 @@ def spans_of(tags: Sequence[str], encoding: Encoding) -> list[Span]:
     spans: list[Span] = []
     start, before = -1, _BEYOND
     for place, tag in enumerate([*tags, OUTSIDE]):
-        now = parsed(tag, encoding) or _BEYOND
+        now = split_tag(tag, encoding) or _BEYOND
         goes_on = start >= 0 and _goes_on(before, now, encoding)
         if start >= 0 and not goes_on:
             if _is_whole(before, now, encoding):
@@ -182,11 +182,11 @@ def check_tags(sentences: Iterable[TagsInPlace], encoding: Encoding, *, bars: bo
     """
     first: dict[str, str] = {}
     for tags, place_of in sentences:
-        unknown = (number for number, tag in enumerate(tags) if parsed(tag, encoding) is None)
+        unknown = (number for number, tag in enumerate(tags) if split_tag(tag, encoding) is None)
         fault = first_fault(tags, encoding) if bars else next(unknown, None)
         if fault is not None:
             known = ", ".join((OUTSIDE, *(f"{prefix}-TYPE" for prefix in PREFIXES[encoding])))
-            why = "does not allow there" if parsed(tags[fault], encoding) else f"does not have ({known})"
+            why = "does not allow there" if split_tag(tags[fault], encoding) else f"does not have ({known})"
             raise _fault(place_of(fault), tags[fault], f"which {encoding.upper()} {why}")
         first |= {tag: place_of(tags.index(tag)) for tag in {*tags} - first.keys() - {OUTSIDE}}
     for odd in min(([tag for tag in first if ("-" in tag) is typed] for typed in (True, False)), key=len):

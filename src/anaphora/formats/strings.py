@@ -22,7 +22,7 @@ from anaphora.formats.lines import read_lines
 from anaphora.formats.table_columns import TableColumns, is_heading
 from anaphora.formats.table_rows import TableRow, is_table, table_rows
 from anaphora.formats.tsv import Row
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
@@ -179,7 +179,7 @@ class StringFormat(NamedTuple):
         needed = self.width or max(self.columns)
         if len(cells) < needed or (self.width and len(cells) > needed):
             raise DataError(
-                f"{place} should have {counted(needed, 'column')}{'' if self.width else ' or more'}, but has "
+                f"{place} should have {inflect(needed, 'column')}{'' if self.width else ' or more'}, but has "
                 f"{len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
             )
         return [cells[column - 1] for column in self.columns]
@@ -205,13 +205,13 @@ _NAMES: dict[Kind, str] = {
 def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> tuple[StringFormat, TableColumns]:
     """Return the format of a file by its first lines, and the columns that it has, none where it is no table.
 
-    Errors as for ``recognized`` and ``string_lines``.
+    Errors as for ``recognize`` and ``string_lines``.
     """
     first = list(islice(lines, _SAMPLE))
     row = next((row for row in string_rows(first, file) if row.cells), None)
     places, headed = sides_in(row, f"{file}:{row.number}", columns) if row else ([], False)
     numbers = [place + 1 for place in (range(len(places)) if row and row.keys else places)]
-    found = recognized(string_lines(first, file, columns), file, numbers)
+    found = recognize(string_lines(first, file, columns), file, numbers)
     if row is None or (found.kind == "dictionary" and not places):
         return found, columns
     if places and not columns.chosen:
@@ -220,7 +220,7 @@ def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS
     return found, columns.found_in(row.heads, places, headed=headed)
 
 
-def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:
+def recognize(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:
     """Return the format of the file ``where`` by its first lines.
 
     ``columns`` name those of source, target and features.
@@ -248,7 +248,7 @@ def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) ->
             return StringFormat("inflection", (lemma, form, features), count)
     if count != 2:
         raise DataError(
-            f"{where} has {counted(count, 'column')} and is neither a dictionary nor a table of inflection: name those "
+            f"{where} has {inflect(count, 'column')} and is neither a dictionary nor a table of inflection: name those "
             f"of source, target and perhaps features, data.columns = [1, 2, 3]."
         )
     return COLUMNS._replace(variants=variants)

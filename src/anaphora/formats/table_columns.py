@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anaphora.config import nearest
 from anaphora.errors import DataError
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _NAMES = """
     english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
@@ -110,7 +110,7 @@ class TableColumns(NamedTuple):
         near = nearest(lacking.casefold(), heads)
         read = f"{'columns' if len(chosen) > 1 else 'a column'} {' and '.join(map(repr, chosen))}"
         of = f" as training had ({', '.join(self.header)[:60]})" if self.header else ""
-        there = f"{counted(len(cells), 'column')} ({', '.join(map(str, cells))[:60]})"
+        there = f"{inflect(len(cells), 'column')} ({', '.join(map(str, cells))[:60]})"
         raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with the option columns.")
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:

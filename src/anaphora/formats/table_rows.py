@@ -13,7 +13,7 @@ from anaphora.errors import DataError
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import BOM, LONGEST
 from anaphora.formats.tagged import content_of, split_end
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _QUOTED = re.compile(r'(?:^|(?<=[,;\t\n]))"(?:[^"]|"")*"')
 """A cell in double quotes, perhaps of several lines."""
@@ -148,7 +148,7 @@ def read_sides(
             raise DataError(f"{place} repeats the heading in line {first.number}: remove the line.")
         if len(row.cells) != len(first.cells):
             raise DataError(
-                f"{place} has {counted(len(row.cells), 'column')}, but line {first.number} has {len(first.cells)}: "
+                f"{place} has {inflect(len(row.cells), 'column')}, but line {first.number} has {len(first.cells)}: "
                 f"give every row the same columns."
             )
         yield row, None if headed and row is first and row.keys is None else [row.cells[number] for number in places]

@@ -1,6 +1,6 @@
 """Sentences with a tag for every token: what the formats of such files share.
 
-Each format is a class with ``read`` and ``written``: lines to sentences, and a sentence with tags back to text in which
+Each format is a class with ``read`` and ``write``: lines to sentences, and a sentence with tags back to text in which
 nothing but the tags has changed. Lines have their ends, as ``read_lines(.., exact=True)`` gives them.
 """
 
@@ -50,7 +50,7 @@ class TaggedFormat(Protocol):
         Raises DataError with the line for one that is not in the format.
         """
 
-    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+    def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return the lines of a sentence with these tags in the place of its own."""
 
 
@@ -152,7 +152,7 @@ class Plain:
             content = content_of(line)
             yield Sentence(number, tuple(content[start:end] for start, end in token_places(content)), (), (line,), ())
 
-    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+    def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return a word, a tab and its tag a line, and a blank line after the sentence; nothing for none."""
         rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(sentence.words, tags, strict=True))
         return f"{rows}\n" if rows else ""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
 from anaphora.formats.table_columns import Column, TableColumns, is_heading, is_reversed
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 class Row(NamedTuple):
@@ -52,7 +52,7 @@ class Layout(NamedTuple):
             return cells, len(every) > 2
         return [cells[column - 1] for column in columns] if len(cells) >= max(columns) else cells[:1], False
 
-    def numbered(self, path: Path, first: str) -> tuple[int, int] | None:
+    def column_numbers(self, path: Path, first: str) -> tuple[int, int] | None:
         """Return the columns as numbers; DataError if the first line of the table has no column of a name."""
         numbers = [column for column in self.columns or () if isinstance(column, int)]
         if self.columns is None or len(numbers) == 2:
@@ -85,7 +85,7 @@ def languages_of_heading(path: Path, layout: Layout = PLAIN) -> tuple[str, str]:
     Raises DataError where it has none of the columns that ``layout`` names.
     """
     first = next(read_lines(path), "")
-    cells, _ = layout.cells(first, layout.numbered(path, first))
+    cells, _ = layout.cells(first, layout.column_numbers(path, first))
     named = [Column.of(cell).name for cell in cells]
     names = [cell.strip() if cell.strip().casefold() == name else name for cell, name in zip(cells, named, strict=True)]
     return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else ("", "")
@@ -111,7 +111,7 @@ def read_pairs(
     example = ""
     columns: tuple[int, int] | None = None
     for number, line in enumerate(read_lines(path), 1):
-        columns = layout.numbered(path, line) if number == 1 else columns
+        columns = layout.column_numbers(path, line) if number == 1 else columns
         cells, trimmed = layout.cells(line, columns)
         named = layout.columns is not None and any(isinstance(column, str) for column in layout.columns)
         if number == 1 and (named or is_heading(cells, sides)):
@@ -127,7 +127,7 @@ def read_pairs(
         else:
             wrong += 1
             example = example or f"line {number} has {len(cells)}"
-            rejected(number, counted(len(cells), "column"))
+            rejected(number, inflect(len(cells), "column"))
     if wrong and not found:
         raise DataError(
             f"{path} should have two columns with a tab between them, but {example}, and no line has two: name those "

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _COUNT = re.compile("[0-9]{1,15}")
 
@@ -61,7 +61,7 @@ def _is_header(line: str, size: int, path: Path) -> bool:
     came = int(rest) if is_header else numbers
     if numbers and came != size:
         raise DataError(
-            f"{path} has vectors of {counted(came, 'number')}, not {size}: use others, or embedding.size = {came}."
+            f"{path} has vectors of {inflect(came, 'number')}, not {size}: use others, or embedding.size = {came}."
         )
     return is_header
 

@@ -13,7 +13,7 @@ from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import LONGEST, Subject, demand_page, layers_of
 from anaphora.text.sentences import is_blank
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 MOST = 20
 """Pictures of one call."""
@@ -65,7 +65,7 @@ def alignments(
     """
     if len(sources) > MOST:
         raise ConfigError(
-            f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given: "
+            f"Alignments are drawn for at most {inflect(MOST, 'sentence')} at once, but {len(sources):,} were given: "
             f"give fewer."
         )
     for number, source in enumerate(sources, 1):
@@ -97,7 +97,7 @@ def vector_alignments(subjects: Sequence[Subject], path: Path, beam: int = 1) ->
         found = list(islice(subject.predictor.predict_file(path, beam=beam, attention=True), MOST + 1))
         if len(found) > MOST:
             raise ConfigError(
-                f"Alignments are drawn for at most {counted(MOST, 'sequence')} at once, but {path} has more: give "
+                f"Alignments are drawn for at most {inflect(MOST, 'sequence')} at once, but {path} has more: give "
                 f"fewer."
             )
         columns.append([_of_vectors(subject, f"{path.name}, sequence {n}", one) for n, one in enumerate(found, 1)])

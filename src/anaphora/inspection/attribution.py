@@ -27,7 +27,7 @@ from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
 from anaphora.nn.embedding import Embedding
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 STEPS = 32
 """Points of the integral, at most."""
@@ -131,7 +131,7 @@ def token_attribution(
     query = _Query(subject, text, target)
     if not 1 <= token <= len(query.outputs):
         raise ConfigError(
-            f"The output has {counted(len(query.outputs), 'token')}, but token {token} was asked for: name another."
+            f"The output has {inflect(len(query.outputs), 'token')}, but token {token} was asked for: name another."
         )
     before = query.outputs[: token - 1]
     # f is the difference of the losses of two rows, so nothing but losses is asked of the network

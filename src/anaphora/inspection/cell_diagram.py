@@ -115,7 +115,7 @@ def cells() -> dict[str, type[Cell]]:
 def cell_diagram(name: str) -> CellDiagram:
     """Return the step of a unit, by its name in recipes."""
     cell: Any = cells()[name].parse({}, name)
-    after = traced(cell)
+    after = trace(cell)
     places: dict[Symbol, int] = {}
 
     def visit(symbol: Symbol) -> None:
@@ -133,7 +133,7 @@ def cell_diagram(name: str) -> CellDiagram:
     return CellDiagram(name, tuple(nodes))
 
 
-def traced(cell: Any) -> tuple[Symbol, ...]:
+def trace(cell: Any) -> tuple[Symbol, ...]:
     """Return the values that a step of a unit carries on."""
     x: Any = Symbol("affine", (Symbol("given", (), ("x",)),), ("W",))
     before: Any = tuple(Symbol("given", (), (f"{field} before",)) for field in cell.state)

@@ -19,7 +19,7 @@ from anaphora.kernels.runtime import running
 from anaphora.nn.randomness import generator
 from anaphora.prediction.examples import GivesExamples
 from anaphora.protocols import Carry
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 LONGEST = 512
 """Tokens of the whole context."""
@@ -58,13 +58,13 @@ class EffectiveContext:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.run}: {counted(self.predicted, 'prediction')}; whole context, {counted(self.longest, 'token')}: "
+            f"{self.run}: {inflect(self.predicted, 'prediction')}; whole context, {inflect(self.longest, 'token')}: "
             f"loss {self.whole:.4f}, perplexity {exp(self.whole):.2f}",
             f"  {'k':>5}{'cut to k':>12}{'shuffled beyond k':>20}",
         ]
         for k, cut, shuffled in zip(self.sizes, self.cut, self.shuffled, strict=True):
             lines.append(f"  {k:>5}{cut:>12.4f}{shuffled:>20.4f}")
-        found = "longer than all of these" if self.effective is None else counted(self.effective, "token")
+        found = "longer than all of these" if self.effective is None else inflect(self.effective, "token")
         return "\n".join([*lines, f"  effective context, within {WITHIN:.0%} of the whole: {found}"])
 
 
@@ -87,8 +87,8 @@ def effective_context(
     ids: list[int] = subject.predictor.example(text).batch.target_ids.ids_BT[0].tolist()
     if len(ids) <= longest + positions:
         raise DataError(
-            f"The context of {counted(positions, 'prediction')} takes more than "
-            f"{counted(longest + positions, 'token')}, but the text has {len(ids):,}: give a longer one."
+            f"The context of {inflect(positions, 'prediction')} takes more than "
+            f"{inflect(longest + positions, 'token')}, but the text has {len(ids):,}: give a longer one."
         )
     ends = [longest + (len(ids) - 1 - longest) * n // (positions - 1) for n in range(positions)]
     sizes = [2**n for n in range(longest.bit_length()) if 2**n < longest]

@@ -8,7 +8,7 @@ from anaphora.errors import RunError
 from anaphora.formats.json_text import Jsonable
 from anaphora.run import Run
 from anaphora.run.logs import numbers_in
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Points = tuple[tuple[int, float], ...]
 """Update and value."""
@@ -30,7 +30,7 @@ class Curves(Jsonable):
         best = "" if self.best is None else f", best at update {self.best:,}"
         updates = max((update for update, _ in last.values()), default=0)
         validation = ", ".join(f"{name} {self._at_best(points):.4g}" for name, points in self.validation.items())
-        return f"{self.run}: {counted(updates, 'update')}{best}; {validation or 'no validation yet'}"
+        return f"{self.run}: {inflect(updates, 'update')}{best}; {validation or 'no validation yet'}"
 
     def _at_best(self, points: Points) -> float:
         by_update = dict(points)

@@ -13,7 +13,7 @@ from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
 from anaphora.tasks.training_job import TRAIN
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 LIMIT = 2000
 """Sentences that are projected at most."""
@@ -123,7 +123,7 @@ def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embedding
     """
     if not 3 <= len(sentences) <= LIMIT:
         raise DataError(
-            f"A projection takes 3 to {counted(LIMIT, 'sentence')}, but {len(sentences):,} were given: change that."
+            f"A projection takes 3 to {inflect(LIMIT, 'sentence')}, but {len(sentences):,} were given: change that."
         )
     points, explained = principal_components(torch.stack([sentence_encoding(subject, text) for text in sentences]))
     return Embeddings(subject.name, (), Projection("sentences", tuple(sentences), points, explained))

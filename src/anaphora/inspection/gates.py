@@ -12,7 +12,7 @@ from torch import Tensor
 from anaphora.errors import DataError
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 LOW, HIGH = 0.1, 0.9
 """A gate is saturated below the one and above the other."""
@@ -45,7 +45,7 @@ class Gates(Jsonable):
         lines = [f"{self.run}: {self.text}"]
         for unit in self.units:
             means = ", ".join(f"{name} {_mean(rows):.3f}" for name, rows in unit.values.items())
-            lines.append(f"  {unit.unit}: {counted(len(unit.steps), 'step')}, means {means}")
+            lines.append(f"  {unit.unit}: {inflect(len(unit.steps), 'step')}, means {means}")
         return "\n".join(lines)
 
 
@@ -72,7 +72,7 @@ class Saturation(Jsonable):
     gates: tuple[GateSaturation, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {counted(self.steps, 'step')}"]
+        lines = [f"{self.run}: {inflect(self.steps, 'step')}"]
         for gate in self.gates:
             low, high = sum(gate.low) / len(gate.low), sum(gate.high) / len(gate.high)
             lines.append(f"  {gate.unit} {gate.gate}: {low:.1%} below {LOW}, {high:.1%} above {HIGH}")
@@ -107,7 +107,7 @@ class Followers(Jsonable):
     """For each property, the greatest absolute correlation first."""
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {counted(self.count, 'step')}"]
+        lines = [f"{self.run}: {inflect(self.count, 'step')}"]
         lines += [
             f"  {one.property:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in self.found
         ]
@@ -171,7 +171,7 @@ def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
     """Return the greedy translations of all texts; nothing for a model that does not translate."""
     if "target" not in subject.trained.tokenizers or not hasattr(subject.predictor, "searched"):
         return [None] * len(texts)
-    return [found for found, _ in subject.predictor.searched(texts, 1)]
+    return [found for found, _ in subject.predictor.search(texts, 1)]
 
 
 def followers(subject: Subject, text: str, best: int = 5) -> Followers:

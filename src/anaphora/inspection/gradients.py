@@ -73,7 +73,7 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Itemised:
+class ItemisedGradients:
     """Gradients that the loss of each step sends to each step."""
 
     layer: str
@@ -98,18 +98,18 @@ class GradientFlow(Jsonable):
     fresh: bool
     """True if the weights are those before training."""
     reach: tuple[Reach, ...]
-    itemised: tuple[Itemised, ...]
+    itemised: tuple[ItemisedGradients, ...]
 
     def __str__(self) -> str:
         lines = [f"{self.run}{' before training' if self.fresh else ''}: {self.text}"]
         for one in self.reach:
             shown = [k for k in (1, 2, 5, 10, 20, 50) if k <= len(one.norms)]
             lines.append(f"  {one.unit} ({one.cell}), k steps before the last:")
-            rows = {"k": [f"{k}" for k in shown], "|dh_T/dh_T-k|": _shown(one.norms, shown)}
+            rows = {"k": [f"{k}" for k in shown], "|dh_T/dh_T-k|": _format(one.norms, shown)}
             if one.bound:
-                rows[f"bound ({one.bound.gamma:g} x {one.bound.lambda_1:.3f})^k"] = _shown(one.bound.values, shown)
-            rows |= {"direct path": _shown(one.direct, shown)} if one.direct else {}
-            rows |= {"|dc_T/dc_T-k|": _shown(one.memory, shown)} if one.memory else {}
+                rows[f"bound ({one.bound.gamma:g} x {one.bound.lambda_1:.3f})^k"] = _format(one.bound.values, shown)
+            rows |= {"direct path": _format(one.direct, shown)} if one.direct else {}
+            rows |= {"|dc_T/dc_T-k|": _format(one.memory, shown)} if one.memory else {}
             lines += [f"    {name:<24}{''.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
             lines.append(f"    initial state: |dh_T/dh_0| {one.norms[-1]:.3g}{STEEP if one.steep_start else ''}")
         for item in self.itemised:
@@ -133,7 +133,7 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
         text,
         fresh,
         tuple(reach_of(layer, unit) for layer in layers for unit in _remembering(layer)),
-        tuple(itemised(layer) for layer in layers if layer.gradients),
+        tuple(itemise(layer) for layer in layers if layer.gradients),
     )
 
 
@@ -167,7 +167,7 @@ def jacobians(layer: Layer, signal: str) -> Gradients:
     width = layer.signal(signal).shape[1]
     seeds_TNH = torch.zeros(layer.size, -(-width // _TOGETHER) * _TOGETHER, width, dtype=torch.float64)
     seeds_TNH[-1, :width] = torch.eye(width)
-    parts = replayed(layer, *({signal: rows_TNH} for rows_TNH in torch.split(seeds_TNH, _TOGETHER, dim=1)))
+    parts = replay(layer, *({signal: rows_TNH} for rows_TNH in torch.split(seeds_TNH, _TOGETHER, dim=1)))
 
     def joined(tensors: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         return {name: torch.cat([one[name] for one in tensors], -2)[..., :width, :] for name in tensors[0]}
@@ -175,7 +175,7 @@ def jacobians(layer: Layer, signal: str) -> Gradients:
     return Gradients(joined([one.signals for one in parts]), joined([one.first for one in parts]), {}, {})
 
 
-def replayed(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False) -> list[Gradients]:
+def replay(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False) -> list[Gradients]:
     """Run the layer again, N times side by side, and return its gradients for each of ``seeds``.
 
     ``seeds``: T x N x width by signal, for the signals that are differentiated. Gradients of the inputs are found with
@@ -214,7 +214,7 @@ def replayed(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = Fals
     return found
 
 
-def itemised(layer: Layer) -> Itemised:
+def itemise(layer: Layer) -> ItemisedGradients:
     """Return what the loss that enters a layer at each step sends to each step of its input."""
     assert layer.gradients
     size, source = layer.size, next(iter(layer.seen.inputs))
@@ -227,12 +227,12 @@ def itemised(layer: Layer) -> Itemised:
     for name, row_BW in last.items():
         seeds.setdefault(name, row_BW.new_zeros(size, size + 1, row_BW.shape[1]))
         seeds[name][-1, -1] += row_BW[0]
-    [items] = replayed(layer, seeds, inputs_too=True)
+    [items] = replay(layer, seeds, inputs_too=True)
     dx_TNW = items.signals[source]
     whole_TW = layer.gradients.signals[source][:size, 0]
     norms_NT = dx_TNW.norm(dim=2).T
     with_loss = [row for row in range(size) if any(block[row, 0].any() for block in given.values())]
-    return Itemised(
+    return ItemisedGradients(
         layer.name,
         layer.steps,
         tuple(tuple(row) for row in norms_NT.tolist()),
@@ -314,5 +314,5 @@ def _norms(matrices_THH: Tensor) -> Numbers:
     return tuple(torch.linalg.matrix_norm(matrices_THH, 2).tolist())
 
 
-def _shown(values: Numbers, steps: list[int]) -> list[str]:
+def _format(values: Numbers, steps: list[int]) -> list[str]:
     return [f"{values[k - 1]:.3g}" for k in steps]

@@ -9,7 +9,7 @@ from anaphora.evaluation.breakdown import by_length
 from anaphora.events import silent
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import Subject
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ByLength(Jsonable):
 
     def __str__(self) -> str:
         lines = [
-            f"  {group.name:<24} {counted(group.sentences, 'sentence'):>17}  loss {group.loss:.4f}"
+            f"  {group.name:<24} {inflect(group.sentences, 'sentence'):>17}  loss {group.loss:.4f}"
             + ("" if group.bleu is None else f"  BLEU {group.bleu:6.2f}")
             for group in self.groups
         ]

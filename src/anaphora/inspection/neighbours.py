@@ -39,7 +39,7 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import TRAIN
 from anaphora.tasks.translation import TranslatorJob
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 INDEX = Path("encoded") / "states"
 """Place of the states in a run's folder; like what lies beside them, it can be removed and is then made again."""
@@ -201,7 +201,7 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
     except AnaphoraError as error:
         raise DataError(f"Neighbours are training data, but the training data of {path} is gone: {error}") from None
     run = Run.open(path, job.fingerprints)
-    if "data/train" in run.changed(run.load("best")):
+    if "data/train" in run.changed_fingerprints(run.load("best")):
         raise DataError(f"Neighbours are training data, but the training data of {path} has changed: restore it.")
     if isinstance(job, TranslatorJob):
         return Pairs(job.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
@@ -306,7 +306,7 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
     what = "states of the training split"
     table = Table(folder, made_from, columns, fill, task=what, total=int(split.lengths.sum()), report=report)
     size = len(table["states"]) * _HALF.itemsize
-    report(Note(f"{folder}: {counted(len(table['rows']), 'state')} of {width} numbers, {size / 1e6:,.1f} MB."))
+    report(Note(f"{folder}: {inflect(len(table['rows']), 'state')} of {width} numbers, {size / 1e6:,.1f} MB."))
     return Index(table["states"], table["rows"], table["places"], width, split)
 
 

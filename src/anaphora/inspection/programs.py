@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anaphora.models import registry
-from anaphora.protocols import PartDescription, Programmed, VocabularyInfo
+from anaphora.protocols import PartDescription, ProgramModel, VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import task_of
 from anaphora.text.tokenizer import MARKS
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 STEPS = 4
 """Steps over which a whole network is drawn."""
@@ -23,13 +23,13 @@ def programs_of(experiment: ExperimentBase) -> Mapping[str, Sequence[PartDescrip
     Vocabularies stand in for those of the data. Raises ConfigError for options that cannot be combined.
     """
     network = task_of(experiment).network
-    if not issubclass(registry.class_of(network), Programmed):
+    if not issubclass(registry.class_of(network), ProgramModel):
         return {}
     size = getattr(experiment.text, "size", _USUAL)
     symbols = dict.fromkeys(network.sides, VocabularyInfo(size, *range(len(MARKS))))
     words = {side: [f"word{number}" for number in range(size - len(MARKS))] for side in network.sides}
     model = registry.build(network, experiment, symbols, words)
-    assert isinstance(model, Programmed)
+    assert isinstance(model, ProgramModel)
     return model.programs()
 
 
@@ -52,7 +52,7 @@ class Diagram:
         return {"name": self.name, "steps": self.steps, "cut_every": self.cut_every, "programs": parts}
 
     def __str__(self) -> str:
-        lines = [f"{self.name}, {counted(self.steps, 'step')}"]
+        lines = [f"{self.name}, {inflect(self.steps, 'step')}"]
         lines += [f"  {name}: {', '.join(part.name for part in parts)}" for name, parts in self.programs.items()]
         return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from anaphora.kernels.cells import Elman, Lstm
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Uniform, Xavier
 from anaphora.training.rules import Adam, Momentum, Rule, Sgd
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 DISTANCE, UPDATES, SIZE = 20, 500, 128
 RATE = 0.1
@@ -65,7 +65,7 @@ class Remedies(Jsonable):
 
     def __str__(self) -> str:
         lines = [
-            f"copy at distance {self.distance}, {counted(self.updates, 'update')}",
+            f"copy at distance {self.distance}, {inflect(self.updates, 'update')}",
             f"  {'':<36}{'accuracy':>10}{'|dL_T/dx_1| before':>21}{'after':>12}",
         ]
         lines += [f"  {one.name:<36}{one.accuracy:>10.1%}{one.before:>21.2e}{one.after:>12.2e}" for one in self.found]

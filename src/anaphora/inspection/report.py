@@ -60,7 +60,7 @@ def report(subject: Subject, texts: Sequence[str], targets: Sequence[str] | None
         "Gates": lambda: [gates(subject, text, target)],
         "Beam search": lambda: [tree(subject, text, beam)],
         "Scores by length": lambda: by_lengths([subject], texts, targets),
-        "Embeddings": lambda: [word_neighbours(subject, _known(subject, text))],
+        "Embeddings": lambda: [word_neighbours(subject, _known_words(subject, text))],
         "Training curves": lambda: curves([subject.trained.path]),
     }
     return Report(subject.name, text, tuple(_section(title, find) for title, find in verbs.items()))
@@ -73,7 +73,7 @@ def _section(title: str, find: Callable[[], Sequence[Any]]) -> Section:
         return Section(title, str(error))
 
 
-def _known(subject: Subject, text: str) -> list[str]:
+def _known_words(subject: Subject, text: str) -> list[str]:
     """Return the longest words of a text that are tokens of their own; DataError for none."""
     [side, *_] = [*tables_of(subject), ""]
     if not side:

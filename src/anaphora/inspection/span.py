@@ -25,7 +25,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Orthogonal
 from anaphora.training.rules import Adam
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 LEARNT = 0.99
 CHECKED = 1600
@@ -129,12 +129,12 @@ class Spans:
         ]
         found = self.spans()
         for unit in dict.fromkeys(unit for _, unit in found):
-            cells = [self._shown(found.get((task, unit), [])) for task in TASKS]
+            cells = [self._format(found.get((task, unit), [])) for task in TASKS]
             lines.append(f"  {unit:<24}{''.join(f'{cell:>18}' for cell in cells)}")
         seconds = sum(one.seconds for one in self.trials)
-        return "\n".join([*lines, f"  {counted(len(self.trials), 'network')}, {seconds:,.0f} s of processor time"])
+        return "\n".join([*lines, f"  {inflect(len(self.trials), 'network')}, {seconds:,.0f} s of processor time"])
 
-    def _shown(self, own: Sequence[int]) -> str:
+    def _format(self, own: Sequence[int]) -> str:
         """Return the median, and the extremes where they differ; at least the longest where that was learnt."""
         if not own:
             return "-"
@@ -179,7 +179,7 @@ def _rate(plan: Plan, task: str, unit: str, store: "_Store") -> float:
     """Return the learning rate of a unit on a task, found at the shortest distance with the first seed."""
     if len(plan.rates) == 1:
         return plan.rates[0]
-    with store.alone(task, unit):  # series of other seeds wait for it
+    with store.lock(task, unit):  # series of other seeds wait for it
         found = [store.trial(task, unit, plan.seeds[0], rate, plan.shortest) for rate in plan.rates]
     return min(found, key=lambda one: (not one.learnt, one.sequences, -one.accuracy)).rate
 
@@ -205,7 +205,7 @@ class _Store:
                 trial = Trial(**json.loads(line))
                 self.trials[trial.key] = trial
 
-    def alone(self, task: str, unit: str) -> Lock:
+    def lock(self, task: str, unit: str) -> Lock:
         """Return the lock to hold while others should not ask for trials of a unit on a task."""
         with self._lock:
             return self._locks.setdefault((task, unit), Lock())

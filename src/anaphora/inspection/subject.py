@@ -14,12 +14,12 @@ from anaphora.events import Report, silent
 from anaphora.kernels.observer import Gradients, Trajectory
 from anaphora.kernels.runtime import running
 from anaphora.prediction.examples import Example, GivesExamples
-from anaphora.protocols import Programmed
+from anaphora.protocols import ProgramModel
 from anaphora.run import Which
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
-from anaphora.tasks.task import Trained
-from anaphora.wording import counted
+from anaphora.tasks.task import TrainedModel
+from anaphora.wording import inflect
 
 LONGEST = 120
 """Tokens that a picture of a sentence has room for on one page."""
@@ -29,7 +29,7 @@ LONGEST = 120
 class Subject:
     """Run under inspection."""
 
-    trained: Trained
+    trained: TrainedModel
     predictor: Any
     """Predictor, which turns a text into numbers: see ``prediction.examples``."""
 
@@ -39,10 +39,10 @@ class Subject:
         return cls.of(load_trained(Path(run), which, report))
 
     @classmethod
-    def of(cls, trained: Trained) -> "Subject":
+    def of(cls, trained: TrainedModel) -> "Subject":
         """Return the subject of a run that was read already."""
         task = task_of(trained.experiment)
-        return cls(trained, task.inspected(task.predictor(trained)))
+        return cls(trained, task.inspection_subject(task.predictor(trained)))
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class Subject:
         if not isinstance(self.predictor, GivesExamples):
             return "this kind of model cannot be shown a text"
         model = self.trained.model
-        if not isinstance(model, Programmed) or not any(model.programs().values()):
+        if not isinstance(model, ProgramModel) or not any(model.programs().values()):
             return "it has no recurrent layers"
         return ""
 
@@ -74,7 +74,7 @@ class Subject:
         _, experiment, _, tokenizers, runtime = self.trained
         model: Any = task_of(experiment).build(experiment, tokenizers, self.name)
         model.initialise(experiment.training.seed)
-        return Subject.of(Trained(self.trained.path, experiment, model.eval(), tokenizers, runtime))
+        return Subject.of(TrainedModel(self.trained.path, experiment, model.eval(), tokenizers, runtime))
 
 
 @dataclass(frozen=True)
@@ -165,5 +165,5 @@ def demand_page(steps: Sequence[str], what: str = "The sentence") -> None:
     """Raise ConfigError for a sentence that no page has room for."""
     if len(steps) > LONGEST:
         raise ConfigError(
-            f"{what} has {counted(len(steps), 'token')}, but at most {LONGEST} are shown: give a shorter one."
+            f"{what} has {inflect(len(steps), 'token')}, but at most {LONGEST} are shown: give a shorter one."
         )

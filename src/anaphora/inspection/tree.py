@@ -143,7 +143,7 @@ def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -
     if not texts:
         raise DataError("Greedy search and a beam are compared on a text, but there are no lines: give some.")
     _search(subject, texts[0], size)
-    pairs = zip(subject.predictor.searched(texts, 1), subject.predictor.searched(texts, size), strict=True)
+    pairs = zip(subject.predictor.search(texts, 1), subject.predictor.search(texts, size), strict=True)
     gains = [beam - greedy for (_, greedy), (_, beam) in pairs]
     below, above = sum(gain > 1e-6 for gain in gains), sum(gain < -1e-6 for gain in gains)
     return GreedyAgainstBeam(
@@ -159,7 +159,7 @@ def _search(subject: Subject, text: str, size: int) -> Search:
     return search
 
 
-class _Read(NamedTuple):
+class _SearchStep(NamedTuple):
     """One step of a search over one sentence."""
 
     ids_K: list[int]
@@ -175,12 +175,12 @@ class _Recording(Wrapper):
     def __init__(self, model: Stepper, request: SearchRequest) -> None:
         super().__init__(model)
         self._request = request
-        self.steps: list[_Read] = []
+        self.steps: list[_SearchStep] = []
         self.rows: list[int] = [0]
 
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
         step = advance(self._model, memory, state, ids_N, self._request)
-        self.steps.append(_Read(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
+        self.steps.append(_SearchStep(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
         return step
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
@@ -227,7 +227,7 @@ class _Growing:
         """The probability of the paths that are finished, and of those that cannot become the result."""
         self._best_finished = -inf
 
-    def add(self, read: _Read) -> None:
+    def add(self, read: _SearchStep) -> None:
         """Add the continuations of the rows of one step, as ``search.beam`` ranks them."""
         eos = self._search.stepper.eos
         before = self._rows
@@ -274,7 +274,7 @@ class _Growing:
             self._rows = []
             self._set_aside()
 
-    def add_greedy(self, reads: Sequence[_Read]) -> None:
+    def add_greedy(self, reads: Sequence[_SearchStep]) -> None:
         """Add the rest of greedy search's path, where the beam went on without it."""
         why, score = "follows a pruned token, in greedy search alone", 0.0
         for step, (token, read) in enumerate(zip(self._greedy, reads, strict=False), 1):

@@ -17,7 +17,7 @@ from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
 
 
-class Attended(NamedTuple, Generic[V]):
+class SavedAttention(NamedTuple, Generic[V]):
     """Values saved for the backward pass."""
 
     focus: Focus[V]
@@ -61,7 +61,7 @@ class Attend:
         """The context and the weights."""
         return (self.target, "weights")
 
-    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Attended[V]]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], SavedAttention[V]]:
         """Steps 1 to 4."""
         query, *beside = inputs
         to_score = len(self.score.beside)
@@ -70,13 +70,13 @@ class Attend:
         b, of_normalizer = self.normalizer.forward(ops, e, focus.open, self.scale)  # 2
         a = b if focus.factor is None else ops.mul(b, focus.factor)  # 3
         context = ops.mix("values", a, focus.open)  # 4
-        return (context, a), Attended(focus, of_score, of_span, of_normalizer, b)
+        return (context, a), SavedAttention(focus, of_score, of_span, of_normalizer, b)
 
-    def inside(self, saved: Attended[Tensor]) -> dict[str, Tensor]:
-        """The centre of its window (X x B x 1), where it has one: see ``observer.Opened``."""
+    def inside(self, saved: SavedAttention[Tensor]) -> dict[str, Tensor]:
+        """The centre of its window (X x B x 1), where it has one: see ``observer.OpenedPart``."""
         return {} if saved.of_span is None else {"centre": self.span.centre(saved.of_span)}
 
-    def backward(self, ops: Ops[V], saved: Attended[V], doutputs: Sequence[V | None]) -> Sequence[V | None]:
+    def backward(self, ops: Ops[V], saved: SavedAttention[V], doutputs: Sequence[V | None]) -> Sequence[V | None]:
         """Steps 4 to 1 undone; the weights may have a gradient of their own."""
         (open_, g), of_score, of_span, of_normalizer, b = saved
         dcontext, dweights = doutputs

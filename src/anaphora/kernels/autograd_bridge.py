@@ -63,16 +63,16 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return refusing
 
 
-def derived(forward: Forward, backward: Backward, *tensors: Tensor) -> Tensor:
+def apply_derived(forward: Forward, backward: Backward, *tensors: Tensor) -> Tensor:
     """The output of ``forward`` over tensors, with the gradients of ``backward``.
 
     Changes of saved tensors before the backward pass are refused.
     """
-    output: Tensor = _Derived.apply(forward, backward, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
+    output: Tensor = _DerivedFunction.apply(forward, backward, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
     return output
 
 
-class _Derived(torch.autograd.Function):
+class _DerivedFunction(torch.autograd.Function):
     @staticmethod
     @outside_autocast
     def forward(ctx: Any, forward: Forward, backward: Backward, recording: bool, *tensors: Tensor) -> Tensor:
@@ -95,4 +95,4 @@ def derived_loss(derive: Derive, *leaves: Tensor) -> Tensor:
         loss, gradients = derive(recording, *leaves)
         return loss.to(leaves[0].dtype), gradients
 
-    return derived(forward, lambda gradients, dloss: [gradient * dloss for gradient in gradients], *leaves)
+    return apply_derived(forward, lambda gradients, dloss: [gradient * dloss for gradient in gradients], *leaves)

@@ -28,7 +28,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels import compiled
-from anaphora.kernels.compiled.gemm import INT8_LONGEST, Packed, PackedPrecision
+from anaphora.kernels.compiled.gemm import INT8_LONGEST, PackedMatrix, PackedPrecision
 
 Precision = Literal["auto", "fp32", "bf16"]
 """Of training."""
@@ -51,7 +51,7 @@ class Multiplication(Protocol):
         """W a for every row."""
 
 
-class Prepared(Multiplication, Protocol):
+class PreparedWeight(Multiplication, Protocol):
     """A weight W (N x K) made ready for products and their gradients."""
 
     def back(self, dy_XN: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ def runs_in_c(backend: Backend) -> bool:
     return backend != without_c(backend) and compiled.has_gemm(precision_of(backend))
 
 
-def for_training(backend: Backend, weight_NK: Tensor) -> Prepared:
+def for_training(backend: Backend, weight_NK: Tensor) -> PreparedWeight:
     """The weight ready for one pass of training with its gradients.
 
     Raises ValueError for a backend of int8, which training does not use.
@@ -108,7 +108,9 @@ def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
     if _packs(backend, weight_NK):
         return PackedForward(weight_NK, precision)
     if precision == "int8":
-        return _Quantized(weight_NK) if weight_NK.dtype == torch.float32 else TorchWeight(weight_NK, steady_linear)
+        return (
+            _QuantizedWeight(weight_NK) if weight_NK.dtype == torch.float32 else TorchWeight(weight_NK, steady_linear)
+        )
     return _plain(precision, weight_NK, steady_linear)
 
 
@@ -118,11 +120,11 @@ def steady_linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     columns, width = weight_NK.shape
     narrow = columns == 1 or (columns < _COLUMNS and width % _RUN != 0)
     wide_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns)) if narrow else weight_NK
-    y = functional.linear(padded(a_XK.reshape(-1, width), 0), wide_NK)
+    y = functional.linear(pad_rows(a_XK.reshape(-1, width), 0), wide_NK)
     return y[: shape.numel(), :columns].contiguous().view(*shape, columns)
 
 
-def padded(block: Tensor, dimension: int) -> Tensor:
+def pad_rows(block: Tensor, dimension: int) -> Tensor:
     """The block with zeros after it, up to a multiple of ``ROWS`` along ``dimension``."""
     missing = -block.shape[dimension] % ROWS
     if not missing:
@@ -153,10 +155,10 @@ def _packs(backend: Backend, weight_NK: Tensor) -> bool:
     return fits and runs_in_c(backend) and compiled.suits(weight_NK)
 
 
-def _plain(precision: Literal["fp32", "bf16"], weight_NK: Tensor, product: _Product) -> Prepared:
+def _plain(precision: Literal["fp32", "bf16"], weight_NK: Tensor, product: _Product) -> PreparedWeight:
     """``product``: torch's way."""
     rounds = precision == "bf16" and weight_NK.dtype == torch.float32
-    return _Rounded(weight_NK, product) if rounds else TorchWeight(weight_NK, product)
+    return _RoundedWeight(weight_NK, product) if rounds else TorchWeight(weight_NK, product)
 
 
 class TorchWeight:
@@ -197,7 +199,7 @@ class PackedWeight(PackedForward):
         self._weight_NK, self._precision = weight_NK.detach(), precision
 
     @cached_property
-    def backward(self) -> Packed:
+    def backward(self) -> PackedMatrix:
         """The right side of dy W."""
         return compiled.pack_columns(self._weight_NK, self._precision)
 
@@ -210,7 +212,7 @@ class PackedWeight(PackedForward):
         return compiled.gemm_of_columns(dy_RN, compiled.pack_columns(a_RK, self._precision), onto_NK)
 
 
-class _Rounded:
+class _RoundedWeight:
     """All three by torch, of operands in bf16."""
 
     def __init__(self, weight_NK: Tensor, product: _Product) -> None:
@@ -228,20 +230,20 @@ class _Rounded:
         return found_NK if onto_NK is None else onto_NK.add_(found_NK)
 
 
-class _Quantized:
+class _QuantizedWeight:
     """The first by torch, of operands in int8: the bits of ``compiled/gemm.c``."""
 
     def __init__(self, weight_NK: Tensor) -> None:
-        self._numbers_NK, scales_N1 = _quantized(weight_NK.detach())
+        self._numbers_NK, scales_N1 = _quantize(weight_NK.detach())
         self._scales_N = scales_N1.squeeze(1)
 
     def times(self, a_XK: Tensor) -> Tensor:
-        numbers_XK, scales_X1 = _quantized(a_XK)
+        numbers_XK, scales_X1 = _quantize(a_XK)
         sums_XN = steady_linear(numbers_XK, self._numbers_NK)  # exact, in whatever order
         return sums_XN.to(torch.float32) * (self._scales_N * scales_X1)
 
 
-def _quantized(x_RK: Tensor) -> tuple[Tensor, Tensor]:
+def _quantize(x_RK: Tensor) -> tuple[Tensor, Tensor]:
     """Rows of whole numbers from -128 to 127, in double precision, and what each is multiplied with to be x again."""
     if not x_RK.shape[-1]:
         return x_RK.double(), x_RK.new_zeros(*x_RK.shape[:-1], 1)

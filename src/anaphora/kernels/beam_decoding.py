@@ -10,14 +10,14 @@ from torch import Tensor
 from anaphora.kernels.compiled.beam import Beam
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Value
-from anaphora.kernels.search_step import Searched, SearchStep, of_rows
+from anaphora.kernels.search_step import SearchedNetwork, SearchStep, of_rows
 from anaphora.protocols import BeamStep, CompiledRequest
 
 
 class BeamDecoding:
     """The beam search of a batch."""
 
-    def __init__(self, searched: Searched, request: CompiledRequest) -> None:
+    def __init__(self, searched: SearchedNetwork, request: CompiledRequest) -> None:
         """Of at most ``compiled.beam.MOST`` hypotheses a sentence; with candidates, no sentence has a prefix."""
         scores = searched.scores
         columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
@@ -27,7 +27,7 @@ class BeamDecoding:
             weights_NS, struct = step.written["weights"], of_rows(beam.struct_20.view(1, -1), Place.FIXED)
             beam.keep_attention(weights_NS.shape[1])
             step.after.run("keep_attention", (), (of_rows(weights_NS), struct))
-        z, bias, ids = step.scored(_of_sentences)
+        z, bias, ids = step.score_words(_of_sentences)
         banned = scores.columns_of(request.banned_tokens).contiguous()
         never = _of_sentences(banned) if scores.candidates else of_rows(banned, Place.FIXED)
         found = of_rows(beam.values_NC), of_rows(beam.tokens_NC)

@@ -87,7 +87,7 @@ def _check_widths(program: Program, inputs: Tensors, first: Tensors, weights: Te
         came = tuple(weights[name].shape)
         if came != expected:
             raise ShapeError(
-                f"weight '{name}' should be {_shown(expected)} to fit its input and its unit, but is {_shown(came)}: "
+                f"weight '{name}' should be {_format(expected)} to fit its input and its unit, but is {_format(came)}: "
                 f"make the two agree."
             )
 
@@ -120,5 +120,5 @@ def _shapes(
                 yield f"{part.name}.{short}", (size,)
 
 
-def _shown(shape: tuple[int, ...]) -> str:
+def _format(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "a single number"

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.autograd_bridge import derived
+from anaphora.kernels.autograd_bridge import apply_derived
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.pointwise import tanh_back_
 
@@ -129,7 +129,7 @@ def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: 
     return _laid_along(sentences, plan, kernels)
 
 
-def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wanted_B: Tensor) -> Tensor:
+def unfold_columns(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wanted_B: Tensor) -> Tensor:
     """As many columns as are wanted of each sentence (T x B x D), zero past the last.
 
     Raises ShapeError for lengths outside 1 .. S, or fewer columns wanted than there are.
@@ -151,10 +151,10 @@ def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wa
 def _columns(x_SBD: Tensor, lengths_B: Tensor) -> Columns:
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     check_lengths(lengths_B, x_SBD.shape[0])
-    return Columns(_closed(x_SBD, lengths_B), lengths_B)
+    return Columns(_zero_past_end(x_SBD, lengths_B), lengths_B)
 
 
-def _closed(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
+def _zero_past_end(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
     """The columns of each sentence, and zeros after them."""
     closed_SB1 = (torch.arange(x_SBD.shape[0]).unsqueeze(1) >= lengths_B).unsqueeze(-1)
     return x_SBD.masked_fill(closed_SB1.to(x_SBD.device), 0)
@@ -176,7 +176,7 @@ def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
         for application in plan.applications:
             rows = list(application.rows)
             x = now_SBD[: application.columns, rows]
-            y = torch.tanh((_widened if application.widens else _narrowed)(x, named[application.kernel]))  # 1, 2
+            y = torch.tanh((_widen if application.widens else _narrow)(x, named[application.kernel]))  # 1, 2
             if recording:
                 met.append((x, y))
             now_SBD[: len(y), rows] = y
@@ -192,16 +192,16 @@ def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
             rows, kernel = list(application.rows), named[application.kernel]
             da = tanh_back_(dnow_SBD[: len(y), rows], y)  # 2
             dnow_SBD[: len(y), rows] = 0
-            dnow_SBD[: application.columns, rows] = (_narrowed if application.widens else _widened)(da, kernel)  # 1
+            dnow_SBD[: application.columns, rows] = (_narrow if application.widens else _widen)(da, kernel)  # 1
             dnamed[application.kernel] += _dkernel(da, x) if application.widens else _dkernel(x, da)
         return dnow_SBD[: len(x_SBD)], *dnamed.values()
 
-    y_SBD = derived(forward, backward, sentences.x_SBD, *kernels.values())
+    y_SBD = apply_derived(forward, backward, sentences.x_SBD, *kernels.values())
     lengths_B = torch.tensor(plan.columns)
-    return Columns(_closed(y_SBD, lengths_B), lengths_B)
+    return Columns(_zero_past_end(y_SBD, lengths_B), lengths_B)
 
 
-def _narrowed(x: Tensor, kernel_DI: Tensor) -> Tensor:
+def _narrow(x: Tensor, kernel_DI: Tensor) -> Tensor:
     """sum_m K_m * x_{j+m}: columns x rows x D become fewer by the kernel's width less one."""
     columns = len(x) - kernel_DI.shape[1] + 1
     a = x[:columns] * kernel_DI[:, 0]
@@ -210,7 +210,7 @@ def _narrowed(x: Tensor, kernel_DI: Tensor) -> Tensor:
     return a
 
 
-def _widened(x: Tensor, kernel_DI: Tensor) -> Tensor:
+def _widen(x: Tensor, kernel_DI: Tensor) -> Tensor:
     """sum_m J_m * x_{j-m}: they become more by as many."""
     a = x.new_zeros(len(x) + kernel_DI.shape[1] - 1, *x.shape[1:])
     for m in range(kernel_DI.shape[1]):

@@ -13,10 +13,10 @@ from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import is_previous, kind_of, previous, signal_of
 from anaphora.kernels.program import Program
-from anaphora.protocols import PartDescription, Read
+from anaphora.protocols import PartDescription, SignalRead
 
 
-class _Noted(dict[str, Tensor]):
+class _NotedTensors(dict[str, Tensor]):
     """Tensors that remember which of them were asked for, in order."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
@@ -28,7 +28,7 @@ class _Noted(dict[str, Tensor]):
 
 
 @torch.no_grad()
-def described(
+def describe(
     program: Program,
     inputs: Mapping[str, Tensor],
     state: Mapping[str, Tensor],
@@ -40,7 +40,7 @@ def described(
     loop_of = {name: str(loop) for loop in native.loops(program) for name in loop.parts}
     found = []
     for part in program.parts:
-        of_weights, of_memory = _Noted(weights), _Noted(memory)
+        of_weights, of_memory = _NotedTensors(weights), _NotedTensors(memory)
         blocks = [signals[read] for read in part.reads]
         ops = Eager(Matmuls(of_weights, of_memory, recording=False), part.name, blocks[0].shape[1])
         written, _ = part.forward(ops, blocks)
@@ -49,7 +49,7 @@ def described(
             PartDescription(
                 part.name,
                 kind_of(part),
-                tuple(Read(signal_of(read), is_previous(read)) for read in part.reads),
+                tuple(SignalRead(signal_of(read), is_previous(read)) for read in part.reads),
                 part.writes,
                 {name: tuple(weight.shape) for name, weight in of_weights.asked.items()},
                 tuple(of_memory.asked),

@@ -70,7 +70,7 @@ class Eager(Ops[Tensor]):
     def width(self, a: Tensor) -> int:
         return a.shape[2:].numel()
 
-    def given(self, gradient: Tensor | None, width: int) -> Tensor:
+    def or_zeros(self, gradient: Tensor | None, width: int) -> Tensor:
         assert gradient is not None
         return gradient
 
@@ -151,7 +151,7 @@ class Eager(Ops[Tensor]):
     def softmax_back(self, a: Tensor, da: Tensor, open_: Tensor, scale: float) -> Tensor:
         return a * (da - (a * da).sum(-1, keepdim=True)) * scale
 
-    def fused(
+    def fuse(
         self,
         name: str,
         composition: Composition[Tensor],

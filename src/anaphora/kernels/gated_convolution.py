@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import derived
+from anaphora.kernels.autograd_bridge import apply_derived
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import tanh_back_
@@ -55,11 +55,11 @@ def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_
     closed_SB = torch.arange(h_SBH.shape[0]).unsqueeze(1) >= lengths_B[order_B]
     sorted_SBH = h_SBH.index_select(1, order_B.to(h_SBH.device))
     open_SBH = sorted_SBH.masked_fill(closed_SB.unsqueeze(-1).to(h_SBH.device), 0)
-    top_BH = _folded(lengths_B[order_B].tolist(), open_SBH, weight_NH, bias_C)
+    top_BH = _fold(lengths_B[order_B].tolist(), open_SBH, weight_NH, bias_C)
     return top_BH.index_select(0, back_B.to(h_SBH.device))
 
 
-def _folded(lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor) -> Tensor:
+def _fold(lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor) -> Tensor:
     """The vectors of sentences, longest first."""
     recording = torch.is_grad_enabled() and any(leaf.requires_grad for leaf in (h_SBH, weight_NH, bias_C))
     matmuls, levels = Matmuls({"fold.weight": weight_NH}, {}, recording), list[_Level]()
@@ -96,7 +96,7 @@ def _folded(lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor
         dh_SBH[: lengths[0]] = dh
         return dh_SBH, matmuls.gradients().get("fold.weight"), dbias_C
 
-    return derived(forward, backward, h_SBH, weight_NH, bias_C)
+    return apply_derived(forward, backward, h_SBH, weight_NH, bias_C)
 
 
 def _level(matmuls: Matmuls, h: Tensor, bias_C: Tensor) -> tuple[_Level, Tensor]:

@@ -64,7 +64,7 @@ def replay(
     _remember(_graphs, key, graph, _MOST)
     if graph.waits:
         return None
-    results = _Replayed.apply(graph, lengths_B, *tensors)  # type: ignore[no-untyped-call]
+    results = _GraphFunction.apply(graph, lengths_B, *tensors)  # type: ignore[no-untyped-call]
     outputs = dict(zip(program.returns, results, strict=False))
     return outputs, dict(zip(program.carried, results[len(outputs) :], strict=True))
 
@@ -87,7 +87,7 @@ def _remember(kept: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> N
         kept.popitem(last=False)
 
 
-def _recorded(work: Replay) -> Replay:
+def _record(work: Replay) -> Replay:
     """Return a graph that runs all kernels of ``work`` again, on the same memory.
 
     Raises RuntimeError where ``work`` waits for a kernel.
@@ -142,11 +142,11 @@ class _Graph:
         ]
         self._needed = needed
         self._lease: weakref.ref[_Lease] | None = None
-        self._forward = _recorded(self._run_forward)
+        self._forward = _record(self._run_forward)
         signals = self._done.signals
         self._doutputs = [torch.zeros_like(signals.all(name)).view(steps, sentences, -1) for name in program.returns]
-        self._dstate = [torch.zeros_like(signals.first(name)) for name in program.carried]
-        self._backward = _recorded(self._run_backward)
+        self._dstate = [torch.zeros_like(signals.initial(name)) for name in program.carried]
+        self._backward = _record(self._run_backward)
 
     @property
     def waits(self) -> bool:
@@ -190,7 +190,7 @@ class _Graph:
         return (torch.arange(steps).unsqueeze(1) >= lengths_B).unsqueeze(2).to(self.rows.last_B.device)
 
     def _run_forward(self) -> None:
-        self._done = unroll.forward(self.spec, True, *self.spec.named(self._tensors))
+        self._done = unroll.forward(self.spec, True, *self.spec.by_name(self._tensors))
 
     def _run_backward(self) -> None:
         self._made = unroll.backward(self.spec, self._done, (*self._doutputs, *self._dstate), self._needed)
@@ -202,7 +202,7 @@ def _copy_steps(source_TBW: Tensor, past_TB1: Tensor, target_SBW: Tensor) -> Non
     target_SBW[len(source_TBW) :].zero_()
 
 
-class _Replayed(torch.autograd.Function):
+class _GraphFunction(torch.autograd.Function):
     """A thin adapter between autograd and a graph."""
 
     @staticmethod

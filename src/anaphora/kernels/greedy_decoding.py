@@ -11,7 +11,7 @@ from torch import Tensor
 
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Value
-from anaphora.kernels.search_step import Searched, SearchStep, of_rows
+from anaphora.kernels.search_step import SearchedNetwork, SearchStep, of_rows
 from anaphora.protocols import CompiledRequest
 
 _ENDLESS = 1 << 62
@@ -20,7 +20,7 @@ _ENDLESS = 1 << 62
 class GreedyDecoding:
     """The greedy search of a batch."""
 
-    def __init__(self, searched: Searched, request: CompiledRequest) -> None:
+    def __init__(self, searched: SearchedNetwork, request: CompiledRequest) -> None:
         """With candidates, no sentence has a prefix."""
         bos, prefixes, lengths = searched.bos, request.prefixes, request.max_lengths
         sentences, longest, lines = len(lengths), max(lengths), _ENDLESS if request.lines is None else request.lines
@@ -40,11 +40,11 @@ class GreedyDecoding:
         if request.attention and searched.attends:
             weights_BS = step.written["weights"]
             self.weights_BTS = weights_BS.new_empty(sentences, longest, weights_BS.shape[1])
-            kept = step.after.fixed(self.weights_BTS)
+            kept = step.after.constant(self.weights_BTS)
             step.after.run("keep_weights", (kept,), (of_rows(weights_BS), of_rows(self._rows_B8)))
         for name, rows_BW in step.state.items():
             step.after.copy(of_rows(rows_BW), of_rows(step.written[name]))
-        z, bias, ids = step.scored(self._of_sentences)
+        z, bias, ids = step.score_words(self._of_sentences)
         never = self._of_sentences(searched.scores.columns_of(request.banned_tokens).expand(sentences, -1))
         end, tokens = (of_rows(one, Place.FIXED) for one in (torch.tensor([[searched.eos]]), self.tokens_BT))
         step.last.run("choose_token", (of_rows(self._rows_B8), tokens), (z, bias, ids, never, end))

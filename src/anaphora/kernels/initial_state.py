@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import derived
+from anaphora.kernels.autograd_bridge import apply_derived
 
 
 def initial_state(learned_H: Tensor, carried_BH: Tensor, carry_mask_B: Tensor) -> Tensor:
@@ -22,4 +22,4 @@ def initial_state(learned_H: Tensor, carried_BH: Tensor, carry_mask_B: Tensor) -
     def backward(saved: Sequence[Tensor], dstate_BH: Tensor) -> tuple[Tensor, Tensor]:
         return dstate_BH.masked_fill(mask_B1, 0).sum(0), dstate_BH.masked_fill(~mask_B1, 0)  # 1'
 
-    return derived(forward, backward, learned_H, carried_BH)
+    return apply_derived(forward, backward, learned_H, carried_BH)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
-from anaphora.kernels.compiled.gemm import Packed
+from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Operation, Place, entries
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.rows import Rows
@@ -85,7 +85,7 @@ class Lowering:
         self._operations: list[_Step] = []
         self._made: list[Value] = []
         self._after: list[Callable[[], None]] = []
-        self.packed: dict[str, Packed] = {}
+        self.packed: dict[str, PackedMatrix] = {}
         """By matrix, the right side of its products; it must be there when they are made."""
         self.of_memory: list[tuple[Value, str, Callable[[Tensor], Tensor]]] = []
         """Values read from memory tensors, and how each follows from its tensor."""
@@ -109,20 +109,20 @@ class Lowering:
         self._made.append(made)
         return made
 
-    def fixed(self, tensor: Tensor) -> Value:
+    def constant(self, tensor: Tensor) -> Value:
         """A tensor that is the same for all steps; its width is that of all dimensions but the first."""
         return Value(tensor.shape[1:].numel(), tensor.contiguous())
 
     def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
         """Return ``change`` of a memory tensor as a value, with a row for each sentence."""
-        value = self.fixed(change(self.memory(name)))
+        value = self.constant(change(self.memory(name)))
         value.place = Place.OF_SENTENCE
         self.of_memory.append((value, name, change))
         return value
 
     def number(self, number: float) -> Value:
         """One number for all steps and rows."""
-        return self.fixed(self.like.new_full((1, 1), number))
+        return self.constant(self.like.new_full((1, 1), number))
 
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
         """Note an operation; it ``adds`` to some of what it writes."""
@@ -130,7 +130,7 @@ class Lowering:
 
     def multiply(self, name: str, a: Value, back: bool, y: Value | None = None) -> Value:
         """y = W a, or W' a; where ``y`` says, if it is there."""
-        packed = self.packed[name] = self.matmuls.packed(name, back)
+        packed = self.packed[name] = self.matmuls.packed_right_side(name, back)
         self._work = max(self._work, packed.N * packed.K)
         y = y or self.value(packed.N)
         self.run("product", (y,), (a, Value(0, packed.description)))

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.backends import PackedForward, PackedWeight, Prepared, padded
-from anaphora.kernels.compiled.gemm import Packed
+from anaphora.kernels.backends import PackedForward, PackedWeight, PreparedWeight, pad_rows
+from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.linear import linear
-from anaphora.kernels.prepared import prepare, prepared
+from anaphora.kernels.prepared import prepare, prepare_for_inference
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
 
@@ -37,7 +37,7 @@ class Matmuls:
         self._memory = memory
         self._recording = recording
         self._runtime = current()
-        self._prepared: dict[str, Prepared] = {}
+        self._prepared: dict[str, PreparedWeight] = {}
         self._operands: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._recorded: defaultdict[str, list[tuple[Tensor, Tensor]]] = defaultdict(list)
@@ -101,15 +101,15 @@ class Matmuls:
         self._doutputs[name].append(dy_XBN)
         return self._ready(name).back(dy_XBN)
 
-    def _ready(self, name: str) -> Prepared:
+    def _ready(self, name: str) -> PreparedWeight:
         """The weight as this pass multiplies by it, prepared when it is first asked for."""
         if name not in self._prepared:
             self._prepared[name] = prepare(self._weights[name], self._runtime)
         return self._prepared[name]
 
-    def packed(self, name: str, back: bool) -> Packed:
+    def packed_right_side(self, name: str, back: bool) -> PackedMatrix:
         """The right side of a product with W, or with W' going ``back``; where the loop runs in C."""
-        weight = self._ready(name) if self._recording else prepared(self._weights[name], self._runtime)
+        weight = self._ready(name) if self._recording else prepare_for_inference(self._weights[name], self._runtime)
         if back:
             assert isinstance(weight, PackedWeight)
             return weight.backward
@@ -127,7 +127,7 @@ class Matmuls:
         if self._recording:
             self._operands[name].append(a_XBK)
             return torch.bmm(a_XBK.transpose(0, 1), memory_BKN).transpose(0, 1)
-        a_BXK = padded(a_XBK.transpose(0, 1), 1)
+        a_BXK = pad_rows(a_XBK.transpose(0, 1), 1)
         return torch.bmm(a_BXK, memory_BKN).transpose(0, 1)[: a_XBK.shape[0]]
 
     def attend_back(self, name: str, dy_XBN: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ class Matmuls:
             if needed is not None and name not in needed:
                 continue
             if name in self._weights:
-                dy, a = _stacked(doutputs), _stacked(operands)
+                dy, a = _stack(doutputs), _stack(operands)
                 self._gradients[name] = self._prepared[name].outer(dy, a)
             else:
                 memory_BKN = self._memory[name]
@@ -161,7 +161,7 @@ class Matmuls:
         return gradients
 
 
-def _stacked(blocks: list[Tensor]) -> Tensor:
+def _stack(blocks: list[Tensor]) -> Tensor:
     """All rows of all blocks, in order."""
     if len(blocks) == 1:
         return blocks[0].reshape(-1, blocks[0].shape[-1])

@@ -99,7 +99,7 @@ def mixture_log_probs(mixture: Mixture, targets_ND: Tensor) -> Tensor:
     return torch.logsumexp(_joint(mixture, targets_ND)[0], 1)
 
 
-def biased(mixture: Mixture, bias: float) -> Mixture:
+def bias_mixture(mixture: Mixture, bias: float) -> Mixture:
     """Less spread: weights to the power 1 + b, deviations times exp(-b) (Graves 2013, equations 61 and 62)."""
     log_weights_NK, means_NKD, s_NKD, r_NK = mixture
     return Mixture(torch.log_softmax(log_weights_NK * (1 + bias), 1), means_NKD, s_NKD - bias, r_NK)

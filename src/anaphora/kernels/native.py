@@ -13,7 +13,7 @@ from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.operation_list import Given, operation_list
+from anaphora.kernels.operation_list import GivenSignal, operation_list
 from anaphora.kernels.parts import Activate, Add, Clock, Mask, Maxout, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.recorder import Recorder
@@ -29,7 +29,7 @@ _ROUNDED = (Activate, Normalise)
 """Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
 
 
-class Recorded(NamedTuple):
+class RecordedSteps(NamedTuple):
     """Values of the steps forward, saved for those back."""
 
     forward: Lowering
@@ -101,7 +101,7 @@ def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps: bool) -> Recorded | None:
+def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps: bool) -> RecordedSteps | None:
     """Take all steps; ``keeps``: whether there will be a backward pass."""
     if not keeps:
         _forward_alone(stage, rows, matmuls, signals)
@@ -117,9 +117,9 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps:
     ops.finish()
     for part in stage.parts:
         for signal in part.writes:
-            if signals.carried(signal) is None:
+            if signals.carried_buffer(signal) is None:
                 signals.put(signal, ops.all_rows(values.read(signal)))
-    return Recorded(ops, tuple(saved))
+    return RecordedSteps(ops, tuple(saved))
 
 
 def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals) -> None:
@@ -129,17 +129,17 @@ def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals)
     given = {}
     for read in reads:
         signal = signal_of(read)
-        before = is_previous(read) and signals.carried(signal) is not None
-        given[read] = Given(signal, signals.all(signal).shape[1], Place.BEFORE if before else Place.NOW)
+        before = is_previous(read) and signals.carried_buffer(signal) is not None
+        given[read] = GivenSignal(signal, signals.all(signal).shape[1], Place.BEFORE if before else Place.NOW)
     found = operation_list(stage, matmuls, rows, signals.like, given)
     for signal, width in found.written.items():
-        if signals.carried(signal) is None:
+        if signals.carried_buffer(signal) is None:
             signals.put(signal, signals.like.new_empty(len(rows), width))
     lying = {name: signals.all(name).contiguous() for name in (*found.written, *(one.name for one in given.values()))}
     found.bind(matmuls, rows.active[0]).run(lying, rows.active)
 
 
-def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dsignals: Signals) -> None:
+def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: RecordedSteps, dsignals: Signals) -> None:
     """Undo all steps: the gradients of what the stage read are added to ``dsignals``, those of weights recorded."""
     gradients = _Gradients(dsignals)
     ops = Lowering(matmuls, rows, dsignals.like, keeps=False, back_from=recorded.forward)
@@ -174,7 +174,7 @@ class _Values:
         """Place what a part wrote: a carried signal is written where it is carried, any other stays where it is."""
         value.kept = True
         self._values[signal] = value
-        if self._signals.carried(signal) is None:
+        if self._signals.carried_buffer(signal) is None:
             return
         if value.tensor is None:
             value.tensor, value.place = self._signals.all(signal), Place.NOW
@@ -202,7 +202,7 @@ class _Gradients:
         for read, value in zip(reads, dinputs, strict=True):
             if not value:
                 continue
-            if self._dsignals.carried(signal_of(read)) is not None:
+            if self._dsignals.carried_buffer(signal_of(read)) is not None:
                 ops.add(_lying(self._dsignals, read), value)
             else:
                 before = self.read(read)
@@ -212,7 +212,7 @@ class _Gradients:
 def _lying(signals: Signals, read: str) -> Value:
     """Rows that are there already."""
     rows_RW = signals.all(signal_of(read))
-    buffer = signals.carried(signal_of(read)) if is_previous(read) else None
+    buffer = signals.carried_buffer(signal_of(read)) if is_previous(read) else None
     if buffer is not None:
         return Value(rows_RW.shape[1], buffer, Place.BEFORE)
     return Value(rows_RW.shape[1], rows_RW.contiguous(), Place.NOW)

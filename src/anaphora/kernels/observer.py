@@ -57,7 +57,7 @@ class Gradients:
 
 
 @runtime_checkable
-class Opened(Protocol):
+class OpenedPart(Protocol):
     """A part that shows what it computes between reading and writing."""
 
     def inside(self, saved: Any) -> Mapping[str, Tensor]:
@@ -84,7 +84,7 @@ class Observation:
         self._observer.forward(self._seen)
 
     def _inside(self, stage: Stage, part: Part, saved: Sequence[Any]) -> dict[str, Tensor]:
-        if not isinstance(part, Opened):
+        if not isinstance(part, OpenedPart):
             return {}
         steps = [part.inside(kept) for kept in saved]
         found = {}
@@ -100,7 +100,7 @@ class Observation:
         """Report the gradients of ``dsignals``, and those that were ``given`` to the scan."""
         program, back_B = self._seen.program, self._rows.back_B
         signals = {name: self._rows.to_batch(dsignals.all(name)) for name in self._seen.signals if name in dsignals}
-        first = {name: dsignals.first(name).index_select(0, back_B) for name in program.carried}
+        first = {name: dsignals.initial(name).index_select(0, back_B) for name in program.carried}
         outputs = dict(zip(program.returns, given, strict=False))
         of_last = zip(program.carried, given[len(outputs) :], strict=True)
         last = {name: value_BW.index_select(0, back_B) for name, value_BW in of_last}

@@ -30,7 +30,7 @@ _kept: "dict[int, OrderedDict[Hashable, OperationList]]" = {}
 """By the identity of a weight, with which they go."""
 
 
-class Given(NamedTuple):
+class GivenSignal(NamedTuple):
     """A signal that a stage reads, and under which name a run says where it lies."""
 
     name: str
@@ -39,7 +39,7 @@ class Given(NamedTuple):
 
 
 def operation_list(
-    stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, Given], hypotheses: int = 1
+    stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, GivenSignal], hypotheses: int = 1
 ) -> "OperationList":
     """The operations of a stage with native bodies, kept as long as its weights are what they are.
 
@@ -76,7 +76,7 @@ def _keep(weight: Tensor, key: Hashable, found: "OperationList") -> None:
 class OperationList:
     """Operations of a stage, for sentences of certain lengths."""
 
-    def __init__(self, stage: Stage, ops: Lowering, given: Mapping[str, Given]) -> None:
+    def __init__(self, stage: Stage, ops: Lowering, given: Mapping[str, GivenSignal]) -> None:
         """``ops`` notes the operations."""
         self._stage = stage  # lives on, so that no other has its identity
         values = {read: Value(width, place=place) for read, (_, width, place) in given.items()}
@@ -84,7 +84,7 @@ class OperationList:
         for part in stage.parts:
             written, _ = part.forward(Recorder(ops, part.name), [values[read] for read in part.reads])
             for signal, value in zip(part.writes, written, strict=True):
-                values[signal] = value if signal in stage.inner else self._named(ops, names, signal, value)
+                values[signal] = value if signal in stage.inner else self._as_signal(ops, names, signal, value)
         outer = [name for part in stage.parts for name in part.writes if name not in stage.inner]
         self.written = {name: values[name].width for name in outer}
         """The widths of the signals that it writes for others."""
@@ -114,7 +114,7 @@ class OperationList:
                 self._fixed.append(value.tensor)
 
     @staticmethod
-    def _named(ops: Lowering, names: dict[Value, str], signal: str, value: Value) -> Value:
+    def _as_signal(ops: Lowering, names: dict[Value, str], signal: str, value: Value) -> Value:
         """A value that was written, as a signal: it lies where a run says."""
         if value in names:
             value = ops.copy(Value(value.width), value)
@@ -136,7 +136,7 @@ class OperationList:
         for name, (weight, state) in self._asked.items():
             if weight() is not matmuls.tensor(name) or state != state_of(matmuls.tensor(name)):
                 return False
-        return all(matmuls.packed(name, back=False) is packed for name, packed in self._packed.items())
+        return all(matmuls.packed_right_side(name, back=False) is packed for name, packed in self._packed.items())
 
     def bind(self, matmuls: Matmuls, sentences: int) -> "BoundOperations":
         """The list over the memory of so many sentences."""

@@ -105,7 +105,7 @@ class Primitives(Generic[V]):
     def width(self, a: V) -> int:
         """Numbers of a row."""
 
-    def given(self, gradient: V | None, width: int) -> V:
+    def or_zeros(self, gradient: V | None, width: int) -> V:
         """A gradient, or zeros where nothing depends on a signal."""
 
     def split(self, a: V, *blocks: int) -> Sequence[V]:
@@ -260,7 +260,7 @@ class Ops(Primitives[V]):
     normals: list[tuple[str, Any]]
     """What the normalisation of each product needs to go back, in the order in which they were made."""
 
-    def between(
+    def with_transforms(
         self, masked: bool, normalised: bool, conditioned: bool, normals: Sequence[tuple[str, Any]] = ()
     ) -> "Ops[V]":
         """The same, with what may stand between a unit and its matrices. The unit itself knows of none of it.
@@ -303,7 +303,7 @@ class Ops(Primitives[V]):
         """a + b."""
         return self.sum((a, b), keeps=True)
 
-    def fused(
+    def fuse(
         self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
     ) -> Sequence[V]:
         """Several operations on rows by one function in C, or by their composition.

@@ -125,7 +125,7 @@ class Unit:
     It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
     one step back, or from the state that ``before`` names: two units then make two transitions of one step
     (Pascanu et al. 2014). ``masked``, ``normalised`` and ``conditioned`` say what stands between the unit and its
-    recurrent matrices: see ``Ops.between``.
+    recurrent matrices: see ``Ops.with_transforms``.
     """
 
     name: str
@@ -148,18 +148,18 @@ class Unit:
 
     def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
         count = len(self.inputs)
-        own = ops.between(self.masked, self.normalised, self.conditioned)
+        own = ops.with_transforms(self.masked, self.normalised, self.conditioned)
         state, saved = self.cell.forward(own, ops.sum(inputs[:count]), inputs[count:])
         return state, (saved, own.normals, [own.width(field) for field in state])
 
     def inside(self, saved: Any) -> dict[str, Tensor]:
-        """The gates of a step by name: see ``observer.Opened``."""
+        """The gates of a step by name: see ``observer.OpenedPart``."""
         return self.cell.gates_of(saved[0])
 
     def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V]:
         of_cell, normals, widths = saved
-        own = ops.between(self.masked, self.normalised, self.conditioned, normals)
-        dstate = [own.given(d, width) for d, width in zip(doutputs, widths, strict=True)]
+        own = ops.with_transforms(self.masked, self.normalised, self.conditioned, normals)
+        dstate = [own.or_zeros(d, width) for d, width in zip(doutputs, widths, strict=True)]
         dx, dbefore = self.cell.backward(own, of_cell, dstate)
         return [*(dx for _ in self.inputs), *dbefore]
 
@@ -218,7 +218,7 @@ class Gated(OneToOne):
 
     def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], tuple[V, V]]:
         """Steps 1 and 2."""
-        y, g = ops.fused("gate_rows", self._step, inputs, (ops.width(inputs[1]), 1))
+        y, g = ops.fuse("gate_rows", self._step, inputs, (ops.width(inputs[1]), 1))
         return [y], (g, inputs[1])
 
     def _step(self, ops: Ops[V], a: V, x: V) -> Sequence[V]:
@@ -228,7 +228,7 @@ class Gated(OneToOne):
     def backward(self, ops: Ops[V], saved: tuple[V, V], doutputs: Sequence[V]) -> Sequence[V]:
         """Steps 2 and 1 undone: dg = x' dy, dx = g dy; da = dg (g - g^2)."""
         read = *saved, doutputs[0]
-        return ops.fused("gate_rows_back", self._step_back, read, (1, ops.width(saved[1])))
+        return ops.fuse("gate_rows_back", self._step_back, read, (1, ops.width(saved[1])))
 
     def _step_back(self, ops: Ops[V], g: V, x: V, dy: V) -> Sequence[V]:
         dg = ops.row_sum(ops.mul(x, dy))  # 2

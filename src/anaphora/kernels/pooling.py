@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import derived
+from anaphora.kernels.autograd_bridge import apply_derived
 
 
 def mean_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
@@ -23,12 +23,12 @@ def weighted_sum(h_BTM: Tensor, weights_BT: Tensor) -> Tensor:
     """The sum over positions with constant weights."""
 
     def forward(recording: bool, h_BTM: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        return _summed(h_BTM * weights_BT.unsqueeze(-1)), ()
+        return _sum(h_BTM * weights_BT.unsqueeze(-1)), ()
 
     def backward(saved: Sequence[Tensor], dy_BM: Tensor) -> tuple[Tensor]:
         return (weights_BT.unsqueeze(-1) * dy_BM.unsqueeze(1),)
 
-    return derived(forward, backward, h_BTM)
+    return apply_derived(forward, backward, h_BTM)
 
 
 def max_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ def max_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
     def backward(saved: Sequence[Tensor], dy_BM: Tensor) -> tuple[Tensor]:
         return (dy_BM.new_zeros(shape).scatter_(1, saved[0].unsqueeze(1), dy_BM.unsqueeze(1)),)
 
-    return derived(forward, backward, h_BTM)
+    return apply_derived(forward, backward, h_BTM)
 
 
 def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tenso
 
     def forward(recording: bool, h_BTM: Tensor, scores_BT: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         a_BT = torch.softmax(scores_BT.masked_fill(~mask_BT, -torch.inf), 1)
-        y_BM = _summed(h_BTM * a_BT.unsqueeze(-1))
+        y_BM = _sum(h_BTM * a_BT.unsqueeze(-1))
         return y_BM, (h_BTM, a_BT, y_BM)
 
     def backward(saved: Sequence[Tensor], dy_BM: Tensor) -> tuple[Tensor, Tensor]:
@@ -58,9 +58,9 @@ def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tenso
         ds_BT = a_BT * ((h_BTM - y_BM.unsqueeze(1)) * dy_BM.unsqueeze(1)).sum(-1)
         return a_BT.unsqueeze(-1) * dy_BM.unsqueeze(1), ds_BT
 
-    return derived(forward, backward, h_BTM, scores_BT)
+    return apply_derived(forward, backward, h_BTM, scores_BT)
 
 
-def _summed(x_BTM: Tensor) -> Tensor:
+def _sum(x_BTM: Tensor) -> Tensor:
     """The sum over T, step after step: the order of torch.sum depends on B, and so do its last bits."""
     return x_BTM.cumsum(1)[:, -1]

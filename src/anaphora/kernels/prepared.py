@@ -16,21 +16,21 @@ from torch import Tensor
 from torch.nn import Parameter, functional
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
-from anaphora.kernels.backends import Multiplication, Prepared, TorchWeight, for_inference, for_training
+from anaphora.kernels.backends import Multiplication, PreparedWeight, TorchWeight, for_inference, for_training
 from anaphora.kernels.runtime import Runtime, current
 
 Made = TypeVar("Made")
 
 
-def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> Prepared:
+def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight:
     """A weight for products and their gradients in a runtime, the current one where none is given."""
     runtime = runtime or current()
     if runtime.training:
         return for_training(runtime.training_backend, weight_NK)
-    return _Evaluated(weight_NK, runtime)
+    return _EvaluationWeight(weight_NK, runtime)
 
 
-def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
+def prepare_for_inference(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
     """A weight for products without a gradient in a runtime; a parameter's is kept while it has this value."""
     backend = runtime.inference_backend
     if not runtime.caches_weights or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
@@ -97,12 +97,12 @@ def _drop_stepped(optimizer: Optimizer, *arguments: Any) -> None:
 register_optimizer_step_post_hook(_drop_stepped)
 
 
-class _Evaluated(TorchWeight):
+class _EvaluationWeight(TorchWeight):
     """A weight outside of training: the first product as in inference, the others by torch."""
 
     def __init__(self, weight_NK: Tensor, runtime: Runtime) -> None:
         super().__init__(weight_NK, functional.linear)
-        self._forward = prepared(weight_NK, runtime)
+        self._forward = prepare_for_inference(weight_NK, runtime)
 
     def times(self, a_XK: Tensor) -> Tensor:
         return self._forward.times(a_XK)

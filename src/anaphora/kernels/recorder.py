@@ -51,18 +51,18 @@ class Recorder(Ops[Value]):
 
     def dot(self, name: str, a: Value, open_: Value) -> Value:
         self._ops.factors[self.full(name)].append(a)
-        return self._run("dot_positions", self._matrix(name).shape[2], a, self._transposed(name), open_)
+        return self._run("dot_positions", self._matrix(name).shape[2], a, self._transposed_value(name), open_)
 
     def dot_back(self, name: str, dy: Value, open_: Value) -> Value:
         self._record(name, dy)
-        return self._run("mix_positions", self._matrix(name).shape[1], dy, self._transposed(name), open_)
+        return self._run("mix_positions", self._matrix(name).shape[1], dy, self._transposed_value(name), open_)
 
     def vector(self, name: str) -> Value:
-        return self._ops.fixed(self._ops.vector(self.full(name)).reshape(1, -1))
+        return self._ops.constant(self._ops.vector(self.full(name)).reshape(1, -1))
 
     def columns(self, name: str) -> Value:
         matrix = self._ops.vector(self.full(name))
-        return self._ops.fixed(matrix.reshape(len(matrix), -1).T.reshape(1, -1))
+        return self._ops.constant(matrix.reshape(len(matrix), -1).T.reshape(1, -1))
 
     def add_vector_gradient(self, name: str, dy: Value) -> None:
         full, ops = self.full(name), self._ops
@@ -77,7 +77,7 @@ class Recorder(Ops[Value]):
         self._ops.add(self._gradient(Gradient(name)), d)
 
     def look_up(self, rows: Value, name: str) -> Value:
-        table = self._ops.fixed(self._ops.vector(self.full(name)))
+        table = self._ops.constant(self._ops.vector(self.full(name)))
         return self._run("look_up", table.width, rows, table, self.number(1))
 
     def number(self, number: float) -> Value:
@@ -89,7 +89,7 @@ class Recorder(Ops[Value]):
     def width(self, a: Value) -> int:
         return a.width
 
-    def given(self, gradient: Value | None, width: int) -> Value:
+    def or_zeros(self, gradient: Value | None, width: int) -> Value:
         return gradient or self.zeros(width)
 
     def split(self, a: Value, *blocks: int) -> Sequence[Value]:
@@ -172,7 +172,7 @@ class Recorder(Ops[Value]):
     def softmax_back(self, a: Value, da: Value, open_: Value, scale: float) -> Value:
         return self._run("softmax_positions_back", a.width, a, da, open_, self.number(scale))
 
-    def fused(
+    def fuse(
         self,
         name: str,
         composition: Composition[Value],
@@ -192,13 +192,13 @@ class Recorder(Ops[Value]):
         self._ops.run(name, written, [value for value in inputs if value not in written], adds)
         return written
 
-    fused_over_memory = fused
+    fused_over_memory = fuse
 
     def _gradient(self, gradient: Gradient) -> Value:
         """The gradient of a memory tensor, or for each sentence that of a weight, to be added to."""
         full, ops = self.full(gradient.name), self._ops
         if not ops.matmuls.is_weight(full):
-            return ops.fixed(ops.matmuls.gradient(full, ops.sentences))
+            return ops.constant(ops.matmuls.gradient(full, ops.sentences))
         weight = ops.matmuls.tensor(full)
         rows_BW = weight.new_zeros(ops.sentences, weight.numel())
 
@@ -208,13 +208,13 @@ class Recorder(Ops[Value]):
             ops.matmuls.add_gradient(full, whole)
 
         ops.afterwards(add)
-        return ops.fixed(rows_BW)
+        return ops.constant(rows_BW)
 
     def _matrix(self, name: str) -> Tensor:
         return self._ops.memory(self.full(name))
 
-    def _transposed(self, name: str) -> Value:
-        return self._ops.of_sentences(self.full(name), _transposed)
+    def _transposed_value(self, name: str) -> Value:
+        return self._ops.of_sentences(self.full(name), _transpose_memory)
 
 
 # What operations read of memory. Lists outlive the memory that they were made with, so nothing here holds any of it.
@@ -228,5 +228,5 @@ def _from_zero(dtype: torch.dtype, lengths_B1: Tensor) -> Tensor:
     return functional.pad(_numbers(dtype, lengths_B1), (1, 0))
 
 
-def _transposed(matrix_BKN: Tensor) -> Tensor:
+def _transpose_memory(matrix_BKN: Tensor) -> Tensor:
     return matrix_BKN.transpose(1, 2)

@@ -99,7 +99,7 @@ class Runtime:
     @property
     def training_backend(self) -> Backend:
         """Backend of products with a gradient: ``backend``, but torch instead of C if kernels are not native."""
-        return self._allowed(self.backend)
+        return self._allow(self.backend)
 
     @property
     def inference_backend(self) -> Backend:
@@ -107,9 +107,9 @@ class Runtime:
 
         In training these are of a frozen network, or of a decoder that predicts its own input: they are never rounded.
         """
-        return self._allowed(backend_for("fp32", self.device.type) if self.training else self.backend)
+        return self._allow(backend_for("fp32", self.device.type) if self.training else self.backend)
 
-    def _allowed(self, backend: Backend) -> Backend:
+    def _allow(self, backend: Backend) -> Backend:
         return backend if self.kernels == "native" else without_c(backend)
 
 

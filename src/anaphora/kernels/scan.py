@@ -30,7 +30,7 @@ from anaphora.kernels.runtime import current
 from anaphora.kernels.unroll import ForwardPass, ScanSpec
 
 
-class Scanned(NamedTuple):
+class ScanResult(NamedTuple):
     outputs: dict[str, Tensor]
     """T x B x width for each signal that the program returns; zero past the end of a sentence."""
     state: dict[str, Tensor]
@@ -39,7 +39,7 @@ class Scanned(NamedTuple):
 
 def scan(
     program: Program, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors, lengths_B: Tensor
-) -> Scanned:
+) -> ScanResult:
     """Run a program over sequences of T steps.
 
     Args:
@@ -60,11 +60,11 @@ def scan(
     device = next(iter(inputs.values())).device
     observer, kernels = current().observer, current().kernels
     if device.type == "cuda" and kernels == "native" and observer is None and cudnn.suits(program):
-        return Scanned(*cudnn.layers(program, inputs, first, weights, memory, lengths_B))
+        return ScanResult(*cudnn.layers(program, inputs, first, weights, memory, lengths_B))
     if device.type == "cuda" and kernels == "native" and observer is None and torch.is_grad_enabled():
         replayed = graphs.replay(program, inputs, first, weights, memory, lengths_B)
         if replayed:
-            return Scanned(*replayed)
+            return ScanResult(*replayed)
     program = with_naive_units(program) if kernels == "naive" else program
     rows = rows_of(lengths_B, steps, device)
     given = Trajectory(program, inputs, first, weights, memory, lengths_B)
@@ -84,7 +84,7 @@ def scan(
     state = dict(zip(program.carried, results[len(outputs) :], strict=True))
     if not rows.sorted:
         state = {name: block.index_select(0, rows.back_B) for name, block in state.items()}
-    return Scanned(outputs, state)
+    return ScanResult(outputs, state)
 
 
 @torch.no_grad()
@@ -110,7 +110,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
 
 def _forward(spec: ScanSpec, recording: bool, tensors: tuple[Tensor, ...]) -> tuple[ForwardPass, tuple[Tensor, ...]]:
     """The forward pass, and its results: what the program returns, and the last value of what it carries."""
-    done = unroll.forward(spec, recording, *spec.named(tensors))
+    done = unroll.forward(spec, recording, *spec.by_name(tensors))
     if spec.observed:
         spec.observed.forward(done.signals, done.saved)
     rows, program = spec.rows, spec.program

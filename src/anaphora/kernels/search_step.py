@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import native
-from anaphora.kernels.compiled.gemm import Packed
+from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.loop import Place, StepEntries, entries_in
 from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.operation_list import Given, one_step, operation_list
+from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.word_tables import Words, read_words
@@ -59,7 +59,7 @@ class WordCandidates(NamedTuple):
     """int64; in the padding, anything."""
 
 
-class Searched(NamedTuple):
+class SearchedNetwork(NamedTuple):
     """A network as a search takes its steps; one for which ``is_possible``."""
 
     program: Program
@@ -86,7 +86,7 @@ class Searched(NamedTuple):
 class SearchStep:
     """The operations of a step."""
 
-    def __init__(self, searched: Searched, rows_NX: Tensor, count: int) -> None:
+    def __init__(self, searched: SearchedNetwork, rows_NX: Tensor, count: int) -> None:
         """Of as many rows as ``rows_NX`` has.
 
         Args:
@@ -100,9 +100,9 @@ class SearchStep:
         read = read_words(program, weights, words, count)
         matmuls = Matmuls({**read.weights, _OUTPUT: scores.weight_UH}, memory, recording=False)
         width = read.x_XBW.shape[-1]
-        given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
+        given = {previous(name): GivenSignal(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
         (stage,) = native.stages_of_step(read.program)
-        found = operation_list(stage, matmuls, one_step(rows), like, given | {"x": Given("x", width)}, hypotheses)
+        found = operation_list(stage, matmuls, one_step(rows), like, given | {"x": GivenSignal("x", width)}, hypotheses)
         self._bound = found.bind(matmuls, len(like))
         self.memory = self._bound.held
         """Tensors of the memory that it reads, a row for each sentence."""
@@ -120,11 +120,11 @@ class SearchStep:
         _read(self._before, of_rows(self.written["x"]), of_rows(rows_NX), words if read.program is program else None)
         self._program, self._scores = program, scores
 
-        self._some = min(rows, _at_once(matmuls.packed(_OUTPUT, back=False)))
+        self._some = min(rows, _at_once(matmuls.packed_right_side(_OUTPUT, back=False)))
         is_large = found.is_large or rows * scores.weight_UH.numel() > ALONE
         self._threads = torch.get_num_threads() if is_large else 1
 
-    def scored(self, of_sentences: Callable[[Tensor], Value]) -> tuple[Value, Value, Value]:
+    def score_words(self, of_sentences: Callable[[Tensor], Value]) -> tuple[Value, Value, Value]:
         """z of the words, their bias and their ids, each of no width for none; ``of_sentences`` has a row for each.
 
         With candidates, z is that of the candidates of each row, with the bias.
@@ -134,7 +134,7 @@ class SearchStep:
         self.last.multiply(_OUTPUT, o, back=False, y=z)
         if not scores.candidates:
             bias_U = scores.bias_U.detach()
-            return z, self.last.fixed(bias_U.view(1, -1)) if bias_U.numel() else nothing, nothing
+            return z, self.last.constant(bias_U.view(1, -1)) if bias_U.numel() else nothing, nothing
         places, bias, ids = map(of_sentences, scores.candidates)
         own = self._near(bias.width)
         self.last.run("gather_columns", (own,), (z, places, bias))
@@ -164,10 +164,10 @@ def _read(ops: Lowering, x: Value, rows: Value, words: Words | None) -> None:
     ids = ops.scratch(1) if words else x
     ops.run("read_token", (ids,), (rows,))
     if words:
-        ops.run("look_up", (x,), (ids, ops.fixed(words.table_VD.detach()), ops.number(words.scale)))
+        ops.run("look_up", (x,), (ids, ops.constant(words.table_VD.detach()), ops.number(words.scale)))
 
 
-def _at_once(weight: Packed) -> int:
+def _at_once(weight: PackedMatrix) -> int:
     """Rows whose words are scored before the next rows' are; of fp32 all, as its weights take longer to read again."""
     if weight.precision == "fp32":
         return sys.maxsize

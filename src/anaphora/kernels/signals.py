@@ -49,7 +49,7 @@ class Signals:
         self._steps.pop(signal, None)
         self._steps.pop(previous(signal), None)
 
-    def first(self, signal: str) -> Tensor:
+    def initial(self, signal: str) -> Tensor:
         """The value of a carried signal before its first step, B x width."""
         buffer = self._carried[signal]
         return buffer[: len(buffer) - len(self._rows)]
@@ -57,7 +57,7 @@ class Signals:
     def all(self, signal: str) -> Tensor:
         return self._signals[signal]
 
-    def carried(self, signal: str) -> Tensor | None:
+    def carried_buffer(self, signal: str) -> Tensor | None:
         """The buffer of a carried signal: the value before its first step, and the rows of all steps."""
         return self._carried.get(signal)
 
@@ -79,7 +79,7 @@ class Signals:
         steps = torch.split(self._signals[signal].unsqueeze(0), active, 1)
         if not is_previous(read):
             return steps
-        before = (self.first(signal).unsqueeze(0), *steps)
+        before = (self.initial(signal).unsqueeze(0), *steps)
         return tuple(block_1BW[:, :rows] for rows, block_1BW in zip(active, before, strict=False))
 
     def put(self, signal: str, rows_RW: Tensor) -> None:

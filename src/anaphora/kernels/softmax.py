@@ -80,7 +80,7 @@ def cross_entropy(
     for start in range(0, len(targets_N), rows):
         chunk = slice(start, start + rows)
         h, w = hidden_NH[chunk], None if weights_N is None else weights_N[chunk]
-        dz, (top, s, right, mean) = _derived(recording, weight.times(h), bias_V, targets_N[chunk], w, smoothing)
+        dz, (top, s, right, mean) = _derive(recording, weight.times(h), bias_V, targets_N[chunk], w, smoothing)
         losses = s.log() + top - (1 - smoothing) * right - smoothing * mean  # 3
         loss += (losses if w is None else losses * w).sum(dtype=torch.float64)
         if recording:
@@ -100,7 +100,7 @@ def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Tensor, ids_E: Tens
     if bias_V.numel():
         right_E += bias_V[ids_E]
     anywhere_N = ids_E.new_zeros(len(z_NV))
-    _, found_4N = _derived(False, z_NV, bias_V, anywhere_N, None, 0.0)
+    _, found_4N = _derive(False, z_NV, bias_V, anywhere_N, None, 0.0)
     return right_E - (found_4N[0] + found_4N[1].log())[rows_E]
 
 
@@ -111,7 +111,7 @@ def log_softmax(z_NV: Tensor) -> Tensor:
     return torch.log_softmax(z_NV, 1)
 
 
-def _derived(
+def _derive(
     recording: bool, z_NV: Tensor, bias_V: Tensor, targets_N: Tensor, weights_N: Tensor | None, smoothing: float
 ) -> tuple[Tensor, Tensor]:
     """If ``recording``, w dz in the place of ``z_NV``, which has no bias yet; max z, s, z_y and mean z (4 x N)."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import derived
+from anaphora.kernels.autograd_bridge import apply_derived
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.shapes import check_shapes
@@ -82,7 +82,7 @@ def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor
         gradients = matmuls.gradients()
         return [gradients[name] for name in given]
 
-    return derived(forward, backward, *given.values())
+    return apply_derived(forward, backward, *given.values())
 
 
 class _Rows(NamedTuple):

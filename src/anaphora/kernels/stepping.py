@@ -10,7 +10,7 @@ from collections import OrderedDict
 from torch import Tensor
 
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.operation_list import BoundOperations, Given, OperationList, one_step, operation_list
+from anaphora.kernels.operation_list import BoundOperations, GivenSignal, OperationList, one_step, operation_list
 from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Stage
 
@@ -27,7 +27,7 @@ def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
     like = signals[stage.parts[0].reads[0]]
     hypotheses, sentences, _ = like.shape
     reads = {read for part in stage.parts for read in part.reads if read in signals}
-    given = {read: Given(read, signals[read].shape[2]) for read in reads}
+    given = {read: GivenSignal(read, signals[read].shape[2]) for read in reads}
     found = operation_list(stage, matmuls, one_step(hypotheses * sentences), like, given, hypotheses)
     blocks = {read: signals[read].contiguous() for read in reads}
     blocks |= {name: like.new_empty(hypotheses, sentences, width) for name, width in found.written.items()}

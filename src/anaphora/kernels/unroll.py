@@ -33,7 +33,7 @@ class ScanSpec:
     """Of inputs, first values, weights and memory, in the order of the tensors."""
     observed: Observation | None = None
 
-    def named(self, tensors: Sequence[Tensor]) -> list[dict[str, Tensor]]:
+    def by_name(self, tensors: Sequence[Tensor]) -> list[dict[str, Tensor]]:
         """The tensors back under their names, one dictionary for each group."""
         rest = iter(tensors)
         return [{name: next(rest) for name in group} for group in self.names]
@@ -122,7 +122,7 @@ def backward(
         spec.observed.backward(dsignals, gradients)
     dmatrices = done.matmuls.gradients(wanted)
     dinputs = (spec.rows.to_batch(dsignals.all(name)) if name in dsignals else None for name in inputs)
-    dfirst = (dsignals.first(name) for name in first)
+    dfirst = (dsignals.initial(name) for name in first)
     return [*dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory))]
 
 
@@ -139,7 +139,7 @@ def _stages_back(spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...
     for stage, saved in zip(reversed(stages(program)), reversed(done.saved), strict=True):
         if stage not in needed:
             continue
-        if isinstance(saved, native.Recorded):
+        if isinstance(saved, native.RecordedSteps):
             native.backward(stage, rows, done.matmuls, saved, dsignals)
             continue
         for part in stage.parts:

@@ -44,7 +44,7 @@ class Move(PartBase):
     def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
         """Step 1."""
         size = ops.width(inputs[1])
-        kappa, derivative = ops.fused("window_move", self._step, (*inputs, ops.number(LARGEST)), (size, size))
+        kappa, derivative = ops.fuse("window_move", self._step, (*inputs, ops.number(LARGEST)), (size, size))
         return [kappa], derivative
 
     def _step(self, ops: Ops[V], hat: V, before: V, largest: V) -> Sequence[V]:
@@ -54,7 +54,7 @@ class Move(PartBase):
     def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V]:
         """Step 1 undone; the first two blocks have no part in it."""
         (dkappa,) = doutputs
-        (dhat,) = ops.fused("window_move_back", self._step_back, (dkappa, saved), (3 * ops.width(dkappa),))
+        (dhat,) = ops.fuse("window_move_back", self._step_back, (dkappa, saved), (3 * ops.width(dkappa),))
         return dhat, dkappa
 
     def _step_back(self, ops: Ops[V], dkappa: V, derivative: V) -> Sequence[V]:

@@ -246,7 +246,7 @@ class Memory(Store):
             wanted = most
             while True:
                 similar = self._index.similar(source, least, wanted)
-                segments = self.numbered([one.number for one in similar])
+                segments = self.by_numbers([one.number for one in similar])
                 found = [
                     Match(segments[one.number], one.percent)
                     for one in similar

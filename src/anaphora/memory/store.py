@@ -60,7 +60,7 @@ class Store:
         self._lock = threading.RLock()
         self._check_file(create)
         with self._faults(), ExitStack() as opened:
-            self._database = opened.enter_context(closing(self._opened(create)))
+            self._database = opened.enter_context(closing(self._open(create)))
             self._check_content(create)
             opened.pop_all()
 
@@ -107,7 +107,7 @@ class Store:
         """Return the segments whose source is a text, white space apart, in the order in which they were added."""
         return self._read("WHERE key = ? ORDER BY number", key)
 
-    def numbered(self, numbers: Sequence[int]) -> dict[int, Segment]:
+    def by_numbers(self, numbers: Sequence[int]) -> dict[int, Segment]:
         """Return the segments of some numbers, as far as there are any, by their numbers."""
         marks = ", ".join("?" * len(numbers))
         return {one.number: one for one in self._read(f"WHERE number IN ({marks})", *numbers)}
@@ -174,7 +174,7 @@ class Store:
             if file.read() == _NAMES_OTHERS:
                 raise RunError(f"{path} names another file, which no journal of a memory does: move it away.")
 
-    def _opened(self, create: bool) -> sqlite3.Connection:
+    def _open(self, create: bool) -> sqlite3.Connection:
         """Return a connection: for writing where that is allowed, else for reading."""
         address = self.path.absolute().as_uri()
         for mode in ("rwc" if create else "rw", "ro", "ro&immutable=1"):

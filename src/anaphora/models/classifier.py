@@ -19,7 +19,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.cnn import CnnConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
-from anaphora.nn.randomness import dropped
+from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
 from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, project, projection_matrices
@@ -114,7 +114,7 @@ class PooledClassifier(SequenceNetwork):
             case "attention":
                 u_BSM = torch.tanh(project(weights, "pool", h_BSM))
                 pooled_BM = attention_pooled(h_BSM, linear(u_BSM, weights["pool.query"]).squeeze(-1), mask_BS)
-        pooled_BM = dropped(pooled_BM, "classes.pooled", self.config.classes.dropout, self.training)
+        pooled_BM = apply_dropout(pooled_BM, "classes.pooled", self.config.classes.dropout, self.training)
         return project(weights, "output", pooled_BM)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:

@@ -13,18 +13,18 @@ from torch import Tensor
 
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.penalties import doubly_stochastic
-from anaphora.kernels.search_step import Searched
+from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.models.searches import lower_network
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding
-from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.fusion import FrozenLanguageModel
 from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.outputs.output import Output
 from anaphora.nn.randomness import present_update, uniform_draws
-from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
+from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mix_words
 from anaphora.nn.weights import Network
 from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
@@ -53,7 +53,7 @@ class EncoderDecoder(Network, ABC):
     language_model: FrozenLanguageModel | None
 
     @abstractmethod
-    def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
+    def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
         """Annotations and summaries of the inputs, and the positions of each row."""
 
     @property
@@ -68,17 +68,17 @@ class EncoderDecoder(Network, ABC):
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
         targets, memory = batch.target_ids, self.encode(batch)
-        states_TBH, weights_TBS = self._decoded(targets, memory)
+        states_TBH, weights_TBS = self._decode(targets, memory)
         loss = self.output.loss(states_TBH, targets, batch.supervision)
         penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
         return (loss if penalty is None else replace(loss, penalty=penalty)), {}
 
     def target_states(self, batch: Batch) -> Tensor:
         """Return the states that the targets are predicted from, T x B x width."""
-        states_TBH, _ = self._decoded(batch.target_ids, self.encode(batch))
+        states_TBH, _ = self._decode(batch.target_ids, self.encode(batch))
         return states_TBH
 
-    def _decoded(self, targets: Ids, memory: Memory) -> tuple[Tensor, Tensor | None]:
+    def _decode(self, targets: Ids, memory: Memory) -> tuple[Tensor, Tensor | None]:
         """Return the decoder's outputs for the targets, each read after the one before; and attention, T x B x S."""
         ids_TB = targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
@@ -100,13 +100,15 @@ class EncoderDecoder(Network, ABC):
 
     def encode(self, batch: Batch) -> Memory:
         """Return the memory that the decoder attends to, and its initial state."""
-        encoded, lengths_B = self.encoded(batch)
-        return Memory(self.decoder.prepare(encoded, lengths_B), self.decoder.first(encoded, lengths_B), lengths_B)
+        encoded, lengths_B = self.annotate(batch)
+        return Memory(
+            self.decoder.prepare(encoded, lengths_B), self.decoder.initial_state(encoded, lengths_B), lengths_B
+        )
 
     def initial_state(self, decoder: dict[str, Tensor]) -> "DecodingState":
         """Return the initial state of a row for each sentence, from that of the decoder."""
         sentences = len(next(iter(decoder.values())))
-        return DecodingState(decoder, self.language_model.first(sentences) if self.language_model else {})
+        return DecodingState(decoder, self.language_model.initial_state(sentences) if self.language_model else {})
 
     @torch.no_grad()
     def _partly_its_own(self, true_TB: Tensor, memory: Memory, sampling: Sampling) -> Tensor:
@@ -123,21 +125,21 @@ class EncoderDecoder(Network, ABC):
             return uniform_draws(f"scheduled sampling.{what}", true_TB.numel(), true_TB.device).view(true_TB.shape)
 
         kept_TB = drawn("kept") < sampling.chance(present_update())
-        read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
+        read_TB = mix_words(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which autograd may save
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Return the parts of the steps of encoder, language model and decoder: see ``protocols.Programmed``."""
+        """Return the parts of the steps of encoder, language model and decoder: see ``protocols.ProgramModel``."""
         self.eval()
         memory = self.encode(self.example())
         bos_11 = torch.tensor([[self.symbols.bos]])
         of_language, language_11L = dict[str, Sequence[PartDescription]](), None
         if self.language_model:
-            of_language["language model"] = self.language_model.recurrence.described()
+            of_language["language model"] = self.language_model.recurrence.describe()
             language_11L = self.language_model(bos_11, torch.tensor([1]))
-        of_decoder = self.decoder.described(self.written.vectors(bos_11), memory.first, memory.signals, language_11L)
+        of_decoder = self.decoder.describe(self.written.vectors(bos_11), memory.first, memory.signals, language_11L)
         return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
 
     def stepper(self) -> "DecodingStepper":
@@ -215,7 +217,7 @@ class DecodingStepper:
         return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
     @torch.inference_mode()
-    def lower(self, start: SearchStart) -> Searched | None:
+    def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None with a language model beside the decoder."""
         model, (encoded, shortlist, narrow) = self._model, start.memory
         if model.language_model or (shortlist and not narrow):

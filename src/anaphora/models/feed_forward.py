@@ -132,6 +132,6 @@ class FeedForwardStepper:
         """Return the prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos], device=device_of(self._model)))
 
-    def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: Tensor, ids_N: Tensor, read: int) -> int:
         """As many tokens as the context holds."""
         return min(read + 1, self.order)

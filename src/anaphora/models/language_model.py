@@ -15,7 +15,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.penalties import change_penalty, size_penalty
-from anaphora.kernels.search_step import Searched
+from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.kernels.truncation import Windows
 from anaphora.models.searches import lower_network
 from anaphora.nn.device import device_of
@@ -64,7 +64,7 @@ class Chunk:
         state = {name: h_BH for name, h_BH in carry.items() if name != _IDS and not name.startswith(_EARLIER)}
         return cls(ids_TB, lengths_B, state, 0)
 
-    def carried(self, scanned: Windows, back: int) -> Carry:
+    def carry_at(self, scanned: Windows, back: int) -> Carry:
         """Return the carry: the detached state.
 
         With gradients over ``back`` steps, also the context of the next chunk.
@@ -155,9 +155,9 @@ class LanguageModel(Network):
         """
         outputs, after = self._read(batch, carry)
         loss = self.output.loss(outputs["h"], batch.target_ids, batch.supervision)
-        return (self._regularized(loss, outputs, batch) if self.training else loss), after
+        return (self._regularize(loss, outputs, batch) if self.training else loss), after
 
-    def _regularized(self, loss: Loss, outputs: Mapping[str, Tensor], batch: Batch) -> Loss:
+    def _regularize(self, loss: Loss, outputs: Mapping[str, Tensor], batch: Batch) -> Loss:
         """Return the loss, with the regularization of the states as its penalty."""
         config, rows = self.config.recurrence, (batch.target_ids.lengths_B, batch.supervision.weights_B)
         penalties = []
@@ -190,15 +190,15 @@ class LanguageModel(Network):
         first = self.recurrence.initial_state(batch.size, chunk.first, batch.carry_mask_B)
         scanned = self.recurrence(x_TBD, chunk.lengths_B, first, back, chunk.context)
         carries = self.config.reads == "stream"
-        return scanned.outputs, chunk.carried(scanned, back or 0) if carries else {}
+        return scanned.outputs, chunk.carry_at(scanned, back or 0) if carries else {}
 
     def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
         return self.recurrence.advance_rows(self.embedding.read(ids_N.unsqueeze(0)), state)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Return the parts of a step: see ``protocols.Programmed``."""
-        return {"recurrence": self.recurrence.described()}
+        """Return the parts of a step: see ``protocols.ProgramModel``."""
+        return {"recurrence": self.recurrence.describe()}
 
     def stepper(self) -> "LanguageModelStepper":
         """Return the model one token at a time; puts it into evaluation mode."""
@@ -231,7 +231,7 @@ class LanguageModelStepper:
         return Step(self._model.output.log_probs(h_NH), None, after)
 
     @torch.inference_mode()
-    def lower(self, start: SearchStart) -> Searched | None:
+    def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches."""
         stack, embedding, output = self._model.recurrence, self._model.embedding, self._model.output
         return lower_network(self, stack.program, stack.weights, {}, start.state, embedding, output)
@@ -248,5 +248,5 @@ class LanguageModelStepper:
         bos_1 = torch.tensor([self.bos], device=device_of(self._model))
         return self.advance(None, self._model.recurrence.initial_state(1), bos_1)
 
-    def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
         return read + 1

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.kernels.program import Program
-from anaphora.kernels.search_step import Scores, Searched, WordCandidates, is_possible
+from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.outputs.output import Output, SoftmaxOutput
@@ -22,7 +22,7 @@ def lower_network(
     first: Mapping[str, Tensor],
     embedding: nn.Module,
     output: Output | CandidateOutput,
-) -> Searched | None:
+) -> SearchedNetwork | None:
     """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
 
     None where the steps cannot be taken in C: where parts have an obstacle, products are not made in C, or words
@@ -40,4 +40,4 @@ def lower_network(
     if not is_possible(program, scores.weight_UH):
         return None
     words = embedding.words(torch.full((len(next(iter(first.values()))), 1), stepper.bos))
-    return Searched(program, weights.tensors(), memory, first, words, scores, stepper.bos, stepper.eos)
+    return SearchedNetwork(program, weights.tensors(), memory, first, words, scores, stepper.bos, stepper.eos)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids, Values
-from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.vectors import VectorScale
 from anaphora.nn.weights import Network
 from anaphora.protocols import PartDescription
@@ -23,9 +23,9 @@ class SequenceNetwork(Network):
 
         Vectors are scaled; networks of tokens override this. ShapeError for a batch of anything else.
         """
-        return self.scale.scaled(batch.inputs)
+        return self.scale.scale(batch.inputs)
 
-    def encode(self, batch: Batch) -> tuple[Encoded, Ids | Values]:
+    def encode(self, batch: Batch) -> tuple[EncoderOutput, Ids | Values]:
         """Return the annotations and sentence encodings, and the rows that they are of."""
         x_BSD, rows = self.vectors(batch)
         return self.encoder(x_BSD, rows.lengths_B), rows

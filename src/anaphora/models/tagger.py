@@ -126,7 +126,7 @@ class Tagger(StepTagger):
             raise ShapeError(f"A tagger needs a batch whose inputs are SpeltIds, but they are {type(ids).__name__}.")
         x_TBD = self.embedding.vectors(ids.ids_BT.T)
         if self.characters is not None:
-            vectors_NF = self.characters.encoded(ids.characters_NL, ids.lengths_N)
+            vectors_NF = self.characters.encode(ids.characters_NL, ids.lengths_N)
             spelt_TBF = functional.embedding(ids.words_BT.T, vectors_NF)
             dropout, purpose = self.characters.config.dropout, "embedding.characters"
             spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, purpose, self.training)

@@ -23,7 +23,7 @@ from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders import AnyEncoder
-from anaphora.nn.encoders.encoder import Encoded
+from anaphora.nn.encoders.encoder import EncoderOutput
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
 from anaphora.nn.outputs import AnyOutput
@@ -166,7 +166,7 @@ class Translator(EncoderDecoder):
         alignment = self.config.guided_alignment.weight * guidance(weights_TBS, alignments_BTS.transpose(0, 1))
         return alignment if found is None else found + alignment
 
-    def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
+    def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
         """Of the source sentences."""
         source = batch.input_ids
         read = self.source_embedding.read if self.encoder.reads_words else self.source_embedding.vectors

@@ -23,7 +23,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import NoFusion
-from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
+from anaphora.nn.outputs.values import AnyValueOutput, MixtureDensity, ValueOutput, ValuePredictions
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
@@ -40,7 +40,7 @@ class ValuesConfig(VectorsConfig):
     def resolved(self) -> bool:
         return self.kind != "auto" and super().resolved
 
-    def outlined(self) -> Self:
+    def outline(self) -> Self:
         """As resolved; before the data says what its vectors are, those of a pen."""
         return self if self.size else self.model_copy(update={"kind": "strokes", "size": 2})
 
@@ -120,11 +120,11 @@ class ValueNetwork(Network, ABC):
         """Return the loss of a batch, one prediction a vector; nothing is carried."""
         return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
 
-    def expected(self, batch: Batch) -> Expected:
+    def predict(self, batch: Batch) -> ValuePredictions:
         """Predict each true vector; puts the model into evaluation mode."""
         self.eval()
         with torch.inference_mode():
-            return self.output.expected(self._states(batch), batch.targets)
+            return self.output.predict(self._states(batch), batch.targets)
 
 
 class PredictionNetwork(ValueNetwork):
@@ -134,14 +134,14 @@ class PredictionNetwork(ValueNetwork):
         """The network with all weights 0."""
         super().__init__()
         self.config = config
-        values = config.values.outlined()
+        values = config.values.outline()
         width = values.size + values.pen
         self.recurrence = Stack(config.recurrence, width, "recurrence")
         self.output = config.output.build(config.recurrence.size, values.size, values.pen + 1)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Return the parts of a step: see ``protocols.Programmed``."""
-        return {"recurrence": self.recurrence.described()}
+        """Return the parts of a step: see ``protocols.ProgramModel``."""
+        return {"recurrence": self.recurrence.describe()}
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
@@ -167,7 +167,7 @@ class SynthesisNetwork(ValueNetwork):
         """The network with all weights 0. Raises ConfigError where the options do not go together."""
         super().__init__()
         self.config, self.symbols = config, text
-        values = config.values.outlined()
+        values = config.values.outline()
         self._width = values.size + values.pen
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.encoder = config.encoder.build(config.embedding.size)
@@ -176,10 +176,10 @@ class SynthesisNetwork(ValueNetwork):
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Return the parts of the steps of encoder and decoder: see ``protocols.Programmed``."""
+        """Return the parts of the steps of encoder and decoder: see ``protocols.ProgramModel``."""
         self.eval()
         memory, first = self._encode(Batch.of_rows([0], pad([[self.symbols.unk, self.symbols.eos]])))
-        of_decoder = self.decoder.described(torch.zeros(1, 1, self._width), first, memory)
+        of_decoder = self.decoder.describe(torch.zeros(1, 1, self._width), first, memory)
         return {**self.encoder.programs(), "decoder": of_decoder}
 
     @torch.inference_mode()
@@ -197,7 +197,9 @@ class SynthesisNetwork(ValueNetwork):
         text = batch.input_ids
         x_SBD = self.embedding.vectors(text.ids_BT.T)
         encoded = self.encoder(x_SBD.transpose(0, 1), text.lengths_B)
-        return ValueState(self.decoder.prepare(encoded, text.lengths_B), self.decoder.first(encoded, text.lengths_B))
+        return ValueState(
+            self.decoder.prepare(encoded, text.lengths_B), self.decoder.initial_state(encoded, text.lengths_B)
+        )
 
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.targets, Values):

@@ -20,7 +20,7 @@ from anaphora.models.values import ValuesConfig
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.encoders.grid import GridEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import NoFusion
@@ -85,7 +85,7 @@ class Describer(Writer):
         """The network with all weights 0; ConfigError where the options do not go together."""
         super().__init__(config, config.encoder.build(), text)
 
-    def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
+    def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
         """Of the grids; ShapeError for inputs that are none, or of another size."""
         grid, config = batch.inputs, self.config.encoder
         wanted = (config.rows * config.columns, config.width)
@@ -117,11 +117,11 @@ class VectorTransducer(Writer):
 
     def __init__(self, config: VectorTransducerConfig, target: VocabularyInfo) -> None:
         """The network with all weights 0; ConfigError where the options do not go together."""
-        values = config.values.outlined()
+        values = config.values.outline()
         self._width = values.size + values.pen
         super().__init__(config, config.encoder.build(self._width), target)
 
-    def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
+    def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
         """Of the vectors; ShapeError for inputs that are none, or of another width."""
         rows = batch.inputs
         if not isinstance(rows, Values) or rows.values_BTD.shape[2] != self._width:

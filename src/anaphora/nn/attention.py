@@ -155,7 +155,7 @@ class Attention(ABC):
         """Fill what starts from a number of its own, after all else was filled."""
 
     @abstractmethod
-    def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+    def initial_state(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Return its state before the first step: B x width by signal."""
 
 
@@ -201,7 +201,7 @@ class SoftAttention(Attention):
     def initialise(self, weights: Weights) -> None:
         """Nothing has a number of its own."""
 
-    def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+    def initial_state(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
         sentences, positions = annotations_BSM.shape[:2]
         carried = {signal_of(read) for part in self.parts("query") for read in part.reads if is_previous(read)}
@@ -236,7 +236,7 @@ class SoftWindow(Attention):
             with torch.no_grad():
                 weights.tensors()["window.bias"][2 * self.config.components :] += log(self.config.initial_step)
 
-    def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+    def initial_state(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Return all Gaussians in front of the first position."""
         return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self.config.components)}
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from anaphora.config import SET, Conflict
 from anaphora.errors import ConfigError
 from anaphora.kernels.matmul import Matmuls
-from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
+from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, project, projection_matrices
 
@@ -135,11 +135,13 @@ class Bridge:
                     matrices |= projection_matrices(f"start{layer}_{field}", self.config.size, width, self.config.bias)
         return matrices
 
-    def summary(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> Tensor:
+    def summary(self, encoded: EncoderOutput, weights: Mapping[str, Tensor]) -> Tensor:
         """Return the sentence encodings of all steps, B x width, or of each step, B x T x width."""
         return self._summaries(encoded, weights)[-1]["h"]
 
-    def first(self, encoded: Encoded, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def initial_state(
+        self, encoded: EncoderOutput, lengths_B: Tensor, weights: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
         """Return the state before the first word, B x size by carried signal."""
         summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
         if self.config.initial_state == "mean":
@@ -152,7 +154,7 @@ class Bridge:
                 state[f"layer{layer}.{field}"] = self._start(f"start{layer}_{field}", whole, weights)
         return state
 
-    def _summaries(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+    def _summaries(self, encoded: EncoderOutput, weights: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
         if self.config.sentence_encoding_layer == "none":
             return encoded.summaries
         return [{"h": torch.tanh(project(weights, "summary", encoded.summaries[-1]["h"]))}]

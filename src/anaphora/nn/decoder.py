@@ -27,14 +27,14 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
-from anaphora.kernels.description import described
+from anaphora.kernels.description import describe
 from anaphora.kernels.parts import Clock, Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
 from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
-from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
+from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
@@ -182,7 +182,7 @@ class Decoder(nn.Module):
             beside.append(self._context_projection.target)
         return parts, tuple(beside)
 
-    def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
+    def prepare(self, encoded: EncoderOutput, lengths_B: Tensor) -> dict[str, Tensor]:
         """Return the memory of a batch: what does not depend on the step."""
         weights = self.weights.tensors()
         if self.attention:
@@ -195,15 +195,15 @@ class Decoder(nn.Module):
                 memory[name] = project(weights, part, summary)
         return memory
 
-    def first(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
+    def initial_state(self, encoded: EncoderOutput, lengths_B: Tensor) -> dict[str, Tensor]:
         """Return the state before the first word, B x width by carried signal."""
-        state = self.bridge.first(encoded, lengths_B, self.weights.tensors())
+        state = self.bridge.initial_state(encoded, lengths_B, self.weights.tensors())
         like = next(iter(state.values()))
         if self.bridge.columns:
             state["clock"] = like.new_zeros(len(like), 1)
         if self.config.input_feeding:
             state[self._fed] = like.new_zeros(len(like), self.weights.tensors()["feed.weight"].shape[1])
-        return state | (self.attention.first(encoded.annotations_BSM) if self.attention else {})
+        return state | (self.attention.initial_state(encoded.annotations_BSM) if self.attention else {})
 
     def forward(
         self,
@@ -221,7 +221,7 @@ class Decoder(nn.Module):
         program, weights, x_TBW = read_words(self.program, self.weights.tensors(), x_TBD)
         inputs = _read(x_TBW, language_TBL)
         if self.training:
-            program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
+            program, weights = self._training, self.weights.with_dropout("decoder", config.weight_dropout)
             widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
             masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBW)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
@@ -240,7 +240,7 @@ class Decoder(nn.Module):
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 
-    def described(
+    def describe(
         self,
         x_11D: Tensor,
         first: Mapping[str, Tensor],
@@ -249,7 +249,7 @@ class Decoder(nn.Module):
     ) -> tuple[PartDescription, ...]:
         """Return the parts of a step without dropout, by running one for one sentence."""
         state = {name: rows.unsqueeze(0) for name, rows in first.items()}
-        return described(self.program, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
+        return describe(self.program, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         self._layers.initialise(self.weights, start, generator)

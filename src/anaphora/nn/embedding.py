@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from anaphora.config import MAX_UNITS, Config, Conflict
 from anaphora.kernels.word_tables import Words
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
-from anaphora.nn.randomness import dropout_mask, dropped
+from anaphora.nn.randomness import apply_dropout, dropout_mask
 from anaphora.nn.weights import Start
 
 
@@ -134,7 +134,7 @@ def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpos
     ``purpose`` tells its masks apart from those of others.
     """
     if isinstance(dropout, IndependentDropout) or not training:
-        return dropped(x_TBD, purpose, dropout.probability, training)
+        return apply_dropout(x_TBD, purpose, dropout.probability, training)
     if dropout.probability:
         x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.probability, x_TBD)
     if dropout.words:

@@ -68,7 +68,7 @@ class FrozenLanguageModel(nn.Module):
         """Stay in evaluation, so that nothing is dropped."""
         return super().train(False)
 
-    def first(self, sentences: int) -> dict[str, Tensor]:
+    def initial_state(self, sentences: int) -> dict[str, Tensor]:
         """Return the state before anything was read, B x width by carried signal."""
         return self.recurrence.initial_state(sentences)
 

@@ -38,7 +38,7 @@ class Lengths(nn.Module):
         self.observed[0].index_add_(0, sources_N, torch.ones_like(sources_N))
         self.observed[1].index_add_(0, sources_N, targets_N)
 
-    def expected(self, sources_B: Tensor) -> Tensor:
+    def expected_length(self, sources_B: Tensor) -> Tensor:
         """lambda_k of sources of k units, rounded to a whole number of 1 at least."""
         pairs_L, targets_L = self.observed.double()
         ratio = (targets_L.sum() + 1) / ((pairs_L * torch.arange(len(pairs_L), device=pairs_L.device)).sum() + 1)

@@ -51,7 +51,7 @@ def uniform_draws(purpose: str, count: int, device: torch.device) -> Tensor:
     return torch.rand(count, dtype=torch.float64, generator=_source(purpose, CPU)).to(device)
 
 
-def dropped(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:
+def apply_dropout(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:
     """``x`` with dropout in training, ``x`` itself otherwise."""
     return x * dropout_mask(purpose, tuple(x.shape), rate, x) if training and rate else x
 

@@ -84,7 +84,7 @@ AnySampling = Annotated[
 """Scheduled sampling as a recipe names it: ``"none"``, or ``{kind = "linear", updates = 5000}``."""
 
 
-def mixed(
+def mix_words(
     true_TB: Tensor, advance: Callable[[Tensor], Tensor], kept_TB: Tensor, shares_TB: Tensor | None = None
 ) -> Tensor:
     """Words to read, T x B: those that are ``kept_TB`` and the first of each sentence as they are, the others its own.

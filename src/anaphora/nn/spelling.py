@@ -85,7 +85,7 @@ class CharacterEncoder(Layer):
         self._shape = Shape(config.max_kernel, config.highways)
         self.weights = Weights(config.matrices(alphabet))
 
-    def encoded(self, characters_NL: Tensor, lengths_N: Tensor) -> Tensor:
+    def encode(self, characters_NL: Tensor, lengths_N: Tensor) -> Tensor:
         """Return the vectors of words, N x F, whose characters are given.
 
         What lies past the end of a word is never used.
@@ -122,7 +122,7 @@ class Spelling(CharacterEncoder):
         distinct_N, places = torch.unique(ids, return_inverse=True)
         lengths_N = self.lengths_V[distinct_N]
         characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
-        vectors = functional.embedding(places, self.encoded(characters_NL, lengths_N))
+        vectors = functional.embedding(places, self.encode(characters_NL, lengths_N))
         return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}", self.training)
 
     def read(self, ids: Tensor, purpose: str = "") -> Tensor:

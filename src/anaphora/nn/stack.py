@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
 from anaphora.kernels.cells import AnyCell, Lstm
-from anaphora.kernels.description import described
+from anaphora.kernels.description import describe
 from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Add, Part, Project, Unit, previous
@@ -100,7 +100,7 @@ class Layers:
     def __init__(
         self, config: RecurrentConfig, between: BetweenTransitions | None = None, conditioned: bool = False
     ) -> None:
-        """``conditioned`` is of the bottom unit: see ``Ops.between``."""
+        """``conditioned`` is of the bottom unit: see ``Ops.with_transforms``."""
         self.config, self.between, self._conditioned = config, between, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:
@@ -248,7 +248,7 @@ class Stack(nn.Module):
         inputs, memory = {"x": x_TBW}, dict[str, Tensor]()
         config, state = self.config, first or self.initial_state(x_TBW.shape[1])
         if self.training:
-            program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
+            program, weights = self._training, self.weights.with_dropout(self.name, config.weight_dropout)
             widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
             masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBW)
             inputs, memory = inputs | masks.inputs, masks.memory
@@ -270,12 +270,12 @@ class Stack(nn.Module):
         h_1NH, after = self.advance(x_1ND, {name: rows.unsqueeze(0) for name, rows in state.items()})
         return h_1NH[0], {name: rows[0] for name, rows in after.items()}
 
-    def described(self) -> tuple[PartDescription, ...]:
+    def describe(self) -> tuple[PartDescription, ...]:
         """Return the parts of a step without dropout."""
         weights = self.weights.tensors()
         x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
         state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(1).items()}
-        return described(self.program, {"x": x_11D}, state, weights, {})
+        return describe(self.program, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -27,7 +27,7 @@ class VectorsConfig(Config):
         """True if nothing is left to the data."""
         return len(self.mean) == len(self.deviation) == self.size > 0
 
-    def measured(self, mean: Iterable[float], deviation: Iterable[float]) -> Self:
+    def with_scale(self, mean: Iterable[float], deviation: Iterable[float]) -> Self:
         """With the scale of the training split where none is given."""
         found = tuple(mean)
         own = {"size": len(found), "mean": self.mean or found, "deviation": self.deviation or tuple(deviation)}
@@ -46,7 +46,7 @@ class VectorScale(nn.Module):
         self.register_buffer("mean_D", torch.tensor(config.mean), persistent=False)
         self.register_buffer("deviation_D", torch.tensor(config.deviation), persistent=False)
 
-    def scaled(self, rows: Items) -> tuple[Tensor, Values]:
+    def scale(self, rows: Items) -> tuple[Tensor, Values]:
         """Return the scaled vectors, B x S x D, and the rows that they are of.
 
         ShapeError for inputs of anything else.

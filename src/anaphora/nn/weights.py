@@ -111,7 +111,7 @@ class Weights(nn.Module):
             found |= {f"{part}.{short}": cast(Tensor, weight) for short, weight in module._parameters.items()}
         return found
 
-    def dropped(self, owner: str, rate: float) -> dict[str, Tensor]:
+    def with_dropout(self, owner: str, rate: float) -> dict[str, Tensor]:
         """Return all of them, a fraction of every recurrent matrix dropped for this batch (Merity et al.
 
         2018, section 2).

@@ -26,7 +26,7 @@ from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
 from anaphora.kernels.linear import linear
 from anaphora.kernels.normalisation import normal
 from anaphora.nn.dropout import Rate
-from anaphora.nn.randomness import dropped
+from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Layer, Matrix, Weights
 
 
@@ -200,4 +200,4 @@ class WindowBody(Layer):
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Return the states of the last L - steps + 1 places of every row, B x T x width."""
         states_BTH = self.config.states(x_BLD, self.weights.tensors())
-        return dropped(states_BTH, "window", self.config.dropout, self.training)
+        return apply_dropout(states_BTH, "window", self.config.dropout, self.training)

@@ -8,10 +8,10 @@ from anaphora.prediction.options import MAX_TOKENS
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
-class Given(NamedTuple):
+class EncodedSentence(NamedTuple):
     """A sentence, as it was given and as ids."""
 
     text: str
@@ -67,8 +67,8 @@ def given_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> list[
     demand_texts(targets)
     if len(sources) != len(targets):
         raise DataError(
-            f"Sources and translations should be equally many, but there are {counted(len(sources), 'source')} and "
-            f"{counted(len(targets), 'translation')}: give both sides of the same pairs."
+            f"Sources and translations should be equally many, but there are {inflect(len(sources), 'source')} and "
+            f"{inflect(len(targets), 'translation')}: give both sides of the same pairs."
         )
     return list(zip(sources, targets, strict=True))
 
@@ -77,7 +77,7 @@ def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str)
     """DataError where line ``number`` has more tokens than ``most``, with what to do ``otherwise``."""
     if len(row) > most:
         raise DataError(
-            f"Line {number} should have at most {counted(most, 'token')}, but has {len(row):,}: {otherwise}."
+            f"Line {number} should have at most {inflect(most, 'token')}, but has {len(row):,}: {otherwise}."
         )
 
 

@@ -15,7 +15,7 @@ from anaphora.errors import ConfigError
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Value = TypeVar("Value")
 
@@ -59,7 +59,7 @@ class Shortlist(NamedTuple):
 
     def __str__(self) -> str:
         """Return the settings in words."""
-        return f"{counted(self.frequent, 'frequent token')} and {counted(self.each, 'translation')} of each token"
+        return f"{inflect(self.frequent, 'frequent token')} and {inflect(self.each, 'translation')} of each token"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Candidates:
 
     def __str__(self) -> str:
         """Return the settings in words."""
-        return f"{counted(self.frequent, 'frequent word')} and {counted(self.each, 'translation')} of each source word"
+        return f"{inflect(self.frequent, 'frequent word')} and {inflect(self.each, 'translation')} of each source word"
 
     def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer, also: Sequence[Sequence[int]] = ()) -> Ids:
         """The candidates of every text, a function of it alone; ids rise.

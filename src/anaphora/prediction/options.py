@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypedDict
 
 from anaphora.config import MAX_BEAM
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs, Option, check_bounds, check_conflicts, declared
+from anaphora.options import Excludes, Needs, Option, check_bounds, check_conflicts, declarations
 from anaphora.search.sampling import Sampling
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.prediction.adaptation import Adaptation
@@ -116,7 +116,7 @@ class SearchOptions(NamedTuple):
             if part is not None:
                 part.check()
 
-    def resolved(self, beam: int, length_penalty: float) -> Self:
+    def resolve(self, beam: int, length_penalty: float) -> Self:
         """The same, with what it leaves open as the run has it; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
@@ -155,7 +155,7 @@ class SearchOptions(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The numbers that change what is found, by name."""
-        return {name: getattr(self, name) for name, (_, option) in declared(SearchOptions).items() if option.words}
+        return {name: getattr(self, name) for name, (_, option) in declarations(SearchOptions).items() if option.words}
 
     @property
     def hypotheses(self) -> int:
@@ -182,7 +182,7 @@ class SearchOptions(NamedTuple):
         only = " of known words only" if self.known else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = [f"{unknown:,} unknown words {what}"] if unknown else []
-        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self.how(), *words])
+        return ", ".join([f"{inflect(sentences, 'sentence')}{only}", *self.how(), *words])
 
     def how(self) -> Iterator[str]:
         """Describe the settings of a resolved search."""
@@ -190,7 +190,7 @@ class SearchOptions(NamedTuple):
             yield str(self.sampling)
         for name, value in self.settings.items():
             if value:
-                yield declared(SearchOptions)[name][1].words.format(value)
+                yield declarations(SearchOptions)[name][1].words.format(value)
         if self.diverse:
             yield f"{self.diverse.groups} groups of diversity {self.diverse.strength:g}"
         if self.candidates:

@@ -108,7 +108,7 @@ def windows(items: Iterable[T], size: int = WINDOW, check: Callable[[], None] = 
         reader.closed.set()
 
 
-class _Ended(NamedTuple):
+class _EndOfItems(NamedTuple):
     """The end of the items, with what reading raised."""
 
     error: BaseException | None
@@ -118,10 +118,10 @@ class _Reader(Generic[T]):
     """A thread that reads ahead, by at most ``ahead`` items."""
 
     def __init__(self, items: Iterable[T], ahead: int) -> None:
-        self._queue: Queue[T | _Ended] = Queue(ahead)
+        self._queue: Queue[T | _EndOfItems] = Queue(ahead)
         self.closed = Event()
         """Set to let the thread end."""
-        self._ended: _Ended | None = None
+        self._ended: _EndOfItems | None = None
         Thread(target=self._read, args=(items,), daemon=True).start()
 
     def window(self, size: int, check: Callable[[], None]) -> list[T]:
@@ -136,7 +136,7 @@ class _Reader(Generic[T]):
                     break
                 check()
                 continue
-            if isinstance(item, _Ended):
+            if isinstance(item, _EndOfItems):
                 self._ended = item
             else:
                 found.append(item)
@@ -153,9 +153,9 @@ class _Reader(Generic[T]):
                     return
         except BaseException as raised:  # it is raised where the items are awaited
             error = raised
-        self._put(_Ended(error))
+        self._put(_EndOfItems(error))
 
-    def _put(self, item: T | _Ended) -> bool:
+    def _put(self, item: T | _EndOfItems) -> bool:
         while not self.closed.is_set():
             try:
                 self._queue.put(item, timeout=PATIENCE)

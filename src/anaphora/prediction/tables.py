@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.table_columns import TableColumns, new_name
 from anaphora.formats.table_rows import TableRow, read_sides, table_rows
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 class PredictedRow(NamedTuple):
@@ -62,7 +62,7 @@ def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int]
     found = columns.find(row.heads, place, [0, *range(2, len(columns.chosen))], keys=row.keys is not None)
     if found is None:
         raise DataError(
-            f"{place} has {counted(len(row.heads), 'column')} ({', '.join(row.heads)[:60]}), but nothing says which is "
+            f"{place} has {inflect(len(row.heads), 'column')} ({', '.join(row.heads)[:60]}), but nothing says which is "
             f"the input: name it with the option columns."
         )
     return found

@@ -18,7 +18,7 @@ NAME = "confidence.json"
 _FORMAT = 1
 
 
-class Fitted(Record, extra="forbid"):
+class LogisticRegression(Record, extra="forbid"):
     """A logistic regression of so many standardized features."""
 
     means: list[float]
@@ -27,7 +27,7 @@ class Fitted(Record, extra="forbid"):
     bias: float
 
 
-class Measured(Record, extra="forbid"):
+class CalibrationQuality(Record, extra="forbid"):
     """Quality on examples that it was not fitted to."""
 
     examples: int
@@ -50,9 +50,9 @@ class Calibration(Record, extra="forbid"):
     """Of the features."""
     fitted_on: int
     """Number of sentences."""
-    sentence: Fitted
-    word: Fitted
-    measured: dict[str, Measured]
+    sentence: LogisticRegression
+    word: LogisticRegression
+    measured: dict[str, CalibrationQuality]
     """Of sentences and of words."""
 
 
@@ -80,4 +80,4 @@ def add(run: Path, calibration: Calibration) -> None:
     """
     kept = [one for one in read(run) if one.weights == calibration.weights and one.settings != calibration.settings]
     table = {"format": _FORMAT, "calibrations": [one.model_dump() for one in (*kept, calibration)]}
-    store(run / NAME, files.json_bytes(files.sealed(table)), "the calibration is not stored")
+    store(run / NAME, files.json_bytes(files.seal(table)), "the calibration is not stored")

@@ -31,23 +31,23 @@ def render(
     if isinstance(source, Mapping):
         # names of files alone: where they lie is nobody else's business
         own = {"files": [PurePath(file).name for file in source["files"]]} if source.get("files") else {}
-        parts.append(_fenced("toml", tomli_w.dumps({"data": {**source, **own}})))
+        parts.append(_fence("toml", tomli_w.dumps({"data": {**source, **own}})))
     digests = [f"- `{part}`: SHA-256 `{digest}`" for part, digest in sorted(data.items())]
     parts.append("\n".join(digests) or "Its files were not recorded.")
     parts.append(f"Licence: {licence_of(source) or 'that of the files; it was not recorded'}.")
     parts.append("## Scores")
     lines = [f"| validation {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
     parts.append("\n".join(["| metric | value |", "| --- | --- |", *lines]) if lines else "None yet.")
-    measured = _measured(evaluations)
+    measured = _metric_rows(evaluations)
     if measured:
         head = ["| text | metric | value | conditions | checkpoint | date |", "| --- | --- | --- | --- | --- | --- |"]
         parts.append("\n".join([*head, *measured]))
     if use:
-        parts += ["## Use", _fenced("python", "import anaphora\n\n" + use.format(path=name))]
+        parts += ["## Use", _fence("python", "import anaphora\n\n" + use.format(path=name))]
     return "\n\n".join(parts) + "\n"
 
 
-def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
+def _metric_rows(evaluations: Iterable[Evaluation]) -> list[str]:
     """Return a row of a table for every metric."""
     return [
         f"| {of.text} | {metric.name} | {metric.shown} | {metric.conditions.replace('|', ', ')} | {of.checkpoint} | "
@@ -63,5 +63,5 @@ def licence_of(data: Any) -> str:
     return CORPORA[corpus].licence if isinstance(corpus, str) and corpus in CORPORA else ""
 
 
-def _fenced(language: str, text: str) -> str:
+def _fence(language: str, text: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```"

@@ -70,7 +70,7 @@ def name_of(which: CheckpointName) -> str:
     return AVERAGE if which == AVERAGE else f"step-{which}"
 
 
-def named(name: str) -> CheckpointName | None:
+def parse_name(name: str) -> CheckpointName | None:
     """Return the checkpoint of a name such as ``step-40``, or None."""
     match = _STEP.fullmatch(name)
     if match:

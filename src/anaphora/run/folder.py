@@ -38,7 +38,7 @@ from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.layout import EXPERIMENT, FolderLock
 from anaphora.run.logs import EvaluationLog, MetricsLog, numbers_in
-from anaphora.run.upgrade import upgraded
+from anaphora.run.upgrade import upgrade
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
@@ -114,11 +114,11 @@ class Run:
         number = experiment.pop("format", None)
         manifest.check_format(number, path / EXPERIMENT)
         fingerprints = _fingerprints(path, experiment, data)
-        return cls(path, upgraded(experiment, number), number, fingerprints, sha256(content))
+        return cls(path, upgrade(experiment, number), number, fingerprints, sha256(content))
 
     def lock(self) -> AbstractContextManager[None]:
         """Keep other trainers out of the folder; RunError names the process that is in it already."""
-        return self._lock.held()
+        return self._lock.hold()
 
     def checkpoints(self) -> list[int]:
         """Return the updates there are checkpoints of, ascending, not verified."""
@@ -265,7 +265,7 @@ class Run:
             except OSError as error:
                 raise RunError(f"{self.path} cannot be written to: {error.strerror}.") from None
 
-    def changed(self, since: Checkpoint) -> list[str]:
+    def changed_fingerprints(self, since: Checkpoint) -> list[str]:
         """Names of what differs between the ``fingerprints`` of the run as it was opened and those of a checkpoint."""
         names = sorted(since.fingerprints.keys() | self.fingerprints.keys())
         same = {*self.fingerprints.items(), (EXPERIMENT, self._digest)}
@@ -343,7 +343,7 @@ def _in_order(path: Path, report: Report, act: Callable[[], None]) -> None:
 def _pointer(path: Path) -> CheckpointName | None:
     """Return the checkpoint that a file of one line names, or None."""
     try:
-        return checkpoints.named(files.read(path).decode("ascii", "replace").strip())
+        return checkpoints.parse_name(files.read(path).decode("ascii", "replace").strip())
     except DamagedError:
         return None
 

@@ -131,7 +131,7 @@ def make(path: Path, experiment: bytes, tokenizers: Mapping[str, Tokenizer]) -> 
 def _clear(path: Path) -> None:
     path = path.absolute()
     try:
-        for unfinished in files.abandoned(path, path):
+        for unfinished in files.find_abandoned(path, path):
             if (unfinished / EXPERIMENT).exists():  # so what is moved before it belongs to no run
                 for name in _MOVED_FIRST:
                     files.remove(path / name)
@@ -164,7 +164,7 @@ class FolderLock:
         self._depth = 0
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Keep other writers out; RunError with the holder's process number when one is in already.
 
         What killed writers left half-written is removed.

@@ -18,7 +18,7 @@ from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, Validated, silent
-from anaphora.files import append, lines, opened, sync
+from anaphora.files import append, lines, open_file, sync
 from anaphora.formats.json_text import Jsonable, figures_as_json
 
 Line = TypeVar("Line")
@@ -73,17 +73,17 @@ class _Log(ABC, Generic[Line]):
         """Return every whole line, the oldest first."""
         return [line for _, line in self._contents() if line is not None]
 
-    def damaged(self) -> list[int]:
+    def damaged_lines(self) -> list[int]:
         """Return the numbers, from 1, of lines that are none of this log; half a line of a killed process is one."""
         return [number for number, (_, line) in enumerate(self._contents(), 1) if line is None]
 
     def _contents(self) -> Iterator[tuple[bytes, Line | None]]:
         """Yield the bytes of each line, and the line; None for one that is damaged or was never finished."""
         for content in lines(self.path):
-            yield content, self._parsed(content)
+            yield content, self._parse(content)
 
     @abstractmethod
-    def _parsed(self, content: bytes) -> Line | None:
+    def _parse(self, content: bytes) -> Line | None:
         """Return the line, or None."""
 
 
@@ -136,7 +136,7 @@ class MetricsLog(_Log[dict[str, Any]]):
         if self.path.exists() and self.path.stat().st_size > end:
             os.truncate(self.path, end)
 
-    def damaged(self) -> list[int]:
+    def damaged_lines(self) -> list[int]:
         """Return the numbers, from 1, of lines that are no JSON objects; a last one that was never finished is none."""
         contents = enumerate(self._contents(), 1)
         return [number for number, (content, line) in contents if line is None and content.endswith(b"\n")]
@@ -149,7 +149,7 @@ class MetricsLog(_Log[dict[str, Any]]):
                 found = numbers_in(line["validation"])
         return found
 
-    def _parsed(self, content: bytes) -> dict[str, Any] | None:
+    def _parse(self, content: bytes) -> dict[str, Any] | None:
         if not content.endswith(b"\n"):
             return None
         try:
@@ -171,7 +171,7 @@ class EvaluationLog(_Log[Evaluation]):
         except OSError as error:
             raise RunError(f"{self.path} cannot be written to: {error.strerror}; the scores are not stored.") from None
 
-    def _parsed(self, content: bytes) -> Evaluation | None:
+    def _parse(self, content: bytes) -> Evaluation | None:
         try:
             return _EVALUATION.validate_json(content)
         except ValidationError:
@@ -180,7 +180,7 @@ class EvaluationLog(_Log[Evaluation]):
     def _ends_whole(self) -> bool:
         if not os.path.lexists(self.path):
             return True
-        with opened(self.path) as file:
+        with open_file(self.path) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             return file.read(1) in (b"\n", b"")

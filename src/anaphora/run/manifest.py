@@ -10,10 +10,10 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
-from anaphora.files import DamagedError, is_sealed, json_bytes, mapped, read_json, sealed, sha256
+from anaphora.files import DamagedError, is_sealed, json_bytes, map_file, read_json, seal, sha256
 from anaphora.kernels.compiled.library import ROUNDING, available
 from anaphora.kernels.runtime import Runtime
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -29,7 +29,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
     @classmethod
-    def checked(cls, table: Mapping[str, Any], path: Path, what: str) -> Self:
+    def from_table(cls, table: Mapping[str, Any], path: Path, what: str) -> Self:
         """Return the record in a table from ``path``; DamagedError where it does not describe ``what`` it should."""
         try:
             return cls.model_validate(dict(table))
@@ -49,7 +49,7 @@ class Record(BaseModel):
         if not is_sealed(table):
             fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
             raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
-        return cls.checked(table, path, what)
+        return cls.from_table(table, path, what)
 
 
 class Environment(Record):
@@ -74,7 +74,7 @@ class Environment(Record):
         """Return a few words for a message."""
         version = f" (rounding {self.kernels})" if self.kernels else ""
         kernels = {True: f", kernels in C{version}", False: ", no kernels in C", None: ""}[self.compiled]
-        threads = counted(self.threads, "thread")
+        threads = inflect(self.threads, "thread")
         return f"{threads} on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
 
@@ -103,12 +103,12 @@ class Manifest(Record):
         return files
 
     def serialise(self) -> bytes:
-        return json_bytes(sealed(self.model_dump()))
+        return json_bytes(seal(self.model_dump()))
 
     def verify(self, folder: Path, name: str) -> mmap:
         """One file of the checkpoint, mapped, or DamagedError when its bytes are not those that were written."""
         entry = self.files[name]
-        content = mapped(folder / name, entry.size)
+        content = map_file(folder / name, entry.size)
         if sha256(content) != entry.sha256:
             raise DamagedError(f"{folder / name} was changed after it was written: its SHA-256 differs.")
         return content

@@ -59,7 +59,7 @@ def read(run: Path, vocabularies: str, sizes: tuple[int, int]) -> TokenShortlist
     Raises DamagedError for a changed file, and RunError for one of other vocabularies.
     """
     path = run / NAME
-    tensors = unsealed(run)
+    tensors = read_tensors(run)
     if tensors is None:
         return None
     if _hexadecimal(tensors.pop(_VOCABULARIES)) != vocabularies:
@@ -76,7 +76,7 @@ def digest(run: Path) -> str:
     return files.sha256(files.read(run / NAME, _LARGEST))
 
 
-def unsealed(run: Path) -> dict[str, Tensor] | None:
+def read_tensors(run: Path) -> dict[str, Tensor] | None:
     """Return the tensors in the file of a run, as they were written; None where there is none.
 
     Raises DamagedError for a changed file.

@@ -83,9 +83,9 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     """
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
-    tokenizers, vocabulary_fault = _tried(run.tokenizers)
-    memory, memory_fault = _tried(lambda: _segments(path))
-    of_files = (_tried(partial(check, path))[1] for check in (calibrations.read, shortlists.unsealed))
+    tokenizers, vocabulary_fault = _try(run.tokenizers)
+    memory, memory_fault = _try(lambda: _segments(path))
+    of_files = (_try(partial(check, path))[1] for check in (calibrations.read, shortlists.read_tensors))
     other_faults = [*damaged_logs(run), *of_files, memory_fault]
     fingerprints = used.fingerprints.items() if used else ()
     return RunInfo(
@@ -98,8 +98,8 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
         experiment=run.experiment,
         licence=licence_of(run.experiment.get("data", {})),
         fingerprints={name.removeprefix("data/"): value for name, value in fingerprints if name.startswith("data/")},
-        validation=_tried(lambda: run.validation(used.which))[0] or {} if used else {},
-        evaluations=tuple(_tried(run.evaluations.lines)[0] or ()),
+        validation=_try(lambda: run.validation(used.which))[0] or {} if used else {},
+        evaluations=tuple(_try(run.evaluations.lines)[0] or ()),
         checkpoints=checkpoints,
         memory=memory or 0,
         environment=used.environment.describe() if used else "",
@@ -113,9 +113,9 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
     best, used, found = run.best(), None, []
     for which in run.present():
         try:
-            checkpoint, fault = _tried(partial(run.load, which, for_training=True), DamagedError)
+            checkpoint, fault = _try(partial(run.load, which, for_training=True), DamagedError)
             if fault:  # predictions need no optimizer
-                checkpoint, _ = _tried(partial(run.load, which), DamagedError)
+                checkpoint, _ = _try(partial(run.load, which), DamagedError)
         except RunError:  # of a newer format, or removed by a training that goes on: not damaged, and not ours to read
             continue
         if checkpoint and (which == best or (used is None and which != AVERAGE)):
@@ -128,14 +128,14 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
 def damaged_logs(run: Run) -> Iterator[str]:
     """Yield a sentence for each log of a run that has damaged lines."""
     for log in (run.metrics, run.evaluations):
-        lines, fault = _tried(log.damaged)
+        lines, fault = _try(log.damaged_lines)
         if lines:
             yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
         elif fault:
             yield fault
 
 
-def _tried(read: Callable[[], T], kind: type[AnaphoraError] = AnaphoraError) -> tuple[T | None, str]:
+def _try(read: Callable[[], T], kind: type[AnaphoraError] = AnaphoraError) -> tuple[T | None, str]:
     """Return what ``read`` does; None and the fault, where it raises one of that ``kind``."""
     try:
         return read(), ""

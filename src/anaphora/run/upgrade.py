@@ -77,7 +77,7 @@ VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
 """Values that changed with them, by table and option of format 1."""
 
 
-class Renamed(NamedTuple):
+class RenamedKey(NamedTuple):
     """An option or a value that has another name in the present format, with dotted keys."""
 
     old: str
@@ -87,20 +87,20 @@ class Renamed(NamedTuple):
         return f"{self.old} is now {self.new}" if self.new else f"{self.old} has no effect any more"
 
 
-def renamed(table: Mapping[str, Any], where: str = "The experiment") -> tuple[Table, list[Renamed]]:
+def rename_keys(table: Mapping[str, Any], where: str = "The experiment") -> tuple[Table, list[RenamedKey]]:
     """Return a table that was written for format 1 in the names of format 2, and what was renamed in it.
 
     What it names as format 2 does stays. Raises ConfigError where it has an option under both names.
     """
-    found: list[Renamed] = []
-    return _renamed(table, ROOT, "", "", found, where), found
+    found: list[RenamedKey] = []
+    return _rename_value(table, ROOT, "", "", found, where), found
 
 
-def _renamed(value: Any, kind: str, before: str, after: str, found: list[Renamed], where: str) -> Any:
+def _rename_value(value: Any, kind: str, before: str, after: str, found: list[RenamedKey], where: str) -> Any:
     """``value`` at the dotted key ``before``, ``after`` the change; a table is of the ``kind`` that NAMES has."""
     if isinstance(value, list | tuple):
         return [
-            _renamed(item, kind, f"{before}[{place}]", f"{after}[{place}]", found, where)
+            _rename_value(item, kind, f"{before}[{place}]", f"{after}[{place}]", found, where)
             for place, item in enumerate(value)
         ]
     if not isinstance(value, Mapping):
@@ -111,24 +111,24 @@ def _renamed(value: Any, kind: str, before: str, after: str, found: list[Renamed
     for key, inner in value.items():
         name = names.get(key, key)
         if name != key:
-            found.append(Renamed(before + key, name and after + name))
+            found.append(RenamedKey(before + key, name and after + name))
         if name == GONE:
             continue
         if name in changed or (name != key and name in value):
             raise ConfigError(f"{where}: {before}{key} is the old name of {after}{name}, and both are given: keep one.")
         word = VALUES.get((kind, key), {}).get(inner, inner) if isinstance(inner, str) else inner
         if word != inner:
-            found.append(Renamed(f"{before}{key} = {inner!r}", f"{word!r}"))
+            found.append(RenamedKey(f"{before}{key} = {inner!r}", f"{word!r}"))
         below = ROOT if key in _ROOTS else key
-        changed[name] = _renamed(word, below, f"{before}{key}", f"{after}{name}", found, where)
+        changed[name] = _rename_value(word, below, f"{before}{key}", f"{after}{name}", found, where)
     return changed
 
 
-UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: lambda table: renamed(table)[0]}
+UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: lambda table: rename_keys(table)[0]}
 """By format, what turns its experiment into one of the next."""
 
 
-def upgraded(experiment: Table, number: int) -> Table:
+def upgrade(experiment: Table, number: int) -> Table:
     """Return the experiment of format ``number`` as the present format says it."""
     for format_before in range(number, FORMAT):
         experiment = UPGRADES[format_before](experiment)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, parse_json
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 _DTYPES = {
     **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "BOOL": torch.bool},
@@ -109,7 +109,7 @@ def parse(content: bytearray | mmap, path: Path) -> dict[str, Tensor]:
         for name in sorted(header, key=lambda name: list[int](header[name]["data_offsets"])):
             tensors[name], end = _view(content, begin, end, name, header[name])
         if spare := len(content) - end:
-            raise ValueError(f"{counted(spare, 'byte')} at its end {agreeing(spare, 'are')} of no tensor")
+            raise ValueError(f"{inflect(spare, 'byte')} at its end {agreeing(spare, 'are')} of no tensor")
         return tensors
     except DamagedError:
         raise DamagedError(f"{path} is not a safetensors file: its header is no JSON.") from None

@@ -20,7 +20,7 @@ class Draws:
         """True with this probability."""
         return self._random() < probability
 
-    def within(self, low: float, high: float) -> float:
+    def uniform(self, low: float, high: float) -> float:
         """Return a number between two, all equally likely."""
         return low + (high - low) * self._random()
 

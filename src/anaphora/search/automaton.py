@@ -59,7 +59,7 @@ class Automaton:
         """bool [N, G]: whether a form of the term ends there."""
         return self._ends_QG.to(nodes_N.device)[nodes_N]
 
-    def begun(self, nodes_N: Tensor) -> Tensor:
+    def progress(self, nodes_N: Tensor) -> Tensor:
         """int64 [N, G]: how many tokens of a form of the term the row ends with."""
         return self._begun_QG.to(nodes_N.device)[nodes_N]
 

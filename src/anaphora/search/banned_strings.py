@@ -78,7 +78,7 @@ class BannedStrings(Steering):
             return NO_EDITS
         return Edits(forbidden=Entries(*torch.tensor([rows, ids], device=ids_NT.device)))
 
-    def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
+    def extend(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
         sentences, written = list[int](), list[str]()
         for row, token in zip(rows_N.tolist(), ids_N.tolist(), strict=True):
             sentences.append(state.sentences[row])

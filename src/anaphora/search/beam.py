@@ -18,12 +18,12 @@ from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import BeamEnds, SearchStart, Step, Stepper
-from anaphora.search.bounds import Bounds, Forced
+from anaphora.search.bounds import Bounds, ForcedSentences
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import coverage_penalty
 from anaphora.search.request import SearchRequest, advance
-from anaphora.search.selection import Found, Pool
-from anaphora.search.steering import Steered
+from anaphora.search.selection import KeptContinuations, Pool
+from anaphora.search.steering import SteeredRows
 from anaphora.search.trace import Trace
 
 
@@ -39,7 +39,7 @@ def beam(stepper: Stepper, start: SearchStart, bounds: Bounds, request: SearchRe
     if diversity is None:
         return search.trace.hypotheses(lengths, request.n, stepper.eos)
     of_groups = [length for length in lengths for _ in range(diversity.groups)]
-    return diversity.joined(search.trace.hypotheses(of_groups, request.n, stepper.eos), request.n)
+    return diversity.join(search.trace.hypotheses(of_groups, request.n, stepper.eos), request.n)
 
 
 class _Live(NamedTuple):
@@ -53,7 +53,7 @@ class _Live(NamedTuple):
     """float64: ln p by the model."""
     best_Bn: Tensor
     """The ranks of the n best finished hypotheses so far, best first."""
-    steered: Steered
+    steered: SteeredRows
     coverage_NS: Tensor | None
     """The attention that each position got in all; None where hypotheses are not ranked by it."""
 
@@ -76,14 +76,14 @@ class _Search:
             ids_N=torch.full_like(lengths_B, self.stepper.bos),
             scores_BK=scores_BK,
             best_Bn=scores_BK.new_full((len(lengths_B), self.n), -inf),
-            steered=Steered.start(self.request.steering, sentences_B),
+            steered=SteeredRows.start(self.request.steering, sentences_B),
             coverage_NS=None,
         )
 
     def step(self, live: _Live, step: int) -> _Live:
         """Read one token a row, take the best continuations, and drop the sentences that are done."""
         read = advance(self.stepper, live.memory, live.state, live.ids_N, self.request)
-        forced = self.bounds.forced(step, live.sentences_B)
+        forced = self.bounds.forced_at(step, live.sentences_B)
         found = self._continuations(live, read.log_probs_NV, forced)
         if read.candidates_BC is not None:
             of_columns_BC = read.candidates_BC.where(read.candidates_BC < self.stepper.size, self.stepper.eos)
@@ -92,7 +92,7 @@ class _Search:
 
         possible_BK = found.scores_BK > -inf
         finished_BK = (found.ids_BK == self.stepper.eos) & possible_BK & ~forced.mask_B[:, None]
-        ranks_BK = self.ranking.of(found.scores_BK, step + 1, self._uncovered(live, coverage_NS, found))
+        ranks_BK = self.ranking.of(found.scores_BK, step + 1, self._uncovered_penalty(live, coverage_NS, found))
         ended_BK = ranks_BK.masked_fill(~finished_BK, -inf)
         best_Bn = torch.cat([live.best_Bn, ended_BK], dim=1).topk(self.n, dim=1).values
         scores_BK = found.scores_BK.masked_fill(finished_BK, -inf)
@@ -106,7 +106,7 @@ class _Search:
         cut_BK &= (done_B & (best_Bn[:, 0] == -inf))[:, None]
         ends = self._ends(live, found, ranks_BK, finished_BK | cut_BK)
         kept_B = (~done_B).nonzero().squeeze(1)
-        order_BK = self._kept(live, hopeful_BK[kept_B])
+        order_BK = self._select(live, hopeful_BK[kept_B])
         rows_N, ids_N = (x[kept_B].gather(1, order_BK).flatten() for x in (found.rows_BK, found.ids_BK))
         self.trace.record(read.weights_NS, ends, rows_N, ids_N)
         return _Live(
@@ -116,16 +116,16 @@ class _Search:
             ids_N=ids_N,
             scores_BK=scores_BK[kept_B].gather(1, order_BK),
             best_Bn=best_Bn[kept_B],
-            steered=live.steered.extended(rows_N, ids_N),
+            steered=live.steered.extend(rows_N, ids_N),
             coverage_NS=None if coverage_NS is None else coverage_NS[rows_N],
         )
 
-    def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: Forced) -> Found:
+    def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: ForcedSentences) -> KeptContinuations:
         """The continuations that the beam keeps."""
         pool = Pool.of(live.scores_BK, log_probs_NV, self.size, forced, live.steered)
         if self.diversity is not None:
             return self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])
-        return pool.allocated(self.size, live.steered) if live.steered.allocates_beam else pool.best(self.size)
+        return pool.allocate(self.size, live.steered) if live.steered.allocates_beam else pool.best(self.size)
 
     def _hopeful(self, live: _Live, scores_BK: Tensor, best_Bn: Tensor) -> Tensor:
         """Return a mask of the live hypotheses that may still lead to a result."""
@@ -134,14 +134,14 @@ class _Search:
         bound_BK = self.ranking.bound(scores_BK, self.bounds.max_lengths_B[live.sentences_B])
         return bound_BK > best_Bn[:, -1:]
 
-    def _kept(self, live: _Live, hopeful_BK: Tensor) -> Tensor:
+    def _select(self, live: _Live, hopeful_BK: Tensor) -> Tensor:
         """The places of the hypotheses that are continued: as many of each sentence, so hopeless ones may be left."""
         if live.steered.allocates_beam or self.diversity is not None or not len(hopeful_BK):
             return torch.arange(hopeful_BK.shape[1], device=hopeful_BK.device).expand_as(hopeful_BK)
         most = int(hopeful_BK.sum(dim=1).max())
         return hopeful_BK.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
 
-    def _ends(self, live: _Live, found: Found, ranks_BK: Tensor, ended_BK: Tensor) -> BeamEnds:
+    def _ends(self, live: _Live, found: KeptContinuations, ranks_BK: Tensor, ended_BK: Tensor) -> BeamEnds:
         b, k = ended_BK.nonzero(as_tuple=True)
         owners_M = live.sentences_B[b]
         if self.diversity is not None:
@@ -159,7 +159,7 @@ class _Search:
         weights_NS = read.weights_NS.double()
         return weights_NS if live.coverage_NS is None else live.coverage_NS + weights_NS
 
-    def _uncovered(self, live: _Live, coverage_NS: Tensor | None, found: Found) -> Tensor | None:
+    def _uncovered_penalty(self, live: _Live, coverage_NS: Tensor | None, found: KeptContinuations) -> Tensor | None:
         """ln of how little of its source each continuation has covered; None where that does not count."""
         if coverage_NS is None:
             return None

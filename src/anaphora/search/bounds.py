@@ -9,10 +9,10 @@ from torch import Tensor
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
-class Forced(NamedTuple):
+class ForcedSentences(NamedTuple):
     """Sentences that are within their prefix at a step."""
 
     mask_B: Tensor
@@ -40,7 +40,7 @@ class Bounds:
         lengths = [max_length] * sentences if isinstance(max_length, int) else list(max_length)
         if len(lengths) != sentences or min(lengths, default=1) < 1:
             raise ConfigError(
-                f"The greatest length should be at least 1 for each of {counted(sentences, 'sentence')}, but is "
+                f"The greatest length should be at least 1 for each of {inflect(sentences, 'sentence')}, but is "
                 f"{max_length}: give one number, or one a sentence."
             )
         max_lengths_B = torch.tensor(lengths, dtype=torch.int64)
@@ -59,12 +59,12 @@ class Bounds:
         rows = zip(self.prefixes_BT.tolist(), self.prefix_lengths_B.tolist(), strict=True)
         return [row[:length] for row, length in rows]
 
-    def forced(self, step: int, sentences_B: Tensor) -> Forced:
+    def forced_at(self, step: int, sentences_B: Tensor) -> ForcedSentences:
         """Return the sentences that are forced at ``step``."""
         if step >= self.prefixes_BT.shape[1]:
             free_B = torch.zeros_like(sentences_B)
-            return Forced(free_B.bool(), free_B)
-        return Forced(step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step])
+            return ForcedSentences(free_B.bool(), free_B)
+        return ForcedSentences(step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step])
 
     def at_end(self, step: int, sentences_B: Tensor) -> Tensor:
         """Return a mask of the sentences that have reached their maximum length after ``step``."""

@@ -12,7 +12,7 @@ from anaphora.batch import Batch
 from anaphora.kernels.beam_decoding import BeamDecoding
 from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.greedy_decoding import GreedyDecoding
-from anaphora.kernels.search_step import Searched
+from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import CompiledRequest, SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
@@ -31,7 +31,7 @@ class CompiledStepper(Stepper, Protocol):
     Where the constraints of a batch are ``narrow``, its steps are over the candidates of each sentence alone.
     """
 
-    def lower(self, start: SearchStart) -> Searched | None:
+    def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from ``start``, which is consumed; None where its steps have to be taken one by one."""
 
 
@@ -71,7 +71,7 @@ def compiled_search(
 
 
 def _greedy(
-    searched: Searched, batch: Batch, start: SearchStart, asked: CompiledRequest, request: SearchRequest
+    searched: SearchedNetwork, batch: Batch, start: SearchStart, asked: CompiledRequest, request: SearchRequest
 ) -> list[Hypothesis]:
     """The one output of each sentence, with its rank; its tokens are reported, but for those that were forced."""
     with torch.inference_mode():
@@ -91,4 +91,4 @@ def _greedy(
     found = hypotheses_of(
         steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, searched.eos
     )
-    return [request.ranking.ranked(one) for one in found]
+    return [request.ranking.rank(one) for one in found]

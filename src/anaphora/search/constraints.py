@@ -20,7 +20,7 @@ class MinimumLength(Steering):
         if written >= self._tokens:
             return NO_EDITS
         rows_N = torch.arange(rows, device=ids_NT.device)
-        return Edits(forbidden=Entries.each(rows_N, self._eos))
+        return Edits(forbidden=Entries.one_each(rows_N, self._eos))
 
 
 class NoRepeatedNgrams(Steering):
@@ -62,5 +62,5 @@ class WholeWords(Steering):
             return NO_EDITS
         return Edits(forbidden=Entries.every(rows_X, self._never_X.to(rows_X.device)))
 
-    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+    def extend(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
         return state[rows_N]

@@ -57,7 +57,7 @@ class Ensemble:
         return tuple(member.keep(own, sentences_B) for member, own in zip(self._members, memory, strict=True))
 
 
-class Fused(Ensemble):
+class FusedStepper(Ensemble):
     """score = ln p + weight ln p_LM for every token."""
 
     def __init__(self, translator: Stepper, model: Stepper, weight: float) -> None:

@@ -38,7 +38,7 @@ class _Memory(NamedTuple):
     """By sentence; None for one that is left to the model."""
 
 
-class Mixed(Wrapper):
+class MixedStepper(Wrapper):
     """A Stepper whose predictions are mixed with those of neighbours; its state is that of the model.
 
     Sentences are mixed one by one, so that nothing depends on others in the batch.

@@ -109,11 +109,11 @@ class Pointing(Wrapper):
         rows = own.of(torch.arange(len(own.lengths_B), device=ids_N.device).repeat_interleave(beam))
         written_N = ids_N >= self._known
         which_N = (ids_N - self._known).clamp(min=0)
-        pending_NK = _left(state.pending_NK, ids_N - self._known)
+        pending_NK = _remove_written(state.pending_NK, ids_N - self._known)
         read_N = torch.where(written_N, rows.stand_ins_BK.gather(1, which_N[:, None]).squeeze(1), ids_N)
         step = self._model.advance(memory.model, state.model, read_N)
         with torch.inference_mode():
-            log_probs_NU = self._mixed(step, rows, pending_NK)
+            log_probs_NU = self._mix(step, rows, pending_NK)
             known = self._known
             joined_N1 = rows.joined_BK.gather(1, which_N[:, None])
             mutilating_NV = ~self._adjacency.after_V | (self._adjacency.joins_V & ~joined_N1)
@@ -127,7 +127,7 @@ class Pointing(Wrapper):
                 log_probs_NU[due_N] = torch.cat([torch.full_like(log_probs_NU[due_N, :known], -inf), pointed_NK], dim=1)
         return Step(log_probs_NU, step.weights_NS, _State(step.state, pending_NK, state.step + 1))
 
-    def _mixed(self, step: Step, rows: Placeholders, pending_NK: Tensor) -> Tensor:
+    def _mix(self, step: Step, rows: Placeholders, pending_NK: Tensor) -> Tensor:
         """ln p of every token and every placeholder."""
         log_probs_NV = step.log_probs_NV
         attention_NK = torch.zeros_like(pending_NK, dtype=log_probs_NV.dtype)
@@ -159,18 +159,18 @@ class _Banks(Steering):
     def start(self, sentences_B: Tensor) -> Tensor:
         return self._given_BK.to(sentences_B.device)[sentences_B]
 
-    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
-        return _left(state[rows_N], ids_N - self._known)
+    def extend(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+        return _remove_written(state[rows_N], ids_N - self._known)
 
     def proposals(self, ids_NT: Tensor, state: Tensor) -> Entries:
         rows_X, which_X = state.nonzero(as_tuple=True)
         return Entries(rows_X, which_X + self._known)
 
     def constraints_met(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
-        return (~_left(state[rows_X], ids_X - self._known)).sum(dim=1)
+        return (~_remove_written(state[rows_X], ids_X - self._known)).sum(dim=1)
 
 
-def _left(pending_NK: Tensor, written_N: Tensor) -> Tensor:
+def _remove_written(pending_NK: Tensor, written_N: Tensor) -> Tensor:
     """Return the placeholders that are pending after one was written; a negative number is none."""
     return pending_NK & (torch.arange(pending_NK.shape[1], device=written_N.device) != written_N[:, None])
 

@@ -39,7 +39,7 @@ class Ranking:
         ranks_BK = scores_BK / self.norms(tokens)[-1]
         return ranks_BK if uncovered_BK is None else ranks_BK + self.coverage_penalty * uncovered_BK
 
-    def ranked(self, hypothesis: Hypothesis) -> Hypothesis:
+    def rank(self, hypothesis: Hypothesis) -> Hypothesis:
         """The hypothesis with its rank, where there is no coverage penalty."""
         tokens = len(hypothesis.ids) + hypothesis.finished
         rank = hypothesis.score / self.norms(tokens)[-1]

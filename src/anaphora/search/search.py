@@ -20,7 +20,7 @@ from anaphora.search.compiled_search import CompiledStepper, compiled_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling
-from anaphora.search.steering import Steered
+from anaphora.search.steering import SteeredRows
 from anaphora.search.unroll import unroll
 
 
@@ -58,12 +58,12 @@ def _emit(
     max_length = int(bounds.max_lengths_B.max()) if sentences else 0
     example_ids = batch.example_ids_B.tolist()
     line_ends_B = torch.zeros_like(start.memory_lengths_B)
-    steered = Steered.start(request.steering, torch.arange(sentences, device=device))
+    steered = SteeredRows.start(request.steering, torch.arange(sentences, device=device))
 
     def choose(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
         nonlocal steered
         own_ids = [example_ids[sentence] for sentence in sentences_B.tolist()]
-        forced_B, forced_ids_B = bounds.forced(step, sentences_B)
+        forced_B, forced_ids_B = bounds.forced_at(step, sentences_B)
         if steered.by:
             log_probs_BV = log_probs_BV.clone()  # scores stay those of the model
             steered.edit(log_probs_BV)
@@ -78,7 +78,7 @@ def _emit(
         chosen_B, last_B = torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
         if steered.by:
             kept_B = (~last_B).nonzero().squeeze(1)
-            steered = steered.extended(kept_B, chosen_B[kept_B])
+            steered = steered.extend(kept_B, chosen_B[kept_B])
         return chosen_B, last_B
 
     return unroll(stepper, start, choose, max_length, request)

@@ -10,12 +10,12 @@ from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
-from anaphora.search.bounds import Forced
+from anaphora.search.bounds import ForcedSentences
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.steering import Entries, Steered
+from anaphora.search.steering import Entries, SteeredRows
 
 
-class Found(NamedTuple):
+class KeptContinuations(NamedTuple):
     """The continuations that a beam keeps, best first."""
 
     scores_BK: Tensor
@@ -32,7 +32,9 @@ class Pool(NamedTuple):
     ids_BHC: Tensor
 
     @classmethod
-    def of(cls, scores_BH: Tensor, log_probs_NV: Tensor, size: int, forced: Forced, steered: Steered) -> "Pool":
+    def of(
+        cls, scores_BH: Tensor, log_probs_NV: Tensor, size: int, forced: ForcedSentences, steered: SteeredRows
+    ) -> "Pool":
         """The ``size`` best of every row, and what else is proposed; of a row that is forced, that token alone.
 
         ``log_probs_NV`` is changed in place by the edits of the step, which prefixes go before.
@@ -64,17 +66,17 @@ class Pool(NamedTuple):
         rows_N = torch.arange(sentences * hypotheses, device=self.ids_BHC.device)
         return rows_N.view(sentences, hypotheses, 1).expand(-1, -1, each)
 
-    def taken(self, order_BK: Tensor) -> Found:
+    def take(self, order_BK: Tensor) -> KeptContinuations:
         """Those at the given places of each sentence's continuations, side by side."""
         columns = (self.scores_BHC, self.rows_BHC, self.ids_BHC)
-        return Found(*(column.flatten(1).gather(1, order_BK) for column in columns))
+        return KeptContinuations(*(column.flatten(1).gather(1, order_BK) for column in columns))
 
-    def best(self, size: int) -> Found:
+    def best(self, size: int) -> KeptContinuations:
         """The ``size`` best of every sentence; ties go to the lower row, then to the lower id."""
         order_BC = self.scores_BHC.flatten(1).sort(dim=1, descending=True, stable=True).indices
-        return self.taken(order_BC[:, :size])
+        return self.take(order_BC[:, :size])
 
-    def allocated(self, size: int, steered: Steered) -> Found:
+    def allocate(self, size: int, steered: SteeredRows) -> KeptContinuations:
         """The best of every bank, then the second best of each, until there are ``size``; best first."""
         totals_BC = self.scores_BHC.flatten(1)
         banks_BC = steered.constraints_met(self.rows_BHC.flatten(), self.ids_BHC.flatten()).view_as(totals_BC)
@@ -87,7 +89,7 @@ class Pool(NamedTuple):
             ahead_BC = torch.where(inside_BC, inside_BC.long().cumsum(1) - 1, ahead_BC)
         ahead_BC = ahead_BC.masked_fill(~possible_BC, ahead_BC.shape[1])
         kept_BK = ahead_BC.sort(dim=1, stable=True).indices[:, :size].sort(dim=1).values
-        return self.taken(order_BC.gather(1, kept_BK))
+        return self.take(order_BC.gather(1, kept_BK))
 
 
 _FEW = 64
@@ -113,7 +115,7 @@ class Diversity:
                 f"{self.groups:,} groups of a beam of {size:,} and {self.strength:g}: change them."
             )
 
-    def joined(self, of_groups: Sequence[list[Hypothesis]], n: int) -> list[list[Hypothesis]]:
+    def join(self, of_groups: Sequence[list[Hypothesis]], n: int) -> list[list[Hypothesis]]:
         """The results of sentences from those of their groups, side by side: the best of each, then the second best.
 
         A hypothesis that several groups found counts once. Unfinished ones count only where none is finished.
@@ -128,7 +130,7 @@ class Diversity:
             found.append(sorted(chosen.values(), key=lambda one: -one.rank))
         return found
 
-    def chosen(self, pool: Pool, size: int, vocabulary: int) -> Found:
+    def chosen(self, pool: Pool, size: int, vocabulary: int) -> KeptContinuations:
         """``size`` continuations of every sentence, group by group; within a group the best first.
 
         At the first step all groups continue the same row, later each its own ones.
@@ -144,14 +146,14 @@ class Diversity:
             # a small vocabulary may have too few continuations at the first step: the last of them fills up, dead
             places_K = torch.arange(each, device=order_BC.device)
             order_BK = order_BC[:, places_K.clamp(max=order_BC.shape[1] - 1)]
-            one = Found(
+            one = KeptContinuations(
                 totals_BC.gather(1, order_BK).masked_fill(places_K >= order_BC.shape[1], -inf),
                 pool.rows_BHC[:, rows].flatten(1).gather(1, order_BK),
                 ids_BC.gather(1, order_BK),
             )
             taken_BV.scatter_add_(1, one.ids_BK, (one.scores_BK > -inf).double())
             found.append(one)
-        return Found(*(torch.cat(column, dim=1) for column in zip(*found, strict=True)))
+        return KeptContinuations(*(torch.cat(column, dim=1) for column in zip(*found, strict=True)))
 
 
 def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:

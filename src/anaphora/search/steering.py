@@ -21,7 +21,7 @@ class Entries(NamedTuple):
     """int64: a token of each."""
 
     @classmethod
-    def each(cls, rows_X: Tensor, token: int) -> Self:
+    def one_each(cls, rows_X: Tensor, token: int) -> Self:
         """Return one token of each of the rows."""
         return cls(rows_X, torch.full_like(rows_X, token))
 
@@ -31,7 +31,7 @@ class Entries(NamedTuple):
         return cls(rows_X.repeat_interleave(len(ids_Y)), ids_Y.repeat(len(rows_X)))
 
     @classmethod
-    def joined(cls, *entries: "Entries") -> Self:
+    def concatenate(cls, *entries: "Entries") -> Self:
         """Return several one after the other."""
         return cls(*map(torch.cat, zip(*entries, strict=True)))
 
@@ -76,7 +76,7 @@ class Steering:
         """The edits of the next step, for rows that have written ``ids_NT``, any prefix included."""
         return NO_EDITS
 
-    def extended(self, state: Any, rows_N: Tensor, ids_N: Tensor) -> Any:
+    def extend(self, state: Any, rows_N: Tensor, ids_N: Tensor) -> Any:
         """The state of the given rows, repeated or left out, each after one more token."""
         return state
 
@@ -93,7 +93,7 @@ class Steering:
         raise NotImplementedError
 
 
-class Steered(NamedTuple):
+class SteeredRows(NamedTuple):
     """All that steers a search, with the states of its rows."""
 
     by: Sequence[Steering]
@@ -125,9 +125,9 @@ class Steered(NamedTuple):
         allocating = ((one, state) for one, state in zip(self.by, self.states, strict=True) if one.allocates_beam)
         return sum((one.constraints_met(state, rows_X, ids_X) for one, state in allocating), torch.zeros_like(rows_X))
 
-    def extended(self, rows_N: Tensor, ids_N: Tensor) -> Self:
+    def extend(self, rows_N: Tensor, ids_N: Tensor) -> Self:
         """The same for the given rows, each after one more token."""
         if not self.by:
             return self
-        states = [one.extended(state, rows_N, ids_N) for one, state in zip(self.by, self.states, strict=True)]
+        states = [one.extend(state, rows_N, ids_N) for one, state in zip(self.by, self.states, strict=True)]
         return self._replace(states=states, ids_NT=torch.cat([self.ids_NT[rows_N], ids_N[:, None]], dim=1))

@@ -45,42 +45,42 @@ class Suffixes(Steering):
     def edits(self, ids_NT: Tensor, state: _State) -> Edits:
         """No ``</s>`` before the suffix, and at the end only what leaves room for the rest of it."""
         sizes_N, lengths_N = self._of(self._sizes_B, state), self._of(self._lengths_B, state)
-        complete_N = self._written(state.sentences_N, state.nodes_N) == sizes_N
+        complete_N = self._count_written(state.sentences_N, state.nodes_N) == sizes_N
         early_X = (~complete_N).nonzero().squeeze(1)
-        forbidden = Entries.each(early_X, self._eos)
+        forbidden = Entries.one_each(early_X, self._eos)
         least_N = sizes_N + 2 - (lengths_N - state.step)  # of the suffix that has to be written after the next token
         tight_N = (sizes_N > 0) & (least_N > 0)
         if not tight_N.any():
             return Edits(forbidden=forbidden)
-        rows_X, ids_X, written_X = self._continued(state)
+        rows_X, ids_X, written_X = self._continuations(state)
         kept_X = tight_N[rows_X] & (written_X >= least_N[rows_X])
-        ending = Entries.each((tight_N & complete_N).nonzero().squeeze(1), self._eos)
-        return Edits(only=Entries.joined(Entries(rows_X[kept_X], ids_X[kept_X]), ending), forbidden=forbidden)
+        ending = Entries.one_each((tight_N & complete_N).nonzero().squeeze(1), self._eos)
+        return Edits(only=Entries.concatenate(Entries(rows_X[kept_X], ids_X[kept_X]), ending), forbidden=forbidden)
 
     def proposals(self, ids_NT: Tensor, state: _State) -> Entries:
         """Tokens that begin or continue the suffix, and the end behind it."""
-        rows_X, ids_X, _ = self._continued(state)
+        rows_X, ids_X, _ = self._continuations(state)
         sizes_N = self._of(self._sizes_B, state)
-        complete_N = (sizes_N > 0) & (self._written(state.sentences_N, state.nodes_N) == sizes_N)
-        return Entries.joined(Entries(rows_X, ids_X), Entries.each(complete_N.nonzero().squeeze(1), self._eos))
+        complete_N = (sizes_N > 0) & (self._count_written(state.sentences_N, state.nodes_N) == sizes_N)
+        return Entries.concatenate(Entries(rows_X, ids_X), Entries.one_each(complete_N.nonzero().squeeze(1), self._eos))
 
-    def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
+    def extend(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
         nodes_N = self._automaton.after(state.nodes_N[rows_N], ids_N)
         return _State(state.sentences_N[rows_N], nodes_N, state.step + 1)
 
     def constraints_met(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
         """Return the number of tokens of its suffix that a row ends with."""
-        return self._written(state.sentences_N[rows_X], self._automaton.after(state.nodes_N[rows_X], ids_X))
+        return self._count_written(state.sentences_N[rows_X], self._automaton.after(state.nodes_N[rows_X], ids_X))
 
     def _of(self, values_B: Tensor, state: _State) -> Tensor:
         return values_B.to(state.sentences_N.device)[state.sentences_N]
 
-    def _written(self, sentences_N: Tensor, nodes_N: Tensor) -> Tensor:
+    def _count_written(self, sentences_N: Tensor, nodes_N: Tensor) -> Tensor:
         """Return the number of tokens of its suffix that each row ends with."""
         own_N = self._own_B.to(sentences_N.device)[sentences_N]
-        return self._automaton.begun(nodes_N).gather(1, own_N[:, None]).squeeze(1)
+        return self._automaton.progress(nodes_N).gather(1, own_N[:, None]).squeeze(1)
 
-    def _continued(self, state: _State) -> tuple[Tensor, Tensor, Tensor]:
+    def _continuations(self, state: _State) -> tuple[Tensor, Tensor, Tensor]:
         """Rows, tokens of their suffixes after which they end with a part of it, and how much of it."""
         tokens_NT = self._of(self._tokens_BT, state)
         rows_X, places_X = (tokens_NT >= 0).nonzero(as_tuple=True)

@@ -71,15 +71,15 @@ class Terms(Steering):
         barred_NF = self._terms.forbidden_BF.to(device)[state.sentences_N]
         nodes_E, tokens_E, forms_E = self._automaton.ending_forbidden(device)
         ending_X, edges_X = ((state.nodes_N[:, None] == nodes_E) & barred_NF[:, forms_E]).nonzero(as_tuple=True)
-        early, closed = Entries.each(early_X, self._eos), Entries.every(closed_X, self._never_X.to(device))
-        forbidden = Entries.joined(early, closed, Entries(ending_X, tokens_E[edges_X]))
+        early, closed = Entries.one_each(early_X, self._eos), Entries.every(closed_X, self._never_X.to(device))
+        forbidden = Entries.concatenate(early, closed, Entries(ending_X, tokens_E[edges_X]))
         return Edits(only=self._due(state, pending_NG), forbidden=forbidden)
 
     def proposals(self, ids_NT: Tensor, state: _State) -> Entries:
         """Tokens that begin or continue a pending term."""
         return _unique(*self._going_on(state, ~state.done_NG)[:2])
 
-    def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
+    def extend(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
         nodes_N = self._automaton.after(state.nodes_N[rows_N], ids_N)
         before_NG = state.done_NG[rows_N]
         done_NG = before_NG | self._automaton.ends(nodes_N)
@@ -89,7 +89,7 @@ class Terms(Steering):
         """The tokens of its terms that a row has; a term counts as its longest form, a begun one as far as it is."""
         nodes_X = self._automaton.after(state.nodes_N[rows_X], ids_X)
         done_XG = state.done_NG[rows_X] | self._automaton.ends(nodes_X)
-        tokens_XG = torch.where(done_XG, self._most_G.to(done_XG.device), self._automaton.begun(nodes_X))
+        tokens_XG = torch.where(done_XG, self._most_G.to(done_XG.device), self._automaton.progress(nodes_X))
         return tokens_XG.sum(dim=1)
 
     def _due(self, state: _State, pending_NG: Tensor) -> Entries | None:

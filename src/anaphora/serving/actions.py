@@ -25,7 +25,7 @@ from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.serving.tm import CONFIRMED, Learning, translated
-from anaphora.serving.translators import Served, Translators, name_of
+from anaphora.serving.translators import ServedRun, Translators, name_of
 from anaphora.tasks.translation import Translation
 
 FORMATS = ("text", "html")
@@ -64,7 +64,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self.metrics = Metrics()
-        self.batching = Batching(self.limits, self.metrics.translated)
+        self.batching = Batching(self.limits, self.metrics.count_batch)
         self.detector = Detector(self.translators.sources)
         self.doorkeeper = Doorkeeper(self.keys)
 
@@ -206,7 +206,7 @@ async def ready(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def _translated(
-    service: Service, served: Served, texts: Sequence[str], alternatives: int, given: Parameters
+    service: Service, served: ServedRun, texts: Sequence[str], alternatives: int, given: Parameters
 ) -> dict[str, list[Any]]:
     """The translations of texts, with the other translations, links between words and origins that were asked for."""
     aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
@@ -237,7 +237,7 @@ def _links(translation: Translation) -> list[list[int]]:
 
 
 async def _translated_html(
-    service: Service, served: Served, texts: Sequence[str], alternatives: int, given: Parameters
+    service: Service, served: ServedRun, texts: Sequence[str], alternatives: int, given: Parameters
 ) -> dict[str, list[Any]]:
     """Pieces of HTML; they have no alternatives."""
     translate, languages = _translating(service, served, given), served.predictor.languages
@@ -251,7 +251,7 @@ async def _translated_html(
     return answer | {"alternatives": [[] for _ in texts]} if alternatives else answer
 
 
-def _translating(service: Service, served: Served, given: Parameters) -> Translate:
+def _translating(service: Service, served: ServedRun, given: Parameters) -> Translate:
     """Return a function that translates the texts of a document, some at a time, so that others come in between."""
 
     async def translate(texts: Sequence[str], protects: bool) -> list[str]:

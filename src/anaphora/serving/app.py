@@ -188,7 +188,7 @@ def _endpoint(action: Action, service: Service, say: Say) -> Callable[[Request],
             say(fault(error))
             response = _json({"error": "The server made a mistake, which is in its log"}, 500)
         seconds = time.monotonic() - begin
-        service.metrics.answered(action.path, response.status_code, seconds)
+        service.metrics.count_request(action.path, response.status_code, seconds)
         say(f"{action.method} {action.path} {response.status_code} {1000 * seconds:.0f} ms")
         return response
 

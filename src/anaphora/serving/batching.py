@@ -19,7 +19,7 @@ from anaphora.prediction.limits import Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.serving.translators import Served
+from anaphora.serving.translators import ServedRun
 from anaphora.tasks.translation import Translation
 
 DELAY = 0.005
@@ -36,7 +36,7 @@ T = TypeVar("T")
 class Search(NamedTuple):
     """Translator and search options of one batch."""
 
-    served: Served
+    served: ServedRun
     options: SearchOptions
 
 
@@ -146,7 +146,7 @@ class Batching:
                 self._progress = None
                 continue
             begin = self._progress = time.monotonic()
-            answers = await loop.run_in_executor(self._thread, _translated, jobs)
+            answers = await loop.run_in_executor(self._thread, _translate, jobs)
             self._progress = time.monotonic() if self._queue else None
             self._translated(len(jobs), time.monotonic() - begin)
             for job, answer in zip(jobs, answers, strict=True):
@@ -200,7 +200,7 @@ def _size(jobs: Iterable[_Job]) -> int:
     return sum(len(job.text) + 1 for job in jobs)
 
 
-def _translated(jobs: Sequence[_Job]) -> list[Translation | Exception]:
+def _translate(jobs: Sequence[_Job]) -> list[Translation | Exception]:
     """Return an answer for each job; it stops early once nobody waits for any of them."""
     served, options = jobs[0].search
     limits = Limits(cancelled=lambda: all(job.answer.done() for job in jobs))
@@ -211,12 +211,14 @@ def _translated(jobs: Sequence[_Job]) -> list[Translation | Exception]:
     try:
         return list(translate([job.text for job in jobs]))
     except AnaphoraError:
-        return [_alone(translate, job.text) for job in jobs]  # a text that cannot be translated is refused by itself
+        return [
+            _translate_alone(translate, job.text) for job in jobs
+        ]  # a text that cannot be translated is refused by itself
     except Exception as error:
         return [error for _ in jobs]
 
 
-def _alone(translate: Callable[[list[str]], list[Translation]], text: str) -> Translation | Exception:
+def _translate_alone(translate: Callable[[list[str]], list[Translation]], text: str) -> Translation | Exception:
     try:
         return translate([text])[0]
     except Exception as error:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from anaphora.errors import MissingExtraError
 
 
-class Detected(NamedTuple):
+class DetectedLanguage(NamedTuple):
     """A language, and how sure it is."""
 
     confidence: float
@@ -30,15 +30,15 @@ class Detector:
         if len(self._languages) > 1 and not find_spec("py3langid"):
             raise MissingExtraError("py3langid", "serve")
 
-    def detect(self, text: str) -> list[Detected]:
+    def detect(self, text: str) -> list[DetectedLanguage]:
         """Return the languages, most probable first. The only language there is has a confidence of 100."""
         if len(self._languages) == 1:
-            return [Detected(100.0, self._languages[0])]
+            return [DetectedLanguage(100.0, self._languages[0])]
         with self._lock:
             identifier, known = self._model
         if not text.strip() or not known:
-            return [Detected(0.0, code) for code in self._languages]
-        return [Detected(round(100 * float(share), 1), known[code]) for code, share in identifier.rank(text)]
+            return [DetectedLanguage(0.0, code) for code in self._languages]
+        return [DetectedLanguage(round(100 * float(share), 1), known[code]) for code, share in identifier.rank(text)]
 
     @cached_property
     def _model(self) -> tuple[Any, dict[str, str]]:

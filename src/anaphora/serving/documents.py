@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from pathlib import PurePath
 
 from anaphora.errors import DataError
-from anaphora.formats.documents import PEEKED, recognized
+from anaphora.formats.documents import PEEKED, recognize
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
 from anaphora.serving.parameters import Upload
@@ -41,14 +41,14 @@ async def translate_steps(steps: Steps[bytes], translate: Translate, threads: Ex
 
 def html(text: str, languages: tuple[str, str]) -> Steps[bytes]:
     """Translate a piece of HTML: tags and attributes stay as they were, text is escaped."""
-    return _filled(text.encode(), "q", "html", languages)
+    return _fill(text.encode(), "q", "html", languages)
 
 
 def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[bytes]:
     """Translate what a document lacks. Raises Refusal or DataError for one that is not read, with what it is."""
     if not content and not name.lower().endswith(".txt"):
         raise bad(f"{name} is empty")
-    found = recognized(content[:PEEKED], name)
+    found = recognize(content[:PEEKED], name)
     if found is None and name.lower().endswith(".txt"):
         return (yield from _lines(content, name))
     if found is None or found.reader not in READERS:
@@ -56,7 +56,7 @@ def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[byt
         raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT, WebVTT and .txt in UTF-8, but {what}")
     if found.reader == "html" and len(content) > LARGEST_PAGE:
         raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")
-    return (yield from _filled(content, name, found.reader, languages))
+    return (yield from _fill(content, name, found.reader, languages))
 
 
 def _lines(content: bytes, name: str) -> Steps[bytes]:
@@ -71,7 +71,7 @@ def _lines(content: bytes, name: str) -> Steps[bytes]:
     return "".join(known.get(part, part) or "" for part in parts).encode()
 
 
-def _filled(content: bytes, name: str, kind: str, languages: tuple[str, str]) -> Steps[bytes]:
+def _fill(content: bytes, name: str, kind: str, languages: tuple[str, str]) -> Steps[bytes]:
     document = Document(content, name, kind, languages)
     if document.is_foreign:
         raise bad(f"Invalid request: {name} is in other languages than {' and '.join(languages)}")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from anaphora.errors import ConfigError
 from anaphora.formats.lines import read_lines
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _LINE = re.compile(r"(\S+) sha256:([0-9a-f]{64})( learn)?")
 FAILURES, WITHIN = 10, 60.0
@@ -103,7 +103,7 @@ class Doorkeeper:
         while failures and failures[0] < now - WITHIN:
             failures.popleft()
         if len(failures) >= FAILURES:
-            raise Refusal(429, f"Slowdown: {counted(FAILURES, 'wrong key')} per {WITHIN:g} s", {"Retry-After": "60"})
+            raise Refusal(429, f"Slowdown: {inflect(FAILURES, 'wrong key')} per {WITHIN:g} s", {"Retry-After": "60"})
         if len(self._failures) > _ADDRESSES:
             self._failures.clear()
         self._failures.setdefault(address, failures).append(now)

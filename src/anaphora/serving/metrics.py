@@ -23,12 +23,12 @@ class Metrics:
         self._batches = Histogram("anaphora_batch_texts", "Texts of a batch.", buckets=_SIZES, registry=registry)
         self._translating = Counter("anaphora_translating_seconds", "Seconds of translation.", registry=registry)
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
+    def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request; ``route`` is the path of the route, not what the client wrote."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def translated(self, texts: int, seconds: float) -> None:
+    def count_batch(self, texts: int, seconds: float) -> None:
         """Count a batch."""
         self._batches.observe(texts)
         self._translating.inc(seconds)

@@ -17,7 +17,7 @@ from starlette.types import Message
 from anaphora.serving.keys import EVERYBODY
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _FIELDS = 1_000
 """Most fields of a form."""
@@ -64,7 +64,7 @@ class Parameters(dict[str, Any]):
             raise bad(f"Invalid request: missing {name} parameter")
         texts: list[Any] = value if several else [value]
         if len(texts) > limits.texts:
-            raise bad(f"Invalid request: {counted(len(texts), 'text')} exceed the batch limit ({limits.texts})")
+            raise bad(f"Invalid request: {inflect(len(texts), 'text')} exceed the batch limit ({limits.texts})")
         for text in texts:
             if not isinstance(text, str):
                 raise bad(f"Invalid request: {name} should be text, or a list of texts")
@@ -123,8 +123,8 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     try:
         async with asyncio.timeout(limits.upload):
             if kind == "multipart/form-data" and request.method != "GET":
-                return Parameters(query | await _multipart(_bounded(request, limits.document + limits.body)), address)
-            body = await _bounded(request, limits.body).body()
+                return Parameters(query | await _multipart(_bound(request, limits.document + limits.body)), address)
+            body = await _bound(request, limits.body).body()
     except TimeoutError:
         raise Refusal(408, f"The request did not come within {limits.upload:g} s") from None
     except ClientDisconnect:
@@ -135,7 +135,7 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     return Parameters(query | (_json(body) if is_json else _form(body)), address)
 
 
-def _bounded(request: Request, most: int) -> Request:
+def _bound(request: Request, most: int) -> Request:
     """Return the request, whose body is refused as soon as more than ``most`` bytes of it have come."""
     read = 0
 

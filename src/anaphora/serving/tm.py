@@ -16,7 +16,7 @@ from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.tasks.translation import Translation
 from anaphora.tasks.translation.tm_lookup import Recall, from_memory, is_exact
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]
 """From texts to their translations by a model, in order."""
@@ -61,10 +61,10 @@ class Learning:
 
         def confirmed() -> int | None:
             if len(memory) >= limits.segments:
-                raise bad(f"The memory is full: it takes {counted(limits.segments, 'segment')} at most")
+                raise bad(f"The memory is full: it takes {inflect(limits.segments, 'segment')} at most")
             return memory.confirm(segment)
 
-        number = await self._written(confirmed)
+        number = await self._write(confirmed)
         if number is None:
             return ""
         token = secrets.token_urlsafe(32)
@@ -78,9 +78,9 @@ class Learning:
         if token not in self._undoable:
             raise Refusal(404, "There is nothing to undo, or it is too long ago")
         memory, number = self._undoable.pop(token)
-        await self._written(lambda: memory.remove([number]))
+        await self._write(lambda: memory.remove([number]))
 
-    async def _written(self, write: Callable[[], int | None]) -> int | None:
+    async def _write(self, write: Callable[[], int | None]) -> int | None:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, write)
         except RunError:  # not its message, which has the path

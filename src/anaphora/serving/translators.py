@@ -34,7 +34,7 @@ def known_as(code: str, known: Collection[str]) -> str | None:
     """
     asked = _plain(code)
     codes = {_plain(one): one for one in known}
-    for wanted in (asked, *_others(asked), asked.split("-")[0], *_others(asked.split("-")[0])):
+    for wanted in (asked, *_other_names(asked), asked.split("-")[0], *_other_names(asked.split("-")[0])):
         if wanted in codes:
             return codes[wanted]
     return next((codes[one] for one in sorted(codes) if one.split("-")[0] == asked), None)
@@ -44,7 +44,7 @@ def _plain(code: str) -> str:
     return code.strip().replace("_", "-").lower()
 
 
-def _others(plain: str) -> list[str]:
+def _other_names(plain: str) -> list[str]:
     pairs = [(_plain(one), _plain(other)) for one, other in _SAME]
     return [other for one, other in pairs if one == plain] + [one for one, other in pairs if other == plain]
 
@@ -59,7 +59,7 @@ Nearest = Callable[[str, str], list[list[dict[str, Any]]]]
 """From a text and its translation to the training pairs nearest to each word of that, as values for JSON."""
 
 
-class Served(NamedTuple):
+class ServedRun(NamedTuple):
     """A loaded run."""
 
     source: str
@@ -88,9 +88,9 @@ class Served(NamedTuple):
 class Translators:
     """Loaded runs, one for each pair of languages."""
 
-    def __init__(self, served: Sequence[Served]) -> None:
+    def __init__(self, served: Sequence[ServedRun]) -> None:
         """Raises ConfigError for two of the same languages."""
-        self._served: dict[tuple[str, str], Served] = {}
+        self._served: dict[tuple[str, str], ServedRun] = {}
         for one in served:
             if (one.source, one.target) in self._served:
                 raise ConfigError(f"Two of the runs translate {one.source} to {one.target}: serve one of them.")
@@ -117,7 +117,7 @@ class Translators:
         """
         translators = [_load(run, precision) for run in runs]
         if shortlist:
-            translators = [_shortlisted(one) for one in translators]
+            translators = [_shortlist(one) for one in translators]
         if memory:
             found = zip(translators, runs, strict=True)
             translators = [_remembering(one, run, learns=learns, adapt=adapt) for one, run in found]
@@ -125,7 +125,7 @@ class Translators:
             translators = [one._replace(nearest=nearest(run)) for one, run in zip(translators, runs, strict=True)]
         return cls(translators)
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedRun]:
         return iter(self._served.values())
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Translators:
         """Return the languages that a source can be translated to, sorted."""
         return sorted(one.target for one in self._served.values() if one.source == source)
 
-    def find(self, source: str, target: str) -> Served:
+    def find(self, source: str, target: str) -> ServedRun:
         """Return the translator that a client means by two codes.
 
         Raises Refusal for a language or a pair that is not served.
@@ -162,24 +162,24 @@ class Translators:
         return self._served[found_source, found_target]
 
 
-def _load(run: Path, precision: InferencePrecision) -> Served:
+def _load(run: Path, precision: InferencePrecision) -> ServedRun:
     predictor = anaphora.load(run, precision=precision)
     if not isinstance(predictor, TranslationPredictor):
         raise ConfigError(f"{run} is no translator, and only translators can be served: give another run.")
     source, target = predictor.languages
     if not (source and target):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
-    return Served(source, target, predictor, predictor.attends, run.resolve().name)
+    return ServedRun(source, target, predictor, predictor.attends, run.resolve().name)
 
 
-def _shortlisted(served: Served) -> Served:
+def _shortlist(served: ServedRun) -> ServedRun:
     """Return a translator that is restricted to the shortlist of its run, which is read now."""
     restricted = served._replace(candidates=Shortlist())
     served.predictor.translate(["a"], restricted.options(beam=1))
     return restricted
 
 
-def _remembering(served: Served, run: Path, *, learns: bool, adapt: bool) -> Served:
+def _remembering(served: ServedRun, run: Path, *, learns: bool, adapt: bool) -> ServedRun:
     """Return a translator with the memory of its run, which is read now, and not when the first client waits for it."""
     memory = Memory(run, create=learns)
     memory.refresh()

@@ -22,18 +22,18 @@ from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.models.registry import NETWORKS
-from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of
+from anaphora.prediction.arguments import EncodedSentence, given_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
 from anaphora.prediction.stream import answers
 from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.runs import load_as
-from anaphora.tasks.task import Task, Trained, both_sides
+from anaphora.tasks.task import Task, TrainedModel, both_sides
 from anaphora.tasks.training_job import FittingJob, PairJob, TrainingContext
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import MARKS, Tokenizer
-from anaphora.text.words import WordTokenizer, written
+from anaphora.text.words import WordTokenizer, spellings
 
 
 class AlignmentPredictor:
@@ -72,14 +72,18 @@ class AlignmentPredictor:
         """
         how, longer = symmetrise or self._model.config.symmetrization, 0
 
-        def read(pair: tuple[str, str], number: int) -> tuple[Given, Given]:
+        def read(pair: tuple[str, str], number: int) -> tuple[EncodedSentence, EncodedSentence]:
             source, target = (given_text(text, number) for text in pair)
-            return Given(source, self._source.encode(source)), Given(target, self._target.encode(target))
+            return EncodedSentence(source, self._source.encode(source)), EncodedSentence(
+                target, self._target.encode(target)
+            )
 
-        def answer(rows: Sequence[tuple[Given, Given]], watch: Watch, answered: Count) -> Iterator[Links]:
+        def answer(
+            rows: Sequence[tuple[EncodedSentence, EncodedSentence]], watch: Watch, answered: Count
+        ) -> Iterator[Links]:
             nonlocal longer
             sources, targets = Ragged.of(row.ids for row, _ in rows), Ragged.of(row.ids for _, row in rows)
-            for (ours, theirs), found in zip(rows, self._model.each(sources, targets, how), strict=True):
+            for (ours, theirs), found in zip(rows, self._model.align_each(sources, targets, how), strict=True):
                 watch.check()
                 longer += max(len(ours.ids), len(theirs.ids)) > LONGEST
                 # pieces of an endless line take long, and it has no links
@@ -98,7 +102,7 @@ class AlignmentPredictor:
             raise ConfigError(
                 'A dictionary has words, but the tokens of this aligner are not words: set text.tokenizer = "word".'
             )
-        ours, theirs = written(self._source), written(self._target)
+        ours, theirs = spellings(self._source), spellings(self._target)
         lexicon = self._model.to_target.lexicon
         sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size
         kept = np.flatnonzero((lexicon.probs >= least) & (sources != EMPTY))
@@ -108,7 +112,7 @@ class AlignmentPredictor:
                 yield Entry(ours[source], theirs[target], float(lexicon.probs[place]))
 
 
-def _words(tokenizer: Tokenizer, side: Given) -> list[int | None]:
+def _words(tokenizer: Tokenizer, side: EncodedSentence) -> list[int | None]:
     return words_of(pieces_of(tokenizer, side.text, side.ids))
 
 
@@ -163,7 +167,7 @@ class Alignment(Task):
     example = 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])'
     exports: ClassVar = {"dictionary": _export_dictionary}
 
-    def predictor(self, trained: Trained) -> AlignmentPredictor:
+    def predictor(self, trained: TrainedModel) -> AlignmentPredictor:
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
         return AlignmentPredictor(trained.model, source, target)
 

@@ -166,7 +166,7 @@ class ExperimentBase(Config):
         """The experiment as a short trial on a sample of its data runs it."""
         return self
 
-    def resumed(self, begun: Self) -> Self:
+    def resume(self, begun: Self) -> Self:
         """The experiment with what was chosen once, when its run was ``begun``: start, vocabulary, open options."""
         text = begun.text if begun.start.vocabulary == "only" else self.text
         chosen = {key: attrgetter(key)(begun) for key in (*_CHOSEN, *self.chosen_by_data) if self._leaves_open(key)}

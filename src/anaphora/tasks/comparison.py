@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import SAMPLES, SEED, Contrast, contrast, holm
 from anaphora.events import Note, Progress, Report
-from anaphora.tasks.evaluation import Comparable, Request, Scored
+from anaphora.tasks.evaluation import Comparable, Request, ScoredRuns
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, task_at
 
 LEVEL = 0.05
@@ -88,7 +88,7 @@ def compare_runs(
     no sums over segments, DataError for runs with different test splits, and as ``Task.evaluate``.
     """
     _check(paths)
-    scored = list[Scored]()
+    scored = list[ScoredRuns]()
     for number, path in enumerate(paths):
         report(Progress("compare", number, len(paths), "runs"))
         scored += task_at(path).evaluate([path], request, report).scored
@@ -119,7 +119,7 @@ def _check(paths: Sequence[Path]) -> None:
             )
 
 
-def _check_same_texts(scored: Sequence[Scored]) -> None:
+def _check_same_texts(scored: Sequence[ScoredRuns]) -> None:
     first = scored[0]
     for other in scored[1:]:
         for part in {**first.digests, **other.digests}:
@@ -134,7 +134,7 @@ Key = tuple[str, str, str]
 """Text, name and conditions of a metric."""
 
 
-def _metrics(scored: Scored) -> Mapping[Key, SegmentMetric]:
+def _metrics(scored: ScoredRuns) -> Mapping[Key, SegmentMetric]:
     found: dict[Key, SegmentMetric] = {}
     for part, scores in scored.results.items():
         if not isinstance(scores, Comparable):

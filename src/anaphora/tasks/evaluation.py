@@ -88,7 +88,7 @@ Results = Mapping[str, Any]
 """Scores by split: ``str`` of them is for people, their method ``json`` for ``json.dumps``."""
 
 
-class Scored(NamedTuple):
+class ScoredRuns(NamedTuple):
     """One run, or several as one, and its scores."""
 
     name: str
@@ -103,7 +103,7 @@ class Scored(NamedTuple):
 class Answer(NamedTuple):
     """Result of an evaluation: scores run by run, and of two runs how they compare by split."""
 
-    scored: Sequence[Scored]
+    scored: Sequence[ScoredRuns]
     compared: Mapping[str, Sequence[Comparison]] = {}
 
 

@@ -18,7 +18,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.nn.device import device_of
 from anaphora.prediction.predictor import FieldPredictor
 from anaphora.tasks.scores import ScoredTask
-from anaphora.tasks.task import Tokenizers, Trained, WeightSource
+from anaphora.tasks.task import Tokenizers, TrainedModel, WeightSource
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
@@ -94,14 +94,14 @@ class FieldTask(ScoredTask):
         """Measure a network on the validation split, by default its loss; gradients are off."""
         return {"loss": mean_loss(model, valid.batches)}
 
-    def predictor(self, trained: Trained) -> Any:
+    def predictor(self, trained: TrainedModel) -> Any:
         fields = self.fields(trained.experiment, trained.tokenizers)
         return self.predictor_class(trained.model, fields, trained.experiment, trained.runtime)
 
     def predictor_of(self, model: Any, valid: ValidationSplit) -> Any:
         """Return the predictor of a network that is being trained."""
         runtime = Runtime.inference(device_of(model))
-        return self.predictor(Trained(Path(), valid.experiment, model, valid.tokenizers, runtime))
+        return self.predictor(TrainedModel(Path(), valid.experiment, model, valid.tokenizers, runtime))
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         if not experiment.is_resolved:
@@ -135,21 +135,21 @@ class FieldJob(UpdatingJob):
 
     def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token is a target."""
-        fields, store = self._encoded("train", context, report)
+        fields, store = self._encode("train", context, report)
         if not isinstance(fields.targets, Tokens):
             return super().counts(context, report)
         return fields.targets.counts(store.rows(fields.targets))
 
     def batches(self, context: TrainingContext, report: Report) -> ExampleBatches:
-        return self._batches(*self._encoded("train", context, report), context, context.training.seed)
+        return self._batches(*self._encode("train", context, report), context, context.training.seed)
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
-        fields, store = self._encoded("valid", context, report)
+        fields, store = self._encode("valid", context, report)
         batches = self._batches(fields, store, context, seed=0).epoch(1)
         valid = ValidationSplit(self._experiment, self.splits.valid, fields, store, batches, context.tokenizers)
         return partial(self._task.validate, valid)
 
-    def _encoded(self, split: str, context: TrainingContext, report: Report) -> tuple[Fields, ExampleStore]:
+    def _encode(self, split: str, context: TrainingContext, report: Report) -> tuple[Fields, ExampleStore]:
         fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
         store = example_store(
             getattr(self.splits, split),

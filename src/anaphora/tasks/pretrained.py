@@ -12,10 +12,10 @@ from anaphora.run.checkpoint import Checkpoint
 from anaphora.tasks.language_model import RecurrentExperiment
 from anaphora.tasks.runs import begun_with, load_fitting
 from anaphora.text.tokenizer import MARKS
-from anaphora.text.words import written
+from anaphora.text.words import spellings
 
 
-class Pretrained:
+class PretrainedRun:
     """The run of a recurrent language model over a table of word vectors."""
 
     def __init__(self, run: str, purpose: str) -> None:
@@ -40,7 +40,7 @@ class Pretrained:
     def vectors(self, wanted: Container[str], report: Report) -> Iterator[tuple[str, list[float]]]:
         """The vectors that looking up ``wanted`` tokens gives, but no special tokens; errors as for ``load``."""
         rows_VE = self.load(report).model["embedding.weight"] * self.embedding.scale
-        for token, vector_E in islice(zip(written(self.tokenizer), rows_VE, strict=True), len(MARKS), None):
+        for token, vector_E in islice(zip(spellings(self.tokenizer), rows_VE, strict=True), len(MARKS), None):
             if token in wanted:
                 yield token, vector_E.tolist()
 

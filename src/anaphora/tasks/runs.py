@@ -19,14 +19,14 @@ from anaphora.run.layout import EXPERIMENT
 from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, parse, task_of, tasks_named
-from anaphora.tasks.task import Task, Tokenizers, Trained
+from anaphora.tasks.task import Task, Tokenizers, TrainedModel
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenizer import MARKS, Tokenizer
-from anaphora.text.words import written
+from anaphora.text.words import spellings
 
 Predictor = TypeVar("Predictor")
 
@@ -48,7 +48,7 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
     return run
 
 
-def load_trained(path: Path, which: Which = "best", report: Report = silent) -> Trained:
+def load_trained(path: Path, which: Which = "best", report: Report = silent) -> TrainedModel:
     """A checkpoint of a run folder with its experiment, network and vocabularies.
 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
@@ -59,7 +59,7 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     experiment = begun_with(run)
     model = task_of(experiment).build(experiment, tokenizers, str(path / EXPERIMENT))
     checkpoint.fill(model)
-    return Trained(path, experiment, model.eval(), tokenizers)
+    return TrainedModel(path, experiment, model.eval(), tokenizers)
 
 
 def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report: Report = silent) -> Checkpoint:
@@ -166,7 +166,7 @@ def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
     """
     for tokenizer in tokenizers.values():
         if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
-            tokens = [token for token in written(tokenizer)[len(MARKS) :] if not token.startswith("<")]
+            tokens = [token for token in spellings(tokenizer)[len(MARKS) :] if not token.startswith("<")]
             double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
             letters = sum(any(map(str.isalpha, token)) for token in tokens)
             copies = 2 * letters > len(tokens) and not isinstance(tokenizer, SymbolTokenizer)

@@ -14,7 +14,7 @@ from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.run.checkpoint import name_of
 from anaphora.run.logs import Evaluation, Metric
-from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
+from anaphora.tasks.evaluation import Answer, Request, ScoredRuns, one_run, own_splits
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.task import Task
 from anaphora.version import VERSION
@@ -22,7 +22,7 @@ from anaphora.version import VERSION
 _Item = TypeVar("_Item")
 
 
-class Digested(Generic[_Item]):
+class DigestedText(Generic[_Item]):
     """The lines or pairs of a text, passed on once as they are read, and a digest of what was read."""
 
     def __init__(self, text: Iterable[_Item]) -> None:
@@ -40,14 +40,14 @@ class Digested(Generic[_Item]):
         return self._digest.hexdigest()
 
 
-def scored(
+def score_run(
     path: Path,
     texts: Callable[[Any], Mapping[str, Any]],
     score: Callable[[Any, Any], Any],
     metrics: Callable[[Any], tuple[Metric, ...]],
     request: Request,
     report: Report,
-) -> Scored:
+) -> ScoredRuns:
     """Return the scores of the best checkpoint of a run, which keeps them where ``request`` says so.
 
     ``texts`` gives, for the predictor of the run, what is scored by split, with its ``fingerprint``; ``score`` the
@@ -67,7 +67,7 @@ def scored(
             run.write_card(run.validation(which), report)
         except RunError as error:
             report(Note(str(error), warning=True))
-    return Scored(str(run.path), results, digests)
+    return ScoredRuns(str(run.path), results, digests)
 
 
 class ScoredTask(Task):
@@ -82,7 +82,7 @@ class ScoredTask(Task):
     def splits(self, experiment: Any, report: Report = silent) -> Splits[Any]:
         """Return the splits of an experiment."""
 
-    def given(self, experiment: Any, request: Request) -> Mapping[str, Any]:
+    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, Any]:
         """Return the text that is requested, by its name; empty for the splits of the run."""
         return {}
 
@@ -107,10 +107,12 @@ class ScoredTask(Task):
         without = {"columns"} if request.data is None and request.text is None else {"text"} if request.data else ()
         request.refuse(path, self.noun, [name for name in self.takes if name not in without])
         experiment = experiment_of(path)
-        found = self.given(experiment, request) or own_splits(path, experiment, self.splits, self.text_options, report)
+        found = self.read_requested(experiment, request) or own_splits(
+            path, experiment, self.splits, self.text_options, report
+        )
 
         def texts(model: Any) -> Mapping[str, Any]:
             return {name: self.text_to_score(model, text) for name, text in found.items()}
 
         score = partial(self.score, request=request, report=report)
-        return Answer([scored(path, texts, score, self.metrics, request, report)])
+        return Answer([score_run(path, texts, score, self.metrics, request, report)])

@@ -26,7 +26,7 @@ Tokenizers = Mapping[str, Any]
 Table = dict[str, Any]
 
 
-class Trained(NamedTuple):
+class TrainedModel(NamedTuple):
     """A checkpoint of a run folder, read and put together."""
 
     path: Path
@@ -71,7 +71,7 @@ class GivenData(NamedTuple):
     """The [text] table that is taken over, if any."""
 
 
-class Sized(NamedTuple):
+class SizedExperiment(NamedTuple):
     """An experiment chosen by the look of the data."""
 
     table: Table
@@ -147,7 +147,7 @@ class Task(ABC):
             return self.build(experiment, tokenizers, where)
 
     @abstractmethod
-    def predictor(self, trained: Trained) -> Any:
+    def predictor(self, trained: TrainedModel) -> Any:
         """Return what a person calls."""
 
     @abstractmethod
@@ -171,7 +171,7 @@ class Task(ABC):
         """Return the weight of each of the runs in a checkpoint, for ``anaphora info``."""
         return {}
 
-    def inspected(self, predictor: Any) -> Any:
+    def inspection_subject(self, predictor: Any) -> Any:
         """Return what inspection looks into; see ``prediction.examples``."""
         return predictor
 
@@ -186,7 +186,7 @@ class Task(ABC):
         """
         return False
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Choose an experiment by the look of the data."""
         raise NotImplementedError
 

@@ -163,9 +163,9 @@ class FittingJob(TrainingJob):
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Fit the model, unless the run has it already: on the first rank; the others wait."""
-        return ranks.told(lambda: self._fitted(context, report))
+        return ranks.broadcast(lambda: self._fit(context, report))
 
-    def _fitted(self, context: TrainingContext, report: Report) -> Outcome:
+    def _fit(self, context: TrainingContext, report: Report) -> Outcome:
         run, started = context.run, time.monotonic()
         if not run.checkpoints():
             figures = self.fit(context, report)
@@ -192,11 +192,11 @@ class PairJob(TrainingJob):
 
     def __init__(self, experiment: ExperimentBase, report: Report) -> None:
         """Find and check the data; errors as for ``found``."""
-        self._experiment, self.splits = experiment, self.found(experiment, report)
+        self._experiment, self.splits = experiment, self.find_data(experiment, report)
         self.learnt_from = self.splits.train
 
     @staticmethod
-    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+    def find_data(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
         """Return the splits of its data; errors as for ``data.sources.translation_splits``."""
         return pair_splits(experiment, report)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, get_args
 from anaphora.errors import AnaphoraError
 from anaphora.formats.lines import read_lines
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 class Roundtrip(NamedTuple):
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             language = asked.language or Path(file.name.removesuffix(".gz")).suffix[1:] or "en"
             found = roundtrip(read_lines(file, any_format=True), tokens_of(asked.segmentation, language))
             rate = 100 * found.same / found.lines if found.lines else 100.0
-            print(f"{rate:.2f}% of {counted(found.lines, 'line')}  {file}")
+            print(f"{rate:.2f}% of {inflect(found.lines, 'line')}  {file}")
             if found.different:
                 number, line, again = found.different
                 print(f"  {number}: {line!a}\n  {'':{len(str(number))}}  {again!a}")

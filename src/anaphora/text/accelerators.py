@@ -20,7 +20,7 @@ class Label(NamedTuple):
     """The sign before the key; empty for a text without."""
     key: str = ""
 
-    def marked(self, translation: str, language: str) -> str:
+    def with_key(self, translation: str, language: str) -> str:
         """A translation into ``language`` with a key: the same letter where a word begins with it, else the first one.
 
         Where words are written without spaces, the key follows in brackets.

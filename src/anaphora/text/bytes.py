@@ -43,7 +43,7 @@ class ByteTokenizer(Tokenizer):
         """One id a byte, without special tokens at the ends."""
         return [_FIRST + byte for byte in self.normal(text).encode()]
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         line = self.normal(text)
         starts = (place for place, character in enumerate(line) for _ in character.encode())
         return list(zip(self.encode(text), starts, strict=True))
@@ -60,10 +60,10 @@ class ByteTokenizer(Tokenizer):
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return a visible ASCII character as itself, a space as U+2581, any other byte as ``<0xC3>``."""
-        return [_shown(number) for number in ids]
+        return [_format(number) for number in ids]
 
 
-def _shown(number: int) -> str:
+def _format(number: int) -> str:
     if number < _FIRST:
         return MARKS[number]
     byte = number - _FIRST

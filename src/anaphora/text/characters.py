@@ -7,7 +7,7 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.text.normalise import Lowercase, normalise
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, listed_in, one_line, shown
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, listed_in, one_line, show_text
 
 
 class CharacterTokenizer(Tokenizer):
@@ -24,7 +24,7 @@ class CharacterTokenizer(Tokenizer):
         self.alphabet = tuple(alphabet)
         """The characters, special tokens left out."""
         self._ids = {character: len(MARKS) + place for place, character in enumerate(self.alphabet)}
-        self._shown = (*MARKS, *(SPACE if character == " " else shown(character) for character in self.alphabet))
+        self._shown = (*MARKS, *(SPACE if character == " " else show_text(character) for character in self.alphabet))
         self._size = len(self._shown)
         self._written = ("", UNKNOWN, "", "", *self.alphabet)
 
@@ -54,7 +54,7 @@ class CharacterTokenizer(Tokenizer):
             raise RunError("A vocabulary of characters should list single ones, but the file has strings.")
         return cls(alphabet, lowercase=lowercase)
 
-    def extended(self, other: Self) -> Self:
+    def extend(self, other: Self) -> Self:
         """Return the tokenizer with those of another's characters appended that it has not."""
         alphabet = tuple(dict.fromkeys((*self.alphabet, *other.alphabet)))
         return self if alphabet == self.alphabet else type(self)(alphabet, lowercase=self.lowercase)
@@ -67,7 +67,7 @@ class CharacterTokenizer(Tokenizer):
         """One id a character, without special tokens at the ends."""
         return [self._ids.get(character, UNK) for character in self.normal(text)]
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         return [(token, place) for place, token in enumerate(self.encode(text))]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -77,7 +77,7 @@ def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Pass
     if not found:
         return splitter.split(text)
     masked, begins = "", list[int]()
-    for before, one in zip(_between(text, found, 0, len(text)), found, strict=False):
+    for before, one in zip(_texts_between(text, found, 0, len(text)), found, strict=False):
         masked += before
         begins.append(len(masked))
         masked += _QUOTE if one.tag else _WORD
@@ -104,20 +104,20 @@ def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder])
     if not found:
         return MaskedText(sentence, "", sentence, "")
     partners = _partners(sentence, found)
-    first, last, start, end = _peeled(sentence, found, partners)
+    first, last, start, end = _peel(sentence, found, partners)
     inner = sentence[start:end]
     start += len(inner) - len(inner.lstrip())
     end -= len(inner) - len(inner.rstrip())
     within = found[first:last]
-    if not any(map(str.isalpha, "".join(_between(sentence, within, start, end)))):
+    if not any(map(str.isalpha, "".join(_texts_between(sentence, within, start, end)))):
         return MaskedText(sentence, sentence, "", "")
     free = [one for one in stand_ins if one.word.casefold() not in sentence.casefold()] or stand_ins
-    return _taken(
+    return _make_masked(
         sentence, within, [partners.get(place, -1) - first for place in range(first, last)], (start, end), free
     )
 
 
-def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iterator[str]:
+def _texts_between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iterator[str]:
     """Yield the texts between the things that are kept."""
     for one in found:
         yield sentence[start : one.start]
@@ -125,14 +125,14 @@ def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iter
     yield sentence[start:end]
 
 
-def _taken(
+def _make_masked(
     sentence: str, found: Sequence[Span], partners: Sequence[int], inner: tuple[int, int], free: Sequence[Placeholder]
 ) -> MaskedText:
     text, units, tags = "", list[MaskedSpan](), list[Tag]()
     places: dict[int, int] = {}  # of tags among what is found
-    texts = _between(sentence, found, *inner)
+    texts = _texts_between(sentence, found, *inner)
     for place, (one, before) in enumerate(zip(found, texts, strict=False)):
-        text = _joined(text, before, bool(tags) and found[place - 1].tag)
+        text = _join(text, before, bool(tags) and found[place - 1].tag)
         kept = sentence[one.start : one.end]
         spaced = tuple(
             not sign.strip() for sign in (sentence[max(0, one.start - 1) : one.start], sentence[one.end :][:1])
@@ -147,12 +147,12 @@ def _taken(
             end, joined = len(text) + len(stand_in.word), sentence.startswith(JOINING, one.end)
             units.append(MaskedSpan(kept, len(text), end, stand_in, spaced[0], joined))
             text += stand_in.word
-    text = _joined(text, next(texts), bool(tags) and found[-1].tag)
+    text = _join(text, next(texts), bool(tags) and found[-1].tag)
     paired = tuple(tag._replace(partner=places.get(tag.partner, -1)) for tag in tags)
     return MaskedText(sentence, sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
 
 
-def _joined(text: str, more: str, after_tag: bool) -> str:
+def _join(text: str, more: str, after_tag: bool) -> str:
     """Texts around a tag joined, with one space for two."""
     return text + (more.removeprefix(" ") if after_tag and (not text or text.endswith(" ")) else more)
 
@@ -177,7 +177,7 @@ def _partners(sentence: str, found: Sequence[Span]) -> dict[int, int]:
     return partners
 
 
-def _peeled(sentence: str, found: Sequence[Span], partners: dict[int, int]) -> tuple[int, int, int, int]:
+def _peel(sentence: str, found: Sequence[Span], partners: dict[int, int]) -> tuple[int, int, int, int]:
     """Return the range of spans without tags around the whole sentence, and the range of the text that is left."""
     first, last, start, end = 0, len(found), 0, len(sentence)
     while first < last:

@@ -11,7 +11,7 @@ from itertools import islice
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
-from anaphora.text.normalise import lowercase_of, lowered
+from anaphora.text.normalise import lower_case, lowercase_of
 from anaphora.text.punctuation import OTHER_ENDS, PAUSES, UNSPACED_ENDS
 from anaphora.text.segmentation import Tokens
 
@@ -43,7 +43,7 @@ class MosesText:
 
     def __call__(self, text: str) -> str:
         """The tokens of one line, joined by single spaces; nothing is escaped."""
-        normal = self._normaliser.normalize(lowered(text, self._lowercase))
+        normal = self._normaliser.normalize(lower_case(text, self._lowercase))
         return str(self._tokeniser.tokenize(normal, escape=False, return_str=True))
 
 
@@ -60,11 +60,11 @@ class MosesTokens(Tokens):
         return [token for piece in _pieces(text) for token in self._split(piece)]
 
     def _split(self, text: str) -> list[str]:
-        return _mended(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE), text)
+        return _mend(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE), text)
 
     def join(self, tokens: Sequence[str]) -> str:
         """Return the line, with spaces where people write them; what directly followed its word does so again."""
-        line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
+        line = str(self._detokeniser.detokenize(_mend(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
 
 
@@ -77,7 +77,7 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:
+def _mend(tokens: Sequence[str], line: str | None = None) -> list[str]:
     """Return the tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters.
 
     Where the ``line`` that they are of is known, what it has spaces between stays apart, and letters that Moses does

@@ -23,7 +23,7 @@ def case_name(lowercase: Lowercase) -> str:
     return lowercase if isinstance(lowercase, str) else str(int(lowercase))
 
 
-def lowered(text: str, lowercase: Lowercase) -> str:
+def lower_case(text: str, lowercase: Lowercase) -> str:
     """``text`` lower-cased so, composed or not."""
     if lowercase == "tr":
         text = text.replace("\u0130", "i").replace("I\u0307", "i").replace("I", "ı")
@@ -36,7 +36,7 @@ def normalise(text: str, *, lowercase: Lowercase = False) -> str:
     Raises DataError for a lone surrogate, which no file can hold but a JSON string can.
     """
     if text.isascii():
-        return lowered(text, lowercase)
+        return lower_case(text, lowercase)
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -46,4 +46,4 @@ def normalise(text: str, *, lowercase: Lowercase = False) -> str:
         ) from None
     composed = unicodedata.normalize("NFC", text)
     # lower-casing may leave a letter and its mark apart, so compose once more
-    return unicodedata.normalize("NFC", lowered(composed, lowercase)) if lowercase else composed
+    return unicodedata.normalize("NFC", lower_case(composed, lowercase)) if lowercase else composed

@@ -95,7 +95,7 @@ def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
     words: list[Span] = []
     for start, end in sorted(chain(*found.values())):
         if 1 not in of_tags[start:end]:
-            one = _glued(text, start, end, of_tags)
+            one = _glue(text, start, end, of_tags)
             if words and _are_one(text, words[-1], one, of_tags):
                 before = words.pop()
                 one = before._replace(end=max(before.end, one.end))
@@ -103,7 +103,7 @@ def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
     return sorted([*tags, *words])
 
 
-def _glued(text: str, start: int, end: int, of_tags: bytearray) -> Span:
+def _glue(text: str, start: int, end: int, of_tags: bytearray) -> Span:
     """A placeholder with the letters beside it."""
     while start and not of_tags[start - 1] and is_glued(text[start - 1]):
         start -= 1

@@ -113,7 +113,7 @@ def _digits(text: str) -> list[str]:
     return [str(int(digit)) for digit in _DIGIT.findall(without_placeholders(text))]
 
 
-def _found(*kinds: Kind) -> Callable[[str], list[str]]:
+def _finder(*kinds: Kind) -> Callable[[str], list[str]]:
     """Return a pattern that finds everything of these kinds in a text."""
     return lambda text: [match[0] for kind in kinds for match in PATTERNS[kind].finditer(text)]
 
@@ -124,12 +124,12 @@ _OPENED = re.compile(r"<[A-Za-z?%][^\s<>]*")
 
 def _tags(text: str) -> list[str]:
     """Return the placeholders and tags of a text, and the beginnings of what is written like tags."""
-    return [*_found("placeholders", "tags")(text), *_OPENED.findall(without_placeholders(text))]
+    return [*_finder("placeholders", "tags")(text), *_OPENED.findall(without_placeholders(text))]
 
 
 _IN_COMMON: Mapping[str, Callable[[str], list[str]]] = {
     "placeholders": _tags,
-    "addresses": _found("urls", "emails"),
+    "addresses": _finder("urls", "emails"),
     "numbers": _digits,
 }
 

@@ -57,7 +57,7 @@ class NumberingTokenizer(WordTokenizer):
         return f"numbered {super().fingerprint}"
 
 
-class Resolved(NamedTuple):
+class ResolvedTranslation(NamedTuple):
     """A translation without its annotations."""
 
     ids: list[int]
@@ -80,7 +80,7 @@ class AnnotatedTokenizer(WordTokenizer):
         self._none = len(MARKS) + self.annotations - 1
 
     @classmethod
-    def restored(cls, data: bytes, rare: Rare, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
+    def restore(cls, data: bytes, rare: Rare, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """Return the tokenizer that ``serialise`` wrote; RunError when the bytes are none."""
         words = WordTokenizer.deserialise(data, lowercase=lowercase, segmentation=segmentation)
         dictionary = json.loads(data).get("dictionary")
@@ -98,7 +98,7 @@ class AnnotatedTokenizer(WordTokenizer):
         """A sha256 of the words, the case, the tokens and the dictionary, and the annotation."""
         return f"{self.rare} {super().fingerprint}"
 
-    def annotated(self, source: Sequence[int], target: Sequence[int], links: Sequence[int]) -> list[int]:
+    def annotate(self, source: Sequence[int], target: Sequence[int], links: Sequence[int]) -> list[int]:
         """The ids of a target with its annotations, given those of its source and the source word of every target word.
 
         A link of -1 is none.
@@ -110,9 +110,9 @@ class AnnotatedTokenizer(WordTokenizer):
         numbered = [source[i] if i >= 0 and self._annotates(source[i]) else self._none for i in links]
         return [numbered[j] if word == UNK else word for j, word in enumerate(target)]
 
-    def resolved(self, ids: Sequence[int], source: Sequence[int]) -> Resolved:
+    def resolve(self, ids: Sequence[int], source: Sequence[int]) -> ResolvedTranslation:
         """Return a translation of ``source`` without its annotations, and where its unknown words come from."""
-        found = Resolved([], [], [])
+        found = ResolvedTranslation([], [], [])
         for step, token in enumerate(ids):
             if self.rare == "posall" and self._annotates(token):
                 continue
@@ -126,7 +126,7 @@ class AnnotatedTokenizer(WordTokenizer):
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the line without annotations, unknown words as ``<unk>``."""
-        return super().decode(self.resolved(ids, ()).ids)
+        return super().decode(self.resolve(ids, ()).ids)
 
     def _source(self, annotation: int, place: int, source: Sequence[int]) -> int:
         """Return the source word that an annotation of the target word ``place`` points to; -1 for none."""

@@ -21,7 +21,7 @@ class Tokens(Protocol):
         return token
 
 
-class _Spaced(Tokens):
+class _SpacedTokens(Tokens):
     """Tokens between spaces."""
 
     def split(self, text: str) -> list[str]:
@@ -34,7 +34,7 @@ class _Spaced(Tokens):
 def tokens_of(segmentation: Segmentation, language: str) -> Tokens:
     """Return the tokens of that name in a language, a two-letter code."""
     if segmentation == "whitespace":
-        return _Spaced()
+        return _SpacedTokens()
     if segmentation == "joiner":
         from anaphora.text.joiner_tokens import JoinerTokens
 

@@ -114,11 +114,11 @@ def _pieces(text: str, language: str) -> Iterator[str]:
     for line in _LINE.findall(text):
         start = 0
         for end in (*sorted(set(_ends(line, language))), len(line)):
-            yield from _bounded(line[start:end])
+            yield from _split_long(line[start:end])
             start = end
 
 
-def _bounded(piece: str) -> Iterator[str]:
+def _split_long(piece: str) -> Iterator[str]:
     """Yield a piece of a line in parts of bearable length, cut after white space where there is any."""
     start = 0
     while len(piece) - start > _LONGEST:

@@ -59,7 +59,7 @@ class SubwordTokenizer(Tokenizer):
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
         ConfigError when ``size`` is less than marks, bytes and single characters need.
         """
-        usable = _bounded(normalise(line, lowercase=lowercase) for line in lines)
+        usable = _split_long(normalise(line, lowercase=lowercase) for line in lines)
         first = next(usable, None)
         if first is None:
             raise DataError("A subword vocabulary needs text, but every line of the training split is empty.")
@@ -116,7 +116,7 @@ class SubwordTokenizer(Tokenizer):
         texts = list(map(self.normal, lines))
         return list(self._processor.encode(texts, num_threads=threads))
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         """Return the subwords and where they begin: see ``Tokenizer``.
 
         A token begins in front of the spaces that it has.
@@ -133,7 +133,7 @@ class SubwordTokenizer(Tokenizer):
         return [self._processor.id_to_piece(int(number)) for number in ids]
 
 
-def _bounded(lines: Iterable[str]) -> Iterator[str]:
+def _split_long(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines that are not blank, very long ones in pieces."""
     for line in lines:
         if line.strip():

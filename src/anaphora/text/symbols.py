@@ -39,8 +39,8 @@ class SymbolTokenizer(CharacterTokenizer):
         """Return the same vocabulary for strings that are written otherwise."""
         return type(self)(self.alphabet, lowercase=self.lowercase, separated=separated)
 
-    def extended(self, other: Self) -> Self:
-        both = super().extended(other)
+    def extend(self, other: Self) -> Self:
+        both = super().extend(other)
         return both if both is self else both.beside(self.separated)
 
     @classmethod
@@ -97,7 +97,7 @@ class SymbolTokenizer(CharacterTokenizer):
         """One id a symbol, without special tokens at the ends."""
         return [self._ids.get(symbol, UNK) for symbol in self.symbols_of(text)]
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         """Return the symbols and where they begin: see ``Tokenizer``."""
         line, place, placed = self.normal(text), 0, list[tuple[int, int]]()
         for symbol, number in zip(self.symbols_of(text), self.encode(text), strict=True):

@@ -18,7 +18,7 @@ from anaphora.files import DamagedError, read, read_json, sha256
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.language import bare
-from anaphora.text.normalise import Lowercase, lowercase_of, lowered
+from anaphora.text.normalise import Lowercase, lower_case, lowercase_of
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
@@ -27,7 +27,7 @@ from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
 from anaphora.text.text_rule import TextRule, are_converted
 from anaphora.text.tokenizer import SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.text.resegmentation import Resegment
@@ -64,7 +64,7 @@ class TokenizerConfig(Config):
         """The name of that option where it is set, else nothing."""
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
-    def resolved(self) -> Self:
+    def without_sampling(self) -> Self:
         """Return the same tokenizer without sampling."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
@@ -298,7 +298,7 @@ def _learn(
     """The tokenizer of some sides, with the casing of the first: lower-casing a lower-cased text changes nothing."""
     first = cases[next(iter(sides))]
     if isinstance(config, Character):
-        every_line = (lowered(line, cases[side]) for side, lines in sides.items() for line in lines())
+        every_line = (lower_case(line, cases[side]) for side, lines in sides.items() for line in lines())
         return CharacterTokenizer.learn(every_line, lowercase=first, least=config.min_count)
     from anaphora.text.subwords import SubwordTokenizer
 
@@ -307,9 +307,9 @@ def _learn(
         kept, seen = sample(lines(), config.sample)
         if seen > len(kept):
             report(
-                Note(f"The {side} vocabulary is learnt from {len(kept):,} of {counted(seen, 'line')} (text.sample).")
+                Note(f"The {side} vocabulary is learnt from {len(kept):,} of {inflect(seen, 'line')} (text.sample).")
             )
-        drawn += (lowered(line, cases[side]) for line in kept)
+        drawn += (lower_case(line, cases[side]) for line in kept)
     if any(SPACE in line for line in drawn):
         report(
             Note(
@@ -356,7 +356,7 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
     try:
-        tokenizer = _deserialised(config, side, data, lowercase)
+        tokenizer = _deserialise(config, side, data, lowercase)
     except RunError as error:
         raise RunError(f"{path} is damaged: {error}") from None
     if tokenizer.symbols.size != entry["size"]:
@@ -373,11 +373,11 @@ _PLAIN: Mapping[type[TokenizerConfig], type[CharacterTokenizer | ByteTokenizer]]
 """Tokenizers of one class whatever the options."""
 
 
-def _deserialised(config: AnyTokenizer, side: str, data: bytes, lowercase: Lowercase) -> Tokenizer:
+def _deserialise(config: AnyTokenizer, side: str, data: bytes, lowercase: Lowercase) -> Tokenizer:
     if plain := _PLAIN.get(type(config)):
         return plain.deserialise(data, lowercase=lowercase)
     if isinstance(config, Word) and config.rare != "none" and side == "target":
-        return AnnotatedTokenizer.restored(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
+        return AnnotatedTokenizer.restore(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
     if isinstance(config, Word):
         kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
         return kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)

@@ -27,7 +27,7 @@ SPACE = "\u2581"
 """Sign of a space in pieces that are shown: the beginning of a word, as SentencePiece writes it."""
 
 
-def shown(text: str) -> str:
+def show_text(text: str) -> str:
     """Return a token's text as pieces show it: the character that stands for a space there by its code point."""
     return text.replace(SPACE, f"<U+{ord(SPACE):04X}>")
 
@@ -91,7 +91,7 @@ class Tokenizer(Protocol):
         """Encode each line, by as many ``threads`` where that is faster; errors as for ``encode``."""
         return [self.encode(line) for line in lines]
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         """Encode a text, each id with the place in the normalised text where it begins."""
 
     def decode(self, ids: Sequence[int]) -> str:

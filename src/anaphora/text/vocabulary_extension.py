@@ -11,7 +11,7 @@ from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 
 
-def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
+def extend_tokenizer(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
     """``old`` with the tokens that only ``new`` has, in the order that they have there; old ids stay as they are.
 
     Subwords are segmented as before first; the new tokens then merge what the old ones leave apart. Raises ConfigError
@@ -19,9 +19,9 @@ def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
     annotations of rare words have their places.
     """
     if getattr(config, "rare", "") == "none" and isinstance(old, WordTokenizer) and isinstance(new, WordTokenizer):
-        return old.extended(new.vocabulary)
+        return old.extend(new.vocabulary)
     if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):
-        return old.extended(new)
+        return old.extend(new)
     known = set(old.pieces(range(old.symbols.size)))
     tokens = [piece for piece in new.pieces(range(len(MARKS), new.symbols.size)) if piece not in known]
     if not tokens:

@@ -29,6 +29,6 @@ def by_word(tokenizer: Tokenizer, text: str) -> list[list[int]]:
     """
     ends = [word.end() for word in _WORD.finditer(tokenizer.normal(text))]
     rows: list[list[int]] = [[] for _ in range(len(ends) + 1)]
-    for token, start in tokenizer.placed(text):
+    for token, start in tokenizer.encode_with_places(text):
         rows[bisect_right(ends, start)].append(token)
     return rows

@@ -14,7 +14,7 @@ from typing import Self, TypedDict, Unpack
 from anaphora.errors import DataError, RunError
 from anaphora.text.normalise import Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, show_text
 
 
 class WordOptions(TypedDict):
@@ -77,7 +77,7 @@ class WordTokenizer(Tokenizer):
             raise RunError("A vocabulary of words should have a language and no mark, but does otherwise.")
         return cls(words, lowercase=lowercase, segmentation=segmentation, language=language)
 
-    def extended(self, words: Iterable[str]) -> Self:
+    def extend(self, words: Iterable[str]) -> Self:
         """Return the tokenizer with those of ``words`` appended that it has not."""
         known = {*self.vocabulary, *MARKS}
         more = [word for word in dict.fromkeys(words) if word not in known]
@@ -110,7 +110,7 @@ class WordTokenizer(Tokenizer):
         """One id a word, without special tokens at the ends."""
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         """Return the words and where they begin: see ``Tokenizer``."""
         line = self.normal(text)
         starts = (start for start, _ in self._spans(line, self.words(text)))
@@ -120,7 +120,7 @@ class WordTokenizer(Tokenizer):
         """Return the line, words joined as the language writes them."""
         return one_line(self.tokens.join(self._visible(ids)))
 
-    def filled(self, ids: Sequence[int], words: Sequence[str]) -> str:
+    def decode_with(self, ids: Sequence[int], words: Sequence[str]) -> str:
         """``decode`` with ``words`` in the place of the unknown ones, in their order."""
         given = iter(words)
         visible = (next(given) if word == MARKS[UNK] else word for word in self._visible(ids))
@@ -173,10 +173,10 @@ class WordTokenizer(Tokenizer):
 
 def _piece(word: str, spaced: bool) -> str:
     """Return a word, or a space that is a token, as pieces show it."""
-    return SPACE if word == " " else (SPACE if spaced else "") + shown(word)
+    return SPACE if word == " " else (SPACE if spaced else "") + show_text(word)
 
 
-def written(tokenizer: Tokenizer) -> Sequence[str]:
+def spellings(tokenizer: Tokenizer) -> Sequence[str]:
     """Return the spelling of every token, by id, special tokens first: words without the space before them."""
     if isinstance(tokenizer, WordTokenizer):
         return (*MARKS, *tokenizer.vocabulary)

@@ -36,7 +36,7 @@ class WeightAverage:
         """True if an update of ``epoch`` (from 1) counts."""
         raise NotImplementedError
 
-    def stepped(self, epoch: int) -> None:
+    def step(self, epoch: int) -> None:
         """Take in the weights after an update of ``epoch``."""
         if not self.counts(epoch):
             return
@@ -47,11 +47,11 @@ class WeightAverage:
             share = self.share(self._count)
             torch._foreach_lerp_(list(self._other.values()), list(self._weights.values()), share)
 
-    def validated(self, cost: float) -> None:
+    def observe_validation(self, cost: float) -> None:
         """Take note of a validation, less being better."""
 
     @contextmanager
-    def swapped(self) -> Iterator[None]:
+    def swap_in(self) -> Iterator[None]:
         """Within it the network holds the average, if there is one."""
         self._swap()
         try:
@@ -103,7 +103,7 @@ class IterateAverage(WeightAverage):
         """True if averaging has begun."""
         return self._triggered or 0 < self._config.from_epoch <= epoch
 
-    def validated(self, cost: float) -> None:
+    def observe_validation(self, cost: float) -> None:
         """Take note of a validation (less is better), after which averaging may start."""
         older = self._costs[: -self._config.interval]
         if not self._config.from_epoch and older and not cost <= min(older):

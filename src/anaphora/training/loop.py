@@ -19,7 +19,7 @@ import torch
 from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
-from anaphora.kernels.cells import Recorded
+from anaphora.kernels.cells import AutogradCell
 from anaphora.kernels.device import device_for
 from anaphora.kernels.native import loops
 from anaphora.kernels.program import Program
@@ -32,11 +32,11 @@ from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
-from anaphora.training.micro_batches import Updates, accumulated
+from anaphora.training.micro_batches import Updates, accumulate
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
 _LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
@@ -169,7 +169,7 @@ class _Training:
             try:
                 reason = self._advance()
             except _NotFinite as fault:
-                self._ranks.each(partial(self._fall_back, str(fault)))
+                self._ranks.run_on_each(partial(self._fall_back, str(fault)))
         state = self._state
         return Outcome(
             reason,
@@ -187,7 +187,7 @@ class _Training:
         # one save an update at most: all lines of the log up to an update are older than its checkpoint
         if reason or self._validation_is_due():
             self._validate_and_save()
-            reason = reason or self._ranks.told(self._bound)
+            reason = reason or self._ranks.broadcast(self._bound)
         elif stopping:
             if not self._broken():  # amid skips the weights may be what is wrong
                 self._save()
@@ -197,7 +197,7 @@ class _Training:
 
     def _ending(self) -> tuple[Reason | None, bool]:
         """Return the bound that is reached by the clock of the first rank, and whether any rank was told to stop."""
-        answers = self._ranks.gathered((self._bound(), self._stop()))
+        answers = self._ranks.all_gather((self._bound(), self._stop()))
         return answers[0][0], any(stopping for _, stopping in answers)
 
     def _bound(self) -> Reason | None:
@@ -220,7 +220,7 @@ class _Training:
         rate = state.rate(total) * given.learning_rate_factor
         state.optimizer.clear()
         runtime = replace(self._runtime, update=cursor.update)
-        nats, carries = accumulated(self._model, given, state.carries, runtime, config.reduction, self._ranks)
+        nats, carries = accumulate(self._model, given, state.carries, runtime, config.reduction, self._ranks)
         value = per_prediction(nats, given.rows, given.predictions, config.reduction)
         norms_K, norm, fault = self._gradient(value)
         if fault:
@@ -266,7 +266,7 @@ class _Training:
         self._run.metrics.add({"update": cursor.update, "epoch": cursor.epoch, "skipped": fault}, self._report)
         self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
-            raise _NotFinite(f"{counted(cursor.skipped_in_row, 'update')} in a row had to be skipped ({fault})")
+            raise _NotFinite(f"{inflect(cursor.skipped_in_row, 'update')} in a row had to be skipped ({fault})")
 
     def _fall_back(self, what: str) -> None:
         """Restart from the last checkpoint at half the learning rate, or give up."""
@@ -306,14 +306,14 @@ class _Training:
     def _validate_and_save(self) -> None:
         state, cursor = self._state, self._state.cursor
         self._check_finite()
-        metrics, recorded = self._ranks.told(self._measured)
+        metrics, recorded = self._ranks.broadcast(self._evaluate)
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)
         if cursor.skipped_in_row and not math.isfinite(cost):
             raise _NotFinite(f"validation gave {self._config.metric} {cost} amid skipped updates")
         if self._validation_is_due():
-            state.optimizer.validated(cost)
-            state.schedule.validated(state.due.observe(metrics, cursor.update))
+            state.optimizer.observe_validation(cost)
+            state.schedule.observe_validation(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.add_validation(event, self._report)
         if recorded:
@@ -324,7 +324,7 @@ class _Training:
             self._mark_best()
         self._report(event)
 
-    def _measured(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
+    def _evaluate(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
         """Return the metrics of a validation, and what is recorded beside them."""
         self._model.eval()
         with torch.no_grad(), self._state.optimizer.result():
@@ -379,5 +379,5 @@ def report_autograd_cells(model: torch.nn.Module, report: Report) -> None:
     """Report the units of ``model`` that train slowly, since nobody has derived their gradient."""
     configs = [module.config for module in model.modules() if hasattr(module, "config")]
     cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
-    for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
+    for kind in sorted({cell.kind for cell in cells if isinstance(cell, AutogradCell)}):
         report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))

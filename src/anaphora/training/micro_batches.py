@@ -17,7 +17,7 @@ from anaphora.errors import DataError, RunError
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Batches, Carry
 from anaphora.training.ranks import Ranks
-from anaphora.training.reduction import Reduction, reduced, weighted
+from anaphora.training.reduction import Reduction, reduce_loss, weight_rows
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Updates:
         Raises DataError for an epoch without batches, RunError for one without that position.
         """
         if self._number != epoch:
-            self._epoch, self._number = self._ranks.each(partial(self._checked, epoch, position)), epoch
-        return self._divided(position), self._total(self._epoch)
+            self._epoch, self._number = self._ranks.run_on_each(partial(self._check, epoch, position)), epoch
+        return self._divide(position), self._total(self._epoch)
 
     def _total(self, epoch: Sequence[Batch]) -> int:
         return -(-len(epoch) // self._count)
 
-    def _checked(self, number: int, position: int) -> Sequence[Batch]:
+    def _check(self, number: int, position: int) -> Sequence[Batch]:
         epoch = self._batches.epoch(number)
         total = self._total(epoch)
         if not total:
@@ -66,7 +66,7 @@ class Updates:
             )
         return epoch
 
-    def _divided(self, position: int) -> MicroBatches:
+    def _divide(self, position: int) -> MicroBatches:
         first = position * self._count
         places = {number: first + number for number in self._ranks.numbers(self._count)}
         batches: dict[int, Batch] = {}
@@ -75,12 +75,12 @@ class Updates:
             batches.update({number: self._epoch[place] for number, place in places.items() if place < len(self._epoch)})
             return [(one.size, one.predictions, one.supervision.learning_rate_factor) for one in batches.values()]
 
-        everyone = [one for of_rank in self._ranks.agreed(make) for one in of_rank]
+        everyone = [one for of_rank in self._ranks.run_on_all(make) for one in of_rank]
         rows, predictions, factors = zip(*everyone, strict=True)
         return MicroBatches(batches, sum(rows), sum(predictions), factors[0])
 
 
-def accumulated(
+def accumulate(
     model: torch.nn.Module,
     given: MicroBatches,
     carries: Mapping[int, Carry],
@@ -95,9 +95,9 @@ def accumulated(
     nats, after = 0.0, dict[int, Carry]()
     for number, batch in given.batches.items():
         with running(replace(runtime, rank=number)):
-            loss, after[number] = model(weighted(batch, reduction).to(runtime.device), carries.get(number) or None)
+            loss, after[number] = model(weight_rows(batch, reduction).to(runtime.device), carries.get(number) or None)
             nats += float(loss.sum.detach())
             if not math.isfinite(nats):
                 break
-            reduced(loss, given.rows, given.predictions, reduction).backward()  # type: ignore[no-untyped-call]
-    return sum(ranks.gathered(nats)), after
+            reduce_loss(loss, given.rows, given.predictions, reduction).backward()  # type: ignore[no-untyped-call]
+    return sum(ranks.all_gather(nats)), after

@@ -60,16 +60,16 @@ class NamedOptimizer:
                 group["lr"] = rate
             rule.step()
         if self._average is not None:
-            self._average.stepped(epoch)
+            self._average.step(epoch)
 
-    def validated(self, cost: float) -> None:
+    def observe_validation(self, cost: float) -> None:
         """Take note of the deciding metric of a validation; less is better."""
         if self._average is not None:
-            self._average.validated(cost)
+            self._average.observe_validation(cost)
 
     def result(self) -> AbstractContextManager[None]:
         """Within it the network holds what training has to show, which is to be validated and saved."""
-        return nullcontext() if self._average is None else self._average.swapped()
+        return nullcontext() if self._average is None else self._average.swap_in()
 
     def tensors(self) -> dict[str, Tensor]:
         """Within ``result``: all tensors that the next step depends on, as ``field/parameter``; not copied."""
@@ -117,7 +117,7 @@ class NamedOptimizer:
         for key, tensor in rest.items():
             field, _, name = key.partition("/")
             rule = self._rule(name)
-            rule.state[self.parameters[name]][field] = _kept(rule, field, tensor, self.parameters[name].device)
+            rule.state[self.parameters[name]][field] = _from_saved(rule, field, tensor, self.parameters[name].device)
 
     def _rule(self, name: str) -> torch.optim.Optimizer:
         return self._rules[-1 if name in self._tables else 0]
@@ -139,7 +139,7 @@ def _is_like(tensor: Tensor | None, like: Tensor) -> bool:
     return tensor.is_floating_point() if like.ndim else 0 <= float(tensor) < 1 << 53
 
 
-def _kept(rule: torch.optim.Optimizer, field: str, tensor: Tensor, device: torch.device) -> Tensor | int:
+def _from_saved(rule: torch.optim.Optimizer, field: str, tensor: Tensor, device: torch.device) -> Tensor | int:
     """Return a saved tensor as ``rule`` keeps it: those that are not fused count their steps on the processor."""
     if field == "step" and isinstance(rule, torch.optim.SparseAdam):
         return int(tensor)

@@ -34,7 +34,7 @@ _LONGEST_WAIT = timedelta(days=7)
 
 
 class Ranks:
-    """One process alone; ``joined`` gives those that torchrun started."""
+    """One process alone; ``join_ranks`` gives those that torchrun started."""
 
     rank = 0
     """Number of this process, from 0."""
@@ -50,14 +50,14 @@ class Ranks:
         """True if this is the rank that writes and reports."""
         return self.rank == 0
 
-    def gathered(self, value: T) -> list[T]:
+    def all_gather(self, value: T) -> list[T]:
         """Return the values of all ranks, by rank; plain values, or tensors on the CPU."""
         return [value]
 
     def add_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """Let every gradient be the sum of those of all ranks; one that no rank has stays None."""
 
-    def agreed(self, act: Callable[[], T]) -> list[T]:
+    def run_on_all(self, act: Callable[[], T]) -> list[T]:
         """Return ``act()`` on every rank, once all have done it; a user error of any rank is raised on all."""
         result: list[T] = []
         error: AnaphoraError | None = None
@@ -65,7 +65,7 @@ class Ranks:
             result.append(act())
         except AnaphoraError as raised:
             error = raised
-        everyone = self.gathered((result, None if error is None else (str(error), error.exit_code)))
+        everyone = self.all_gather((result, None if error is None else (str(error), error.exit_code)))
         failed = [(rank, fault) for rank, (_, fault) in enumerate(everyone) if fault]
         if not failed:
             return [value for values, _ in everyone for value in values]
@@ -76,24 +76,24 @@ class Ranks:
             raise error
         raise ReportedError(message if self.first else "", exit_code)
 
-    def each(self, act: Callable[[], T]) -> T:
+    def run_on_each(self, act: Callable[[], T]) -> T:
         """Return ``act()`` of this rank, once all ranks have done it; errors as for ``agreed``."""
         result: list[T] = []
-        self.agreed(lambda: result.append(act()))
+        self.run_on_all(lambda: result.append(act()))
         return result[0]
 
-    def led(self, act: Callable[[], T]) -> T | None:
+    def run_on_first(self, act: Callable[[], T]) -> T | None:
         """Return ``act()`` on the first rank, which alone does it, the others waiting; None on the others."""
-        return self.each(lambda: act() if self.first else None)
+        return self.run_on_each(lambda: act() if self.first else None)
 
-    def told(self, act: Callable[[], T]) -> T:
+    def broadcast(self, act: Callable[[], T]) -> T:
         """Return ``act()`` of the first rank on every rank; for values as ``gathered`` takes them."""
-        return self.agreed(lambda: [act()] if self.first else [])[0][0]
+        return self.run_on_all(lambda: [act()] if self.first else [])[0][0]
 
     def in_turn(self, act: Callable[[], T]) -> T:
         """Return ``act()`` of this rank; the first rank does it first, so that the others find what it wrote."""
-        lead = self.led(lambda: [act()])
-        return self.each(lambda: lead or [act()])[0]
+        lead = self.run_on_first(lambda: [act()])
+        return self.run_on_each(lambda: lead or [act()])[0]
 
     def numbers(self, count: int) -> range:
         """Return this rank's part of ``count`` things, numbered from 0: as many as each other's."""
@@ -105,7 +105,7 @@ class Ranks:
 
     def check_same(self, values: Mapping[str, Any]) -> None:
         """Raise ConfigError where a value differs between ranks, naming it."""
-        everyone = self.gathered(dict(values))
+        everyone = self.all_gather(dict(values))
 
         def check() -> None:
             for rank, theirs in enumerate(everyone):
@@ -117,7 +117,7 @@ class Ranks:
                             f"{rank}: start each with the same command, options and data."
                         )
 
-        self.each(check)
+        self.run_on_each(check)
 
 
 ALONE = Ranks()
@@ -130,7 +130,7 @@ class _Together(Ranks):
         self.local, self.rank, self.size = int(os.environ["LOCAL_RANK"]), dist.get_rank(), dist.get_world_size()
         self.restarted = restarted
 
-    def gathered(self, value: T) -> list[T]:
+    def all_gather(self, value: T) -> list[T]:
         values: list[Any] = [None] * self.size
         with self._noticing():
             dist.all_gather_object(values, value)
@@ -168,7 +168,7 @@ class _Together(Ranks):
 
 
 @contextmanager
-def joined() -> Iterator[Ranks]:
+def join_ranks() -> Iterator[Ranks]:
     """Yield the ranks that train together: those of torchrun where it started this process, or this process alone.
 
     On a machine with GPUs, each rank uses the one of its local number. Raises RunError when the others do not come.

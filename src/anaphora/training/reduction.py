@@ -24,7 +24,7 @@ from anaphora.protocols import Loss
 Reduction = Literal["sum", "sum_per_sentence", "mean_per_sequence", "mean_per_token"]
 
 
-def weighted(batch: Batch, reduction: Reduction) -> Batch:
+def weight_rows(batch: Batch, reduction: Reduction) -> Batch:
     """``batch`` with its rows weighted by 1 / T_b where the reduction needs it."""
     if reduction != "mean_per_sequence":
         return batch
@@ -32,8 +32,8 @@ def weighted(batch: Batch, reduction: Reduction) -> Batch:
     return replace(batch, supervision=replace(batch.supervision, weights_B=weights_B))
 
 
-def reduced(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
-    """Return what a ``weighted`` loss adds to the number to minimise, for so many rows and predictions in all."""
+def reduce_loss(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
+    """Return what a ``weight_rows`` loss adds to the number to minimise, for so many rows and predictions in all."""
     return loss.minimised / {"sum": 1, "mean_per_token": predictions}.get(reduction, rows)
 
 

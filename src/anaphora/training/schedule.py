@@ -122,7 +122,7 @@ class Schedule:
         warm = min(1.0, update / max(1, self._config.warmup))
         return self._rate * self._config.share(epochs, update, self._epochs) * warm
 
-    def validated(self, improved: bool) -> None:
+    def observe_validation(self, improved: bool) -> None:
         """Take note of a validation."""
 
     def state(self) -> dict[str, float]:
@@ -138,7 +138,7 @@ class _Plateau(Schedule):
         super().__init__(config, rate, epochs)
         self._plateau, self._waited = config, 0
 
-    def validated(self, improved: bool) -> None:
+    def observe_validation(self, improved: bool) -> None:
         self._waited = 0 if improved else self._waited + 1
         if self._waited == self._plateau.patience:
             self._waited = 0

@@ -80,7 +80,7 @@ class SavedState(Record):
     @classmethod
     def parse(cls, state: Mapping[str, Any], update: int, metric: str, path: Path) -> Self:
         """Return the state of the checkpoint of ``update``, whose best validation has ``metric``; else DamagedError."""
-        saved = cls.checked(state, path, "a training")
+        saved = cls.from_table(state, path, "a training")
         if saved.cursor.update != update:
             raise DamagedError(f"{path} describes update {saved.cursor.update}, but was saved after update {update}.")
         for name, best in (("best", saved.best), ("due", saved.due or saved.best)):
@@ -148,7 +148,7 @@ class TrainingState:
                 }
                 return run.save(self.cursor.update, tensors_of(self.model), tensors | carries, state, report=report)
 
-        path = self._ranks.told(write)
+        path = self._ranks.broadcast(write)
         self._first = {}
         return path
 
@@ -157,7 +157,7 @@ class TrainingState:
         checkpoint = self.rewind(run, report)
         if checkpoint is None:
             return
-        self._earlier_seconds = self._saved(checkpoint).seconds
+        self._earlier_seconds = self._as_saved(checkpoint).seconds
         here = environment(checkpoint.environment.precision, next(self.model.parameters()).device)
         # what a run was begun with has learnt nothing here yet
         if checkpoint.update and not here.rounds_like(checkpoint.environment):
@@ -178,7 +178,7 @@ class TrainingState:
             fill(self.model, self._first, run.path)
             run.rewind(0)
             return None
-        saved = self._saved(checkpoint)
+        saved = self._as_saved(checkpoint)
         fill(self.model, checkpoint.model, checkpoint.path / "model.safetensors")
         tensors = _under(_OPTIMIZER, checkpoint.optimizer)
         try:
@@ -209,12 +209,14 @@ class TrainingState:
 
     def _newest(self, run: Run, report: Report) -> Checkpoint | None:
         """Return the newest checkpoint that is whole, which the first rank chooses; None when there is none."""
-        found = self._ranks.led(lambda: run.load("latest", report, for_training=True) if run.checkpoints() else None)
-        chosen = self._ranks.gathered(found.update if found else None)[0]
+        found = self._ranks.run_on_first(
+            lambda: run.load("latest", report, for_training=True) if run.checkpoints() else None
+        )
+        chosen = self._ranks.all_gather(found.update if found else None)[0]
         if chosen is None:
             return None
         update: int = chosen
-        return self._ranks.each(lambda: found or run.load(update, report, for_training=True))
+        return self._ranks.run_on_each(lambda: found or run.load(update, report, for_training=True))
 
     def _gathered_carries(self) -> dict[str, torch.Tensor]:
         """Return the carries of all micro-batches, by their names in a checkpoint."""
@@ -222,7 +224,7 @@ class TrainingState:
         prefixes = self._carry_prefixes()
         return {
             prefixes[number] + name: tensor
-            for carries in self._ranks.gathered(own)
+            for carries in self._ranks.all_gather(own)
             for number, carry in carries.items()
             for name, tensor in carry.items()
         }
@@ -232,7 +234,7 @@ class TrainingState:
         count = self._config.batches_an_update
         return {number: _CARRY if count == 1 else f"{_CARRY}{number}/" for number in range(count)}
 
-    def _saved(self, checkpoint: Checkpoint) -> SavedState:
+    def _as_saved(self, checkpoint: Checkpoint) -> SavedState:
         return SavedState.parse(
             checkpoint.state, checkpoint.update, self._config.metric, checkpoint.path / "state.json"
         )

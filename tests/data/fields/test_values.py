@@ -62,11 +62,11 @@ def item(side: Side, row: int) -> np.ndarray[Any, Any]:
 
 def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_path: Path) -> None:
     scale, (read, written) = scale_of(corpus), stored(corpus, tmp_path / "encoded")
-    every = np.concatenate([scale.encoded(trace)[:, :2] for trace in corpus.examples()])
+    every = np.concatenate([scale.encode(trace)[:, :2] for trace in corpus.examples()])
     assert np.allclose(every.mean(0), 0) and np.allclose(every.std(0), 1)
     for row, trace in enumerate(corpus.examples()):
         read_TX, targets_TY = item(read, row), item(written, row)
-        points_TD = trace.values_TD[0] + np.cumsum(scale.decoded(targets_TY[:, :2].astype(np.float64)), 0)
+        points_TD = trace.values_TD[0] + np.cumsum(scale.decode(targets_TY[:, :2].astype(np.float64)), 0)
         assert np.allclose(points_TD, trace.values_TD[1:], atol=0.01)
         assert trace.ends_T is not None
         assert np.array_equal(targets_TY[:, 2], trace.ends_T[1:])

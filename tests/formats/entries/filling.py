@@ -27,7 +27,7 @@ def _written(folder: Path, name: str, content: str | bytes) -> Path:
 
 def filled(document: Document, translate: Callable[[str], str] = str.upper) -> bytes:
     """The document with every run of every gap translated."""
-    return document.filled(
+    return document.fill(
         {
             number: [translate(run.text) for run in entry.gap.runs]
             for number, entry in enumerate(document.entries)
@@ -39,7 +39,7 @@ def filled(document: Document, translate: Callable[[str], str] = str.upper) -> b
 def filled_text(folder: Path, name: str, content: str, translate: Callable[[str], str] = str.upper) -> str:
     """The same from text to text; the document without translations is checked to stay as it is."""
     document = document_of(folder, name, content)
-    assert document.filled({}) == content.encode()
+    assert document.fill({}) == content.encode()
     return filled(document, translate).decode()
 
 

@@ -58,7 +58,7 @@ def test_a_page_whose_tags_and_comments_never_end_is_read_in_little_time(piece: 
     begin = time.monotonic()
     page = document.Document((piece * 40_000)[:40_000].encode(), "a.html", "html", ("en", "de"))
     assert time.monotonic() - begin < 5  # it took a minute
-    assert page.filled({}) == (piece * 40_000)[:40_000].encode()
+    assert page.fill({}) == (piece * 40_000)[:40_000].encode()
 
 
 @pytest.mark.parametrize("depth", [300, 100_000])

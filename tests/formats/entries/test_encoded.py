@@ -65,7 +65,7 @@ def test_wrong_bytes_are_refused_with_their_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"m.tmx:2 should be utf-8, but has the byte 0xD6.*: correct the encoding that"):
         pairs_of(tmp_path, "m.tmx", TMX.format("utf-8").encode("latin-1"))
     with pytest.raises(DataError, match=r"a.srt:1 should be utf-8.*\): convert it to UTF-8, with  iconv -f ISO-8859-1"):
-        list(Encoding(b"\xd6", "a.srt", "subtitles").decoded([b"\xd6"]))
+        list(Encoding(b"\xd6", "a.srt", "subtitles").decode([b"\xd6"]))
 
 
 @given(
@@ -78,4 +78,4 @@ def test_what_was_decoded_is_encoded_to_the_same_bytes(text: str, codec: str, si
     content = (mark + text).encode(codec, "ignore")
     encoding = Encoding(content, "a", "tmx")
     pieces = [content[at : at + size] for at in range(0, len(content), size)]
-    assert encoding.encoded(b"".join(encoding.decoded(pieces))) == content
+    assert encoding.encode(b"".join(encoding.decode(pieces))) == content

@@ -37,7 +37,7 @@ CATALOGUES = {
 def test_a_catalogue_is_filled_and_accepted_as_it_was(content: str | bytes, tmp_path: Path) -> None:
     document = document_of(tmp_path, "a.po", content)
     unfilled, written = (
-        document.filled({}),
+        document.fill({}),
         filled(document, lambda text: f"{text.rstrip()}x{text[len(text.rstrip()) :]}"),
     )
     assert unfilled == (content if isinstance(content, bytes) else content.encode())
@@ -87,7 +87,7 @@ DOCUMENTS: dict[str, tuple[str | bytes, list[str]]] = {
 def test_texts_of_a_document_are_filled_and_read_again(name: str, tmp_path: Path) -> None:
     content, sources = DOCUMENTS[name]
     document = document_of(tmp_path, name, content)
-    assert document.filled({}) == (content if isinstance(content, bytes) else content.encode())
+    assert document.fill({}) == (content if isinstance(content, bytes) else content.encode())
     assert sorted(one.source for one in document.entries if one.gap) == sorted(sources)
     again = document_of(tmp_path, f"again-{name}", filled(document)).entries
     are_drafts = {one.skipped for one in again} == {Reason.UNAPPROVED}  # targets of XLIFF 1.2, to be reviewed

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from anaphora.formats.entries.subtitles import wrapped
+from anaphora.formats.entries.subtitles import wrap
 from tests.formats.entries.filling import document_of, filled, filled_text
 
 PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}</body></html>\n"
@@ -107,6 +107,6 @@ def test_cues_need_no_numbers_and_no_blank_line_between_them(tmp_path: Path) -> 
 @given(st.text("ab ", max_size=30), st.integers(1, 4))
 @example(text="a  b", count=2)
 def test_wrapping_loses_no_word(text: str, count: int) -> None:
-    lines = wrapped(text, count)
+    lines = wrap(text, count)
     assert len(lines) <= count
     assert " ".join(lines) == text

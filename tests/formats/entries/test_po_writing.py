@@ -142,7 +142,7 @@ def test_an_encoding_without_a_character_takes_no_translation_with_it(tmp_path: 
 )
 def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
     document = document_of(tmp_path, "a.po", HEAD + "".join(f'msgid "m{n}"\nmsgstr ""\n' for n in range(len(texts))))
-    content = document.filled({number: [f"x{text}x"] for number, text in enumerate(texts)})
+    content = document.fill({number: [f"x{text}x"] for number, text in enumerate(texts)})
     unmarked = content.replace(b"#, fuzzy\n", b"")
     entries = entries_of(tmp_path, "b.po", unmarked)
     assert [entry.target.split() for entry in entries] == [f"x{text}x".split() for text in texts]
@@ -155,6 +155,6 @@ def test_catalogues_of_real_programs_come_back_byte_for_byte(shared_data: Path, 
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         language = path.name.split(".")[1]
         document = document_of(tmp_path, "a.po", content, ("en", language))
-        assert document.filled({}) == content
+        assert document.fill({}) == content
         before = msgfmt.accepts(content)
         assert msgfmt.accepts(filled(document, lambda text: text)) == before

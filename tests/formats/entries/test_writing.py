@@ -132,7 +132,7 @@ def test_characters_that_xml_cannot_write_are_left_out(tmp_path: Path) -> None:
 def test_the_encoding_stays(codec: str, tmp_path: Path) -> None:
     text = f'<?xml version="1.0" encoding="{codec.removesuffix("-sig")}"?>' + tmx(tuv("en", "ä")).split("?>", 1)[1]
     document = document_of(tmp_path, "m.tmx", text.encode(codec))
-    assert document.filled({}) == text.encode(codec)
+    assert document.fill({}) == text.encode(codec)
     found = filled(document, lambda text: text + "Łż").decode(codec)
     assert tuv("de", "ä&#321;&#380;" if codec == "cp1252" else "äŁż") in found
 
@@ -193,7 +193,7 @@ def test_whatever_stands_between_texts_comes_back_in_place(
 @given(texts=st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
     document = document_of(tmp_path, "m.tmx", tmx(*(tuv("en", f"a {n}") for n in range(len(texts)))))
-    content = document.filled({number: [f"x{text}x"] for number, text in enumerate(texts)})
+    content = document.fill({number: [f"x{text}x"] for number, text in enumerate(texts)})
     entries = entries_of(tmp_path, "n.tmx", content)
     forbidden = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
     assert [entry.target.split() for entry in entries] == [f"x{forbidden.sub('', text)}x".split() for text in texts]
@@ -210,7 +210,7 @@ def test_the_files_of_two_test_suites_come_back_byte_for_byte_and_filled_ones_ar
         packed = path.suffix == ".gz"
         content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
         document = document_of(tmp_path, path.name.removesuffix(".gz"), content, ("en", "fr"))
-        assert document.filled({}) == content, path
+        assert document.fill({}) == content, path
         if not any(entry.gap for entry in document.entries):
             continue
         again = filled(document)

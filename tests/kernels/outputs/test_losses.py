@@ -64,7 +64,7 @@ def of_softmax(biased: bool, smoothing: float) -> Output:
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, W, b = split(leaves)
-        return naive.summed(lambda h_H, t: cross_entropy(h_H[None], W, b, torch.tensor([t]), smoothing), h, y, w)
+        return naive.sum_weighted(lambda h_H, t: cross_entropy(h_H[None], W, b, torch.tensor([t]), smoothing), h, y, w)
 
     def log_probs(leaves: Leaves) -> Tensor:
         return torch.log_softmax(functional.linear(*split(leaves)), 1)
@@ -83,7 +83,7 @@ def of_class_factored() -> Output:
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, *weights = leaves
         class_V = classes(len(leaves[3])).class_V
-        return naive.summed(lambda h_H, t: -naive.class_factored(h_H, *weights, class_V)[t].log(), h, y, w)
+        return naive.sum_weighted(lambda h_H, t: -naive.class_factored(h_H, *weights, class_V)[t].log(), h, y, w)
 
     return Output(
         lambda H, V: [(3, H), (3,), (V, H), (V,)],
@@ -99,7 +99,7 @@ def of_hierarchical() -> Output:
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, nodes, b = leaves
-        return naive.summed(
+        return naive.sum_weighted(
             lambda h_H, t: -naive.hierarchical(h_H, nodes, b, paths(masses(len(b) + 1).tolist()))[t].log(), h, y, w
         )
 
@@ -123,7 +123,7 @@ def of_sampled() -> Output:
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, W, b = leaves
         words = chosen(len(b)).tolist()
-        return naive.summed(lambda h_H, t: naive.sampled_softmax(h_H, t, W, b, words, drawn(leaves)), h, y, w)
+        return naive.sum_weighted(lambda h_H, t: naive.sampled_softmax(h_H, t, W, b, words, drawn(leaves)), h, y, w)
 
     return Output(
         lambda H, V: [(V, H), (V,)],
@@ -147,7 +147,7 @@ def of_noise_contrastive() -> Output:
         h, W, b = leaves
         words_C, times_C, q_V = noise(leaves)
         drawn = words_C.repeat_interleave(times_C.long()).tolist()
-        return naive.summed(lambda h_H, t: naive.noise_contrastive(h_H, t, W, b, drawn, q_V), h, y, w)
+        return naive.sum_weighted(lambda h_H, t: naive.noise_contrastive(h_H, t, W, b, drawn, q_V), h, y, w)
 
     return Output(lambda H, V: [(V, H), (V,)], fast, slow)
 
@@ -161,7 +161,7 @@ def of_adaptive() -> Output:
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         head = leaves[1], leaves[2]
-        return naive.summed(lambda h_H, t: -naive.adaptive(h_H, head, tails(leaves))[t].log(), leaves[0], y, w)
+        return naive.sum_weighted(lambda h_H, t: -naive.adaptive(h_H, head, tails(leaves))[t].log(), leaves[0], y, w)
 
     def log_probs(leaves: Leaves) -> Tensor:
         h, A, a = leaves[:3]

@@ -137,7 +137,7 @@ def test_links_of_any_number_of_pairs_are_those_of_its_blocks(monkeypatch: pytes
     at_once = learnt.links(*sides(BACKWARDS), "union")
     for block in 7, 60, 1000:
         monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", block)
-        assert list(learnt.each(*sides(BACKWARDS), "union")) == at_once
+        assert list(learnt.align_each(*sides(BACKWARDS), "union")) == at_once
 
 
 def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch:
         tracemalloc.start()
         try:
             learnt.fit(*pairs)
-            assert sum(1 for _ in learnt.each(*pairs, "intersection")) == count
+            assert sum(1 for _ in learnt.align_each(*pairs, "intersection")) == count
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

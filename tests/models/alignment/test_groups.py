@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
 from anaphora.models.alignment import groups as module
-from anaphora.models.alignment.groups import LONGEST, even_sample, groups, located, seen
+from anaphora.models.alignment.groups import LONGEST, even_sample, groups, locate, seen
 from anaphora.models.alignment.lexicon import EMPTY, Lexicon
 
 SIZE = 12
@@ -37,7 +37,7 @@ def test_the_keys_seen_are_those_of_all_links_and_each_is_located(some: list[tup
     assert keys.tolist() == sorted(by_hand)
     lexicon = Lexicon.even(keys, SIZE)
     for group in groups(sources, targets):
-        entries = located(group, lexicon)
+        entries = locate(group, lexicon)
         assert (entries[group.open_RT] >= 0).all() and (entries[~group.open_RT] == -1).all()
 
 

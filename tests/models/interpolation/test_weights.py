@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from anaphora.models.interpolation.weights import fitted_weights, interpolated, step
+from anaphora.models.interpolation.weights import fitted_weights, interpolate, step
 
 
 def sources(seed: int, count: int, places: int, silent: float) -> tuple[Tensor, Tensor]:
@@ -36,9 +36,9 @@ def test_no_step_of_the_fit_makes_the_text_less_likely(drawn: tuple[Tensor, Tens
 @given(SOURCES)
 def test_fitted_weights_are_no_worse_than_equal_ones_or_any_source_alone(drawn: tuple[Tensor, Tensor]) -> None:
     log_probs, known = drawn
-    best = float(interpolated(*drawn, fitted_weights(*drawn)).sum())
+    best = float(interpolate(*drawn, fitted_weights(*drawn)).sum())
     equal = torch.ones(len(log_probs)) / len(log_probs)
-    assert best >= float(interpolated(*drawn, equal).sum()) - 1e-6 * log_probs.shape[1]
+    assert best >= float(interpolate(*drawn, equal).sum()) - 1e-6 * log_probs.shape[1]
     for alone, everywhere in zip(log_probs, known.all(dim=1), strict=True):
         if everywhere and known.all():
             assert best >= float(alone.sum()) - 1e-3 * log_probs.shape[1]
@@ -59,4 +59,4 @@ def test_who_knows_nothing_leaves_a_share_to_the_others(seed: int) -> None:
         here = [k for k in range(3) if known[k, place]]
         total = sum(float(weights[k]) for k in here)
         expected = sum(float(weights[k]) / total * float(log_probs[k, place].exp()) for k in here)
-        assert float(interpolated(*(x[:, place] for x in (log_probs, known)), weights).exp()) == pytest.approx(expected)
+        assert float(interpolate(*(x[:, place] for x in (log_probs, known)), weights).exp()) == pytest.approx(expected)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
 from anaphora.nn.outputs.adaptive import Adaptive
-from anaphora.nn.outputs.class_factored import ClassFactored, binned
+from anaphora.nn.outputs.class_factored import ClassFactored, bin_by_mass
 from anaphora.nn.outputs.hierarchical import Hierarchical
 from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
 from anaphora.nn.outputs.sampled import LogUniform, Unigram
@@ -27,7 +27,7 @@ MASSES = st.lists(st.integers(1, 1000), min_size=1, max_size=60)
 @given(MASSES.flatmap(lambda masses: st.tuples(st.just(masses), st.integers(1, len(masses)))))
 def test_every_class_has_words_and_no_word_of_a_later_class_is_more_frequent(drawn: tuple[list[int], int]) -> None:
     masses, classes = drawn
-    class_V = binned(torch.tensor(masses), classes)
+    class_V = bin_by_mass(torch.tensor(masses), classes)
     assert sorted(set(class_V.tolist())) == list(range(classes))
     lightest = [min(mass for mass, c in zip(masses, class_V.tolist(), strict=True) if c == k) for k in range(classes)]
     heaviest = [max(mass for mass, c in zip(masses, class_V.tolist(), strict=True) if c == k) for k in range(classes)]
@@ -39,14 +39,14 @@ def test_words_that_came_later_are_in_the_last_class_and_leave_the_others_alone(
     drawn: tuple[list[int], int, int],
 ) -> None:
     masses, classes, later = drawn
-    class_V = binned(torch.tensor(masses + [0] * later), classes).tolist()
-    assert class_V == binned(torch.tensor(masses), classes).tolist() + [classes - 1] * later
+    class_V = bin_by_mass(torch.tensor(masses + [0] * later), classes).tolist()
+    assert class_V == bin_by_mass(torch.tensor(masses), classes).tolist() + [classes - 1] * later
 
 
 def test_the_classes_of_given_counts_are_the_same_for_ever() -> None:
     # stored runs know what their weights mean by this alone
-    assert binned(COUNTS + 1, 4).tolist() == [3, 3, 3, 0, 3, 1, 3, 3, 3, 2, 3, 3]
-    assert binned((COUNTS + 1).double().sqrt(), 4).tolist() == [3, 3, 3, 0, 2, 1, 2, 3, 3, 2, 3, 3]
+    assert bin_by_mass(COUNTS + 1, 4).tolist() == [3, 3, 3, 0, 3, 1, 3, 3, 3, 2, 3, 3]
+    assert bin_by_mass((COUNTS + 1).double().sqrt(), 4).tolist() == [3, 3, 3, 0, 2, 1, 2, 3, 3, 2, 3, 3]
 
 
 def test_the_number_of_classes_is_the_root_of_the_vocabulary_unless_it_is_given() -> None:

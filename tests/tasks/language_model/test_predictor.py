@@ -287,6 +287,6 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
     found = model.evaluate(SENTENCES)
     assert not found.carried and found.sentence_nats == found.nats
     assert found.nats == pytest.approx(-sum(line.nats for line in model.score_lines(SENTENCES)), rel=1e-5)
-    for call in (model.evaluate, model.adapted):
+    for call in (model.evaluate, model.adapt):
         with pytest.raises(ConfigError, match="a model of sentences begins every line from nothing"):
             call(SENTENCES, Dynamic())

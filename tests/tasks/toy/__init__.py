@@ -21,7 +21,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
-from anaphora.tasks.task import Tokenizers, Trained
+from anaphora.tasks.task import Tokenizers, TrainedModel
 from anaphora.text.tokenization import Character, TextConfig
 
 
@@ -121,7 +121,7 @@ class LetterCounting(FieldTask):
         text = Tokens("text", tokenizers["text"])
         return Fields(text, text)
 
-    def predictor(self, trained: Trained) -> LetterPredictor:
+    def predictor(self, trained: TrainedModel) -> LetterPredictor:
         text = self.fields(trained.experiment, trained.tokenizers).inputs
         return LetterPredictor(cast(Letters, trained.model), cast(Tokens, text))
 

@@ -70,9 +70,9 @@ def test_a_line_of_several_sentences_has_the_lowest_confidence() -> None:
     one = Translation("a b", 0.0, True, confidence=0.5, word_confidences=(0.1, 0.9))
     other = replace(one, text="c", confidence=0.3, word_confidences=(0.4,))
     kept = replace(one, text="<i/>", confidence=None, word_confidences=(None,))
-    spaced = Translation.joined("a b c <i/>", [one, other, kept], [(" ", " "), (" ", " ")])
+    spaced = Translation.join("a b c <i/>", [one, other, kept], [(" ", " "), (" ", " ")])
     assert (spaced.confidence, spaced.word_confidences) == (0.3, (0.1, 0.9, 0.4, None))
-    assert Translation.joined("a bc", [one, other], [("", "")]).word_confidences == (0.1, 0.4)
+    assert Translation.join("a bc", [one, other], [("", "")]).word_confidences == (0.1, 0.4)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Progress
-from anaphora.prediction.arguments import Given
+from anaphora.prediction.arguments import EncodedSentence
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load
@@ -147,7 +147,7 @@ def test_a_beam_of_none_or_of_more_than_memory_holds_is_refused(
 def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
     untrained_translator: TranslationPredictor,
 ) -> None:
-    rows = [Given("a man", untrained_translator.source.encode("a man"))] * 80
+    rows = [EncodedSentence("a man", untrained_translator.source.encode("a man"))] * 80
     for beam, most in (1, 80), (32, 80), (256, 64):
         assert max(len(batch.example_ids_B) for batch in untrained_translator.batches(rows, beam=beam)) == most
 

@@ -83,7 +83,7 @@ def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: 
             written = ids[: length - 1].tolist()
             read = batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row] - 1].tolist()
             assert target.decode(written) in lines
-            found = target.resolved(written, read)
+            found = target.resolve(written, read)
             pointed += sum(place >= 0 for place in found.sources)
             unknown += len(found.sources)
     assert unknown > 100 and pointed > (0.3 if rare == "copyable" else 0.8) * unknown

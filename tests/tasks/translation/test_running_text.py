@@ -59,7 +59,7 @@ def test_words_of_running_text_are_those_between_its_spaces(
     untrained_translator: TranslationPredictor, space: str
 ) -> None:
     one, two = untrained_translator.translate(["a man", "the dog"], attention=True)
-    joined = Translation.joined(f"{one.text}{space}{two.text}", [one, two], [(space, space)])
+    joined = Translation.join(f"{one.text}{space}{two.text}", [one, two], [(space, space)])
     pieces = joined.source_pieces[:-1]
     assert len(set(words_of(pieces))) == len(words_between_spaces(f"a man{space}the dog"))
     assert "".join(pieces) == f"▁a▁man{'▁' if ' ' in space else ''}the▁dog"

@@ -35,7 +35,7 @@ def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
 
 def written(words: UnknownWords, given: Hypothesis) -> str:
     filled, bare = words.fill(ROW, given)
-    return TARGET.filled(bare.ids, filled) if filled else TARGET.decode(bare.ids)
+    return TARGET.decode_with(bare.ids, filled) if filled else TARGET.decode(bare.ids)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def annotated(rare: Rare) -> AnnotatedTokenizer:
 
 def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_words() -> None:
     target = annotated("posall")
-    ids = target.annotated(ROW.ids, target.encode("le Chat voit ici Ann"), [0, 1, 2, -1, 1])
+    ids = target.annotate(ROW.ids, target.encode("le Chat voit ici Ann"), [0, 1, 2, -1, 1])
     weights = torch.arange(44.0).reshape(11, 4)
     words, bare = AnnotatedWords(SOURCE, target).fill(ROW, hypothesis(*ids, weights=weights))
-    assert target.filled(bare.ids, words) == "le chat voit <unk> chat"
+    assert target.decode_with(bare.ids, words) == "le chat voit <unk> chat"
     assert bare.ids == tuple(target.encode("le Chat voit ici Ann"))
     assert bare.weights is not None and bare.weights[:, 0].tolist() == [0, 8, 16, 24, 32, 40]
     without, bare = AnnotatedWords(SOURCE, target).fill(ROW, hypothesis(*ids, weights=None))

@@ -55,14 +55,14 @@ class Field(ABC, Generic[Value]):
         """Return what appends rows, from the first to the last, to the columns of a store."""
         return lambda rows: into.extend(self.name, np.asarray(rows.ids), rows.lengths)
 
-    def stored(self, table: Table) -> Any:
+    def from_store(self, table: Table) -> Any:
         """Return the rows in the columns of a store, in the form that ``lengths`` and ``items`` take."""
         numbers: Any = table[f"{self.name}.ids"]
         if isinstance(self.bound, np.dtype):
             numbers = numbers[:].reshape(-1, self.width)
         return Ragged(numbers, table[f"{self.name}.ends"])
 
-    def held(self, rows: Ragged) -> Any:
+    def from_memory(self, rows: Ragged) -> Any:
         """Return rows in memory in the form that ``lengths`` and ``items`` take."""
         return rows
 

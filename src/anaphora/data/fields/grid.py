@@ -31,7 +31,7 @@ class Grid(Field[Any]):
         return Ragged.of_arrays(values, self.width)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Grids:
-        return Grids(torch.from_numpy(np.stack(rows.each(chosen))))
+        return Grids(torch.from_numpy(np.stack(rows.split(chosen))))
 
 
 class ImageGrid(Grid):
@@ -47,5 +47,5 @@ class ImageGrid(Grid):
         return Ragged.of([[self._numbers[image]] for image in values])
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Grids:
-        grids = [self._features[self._names[number]] for (number,) in rows.each(chosen)]
+        grids = [self._features[self._names[number]] for (number,) in rows.split(chosen)]
         return Grids(torch.from_numpy(np.stack(grids)))

@@ -45,7 +45,7 @@ class Label(Field[Sequence[str]]):
         if not self.several:
             return np.asarray(rows.ids[rows.offsets[chosen]]).astype(np.int64)
         targets_NC = np.zeros((len(chosen), len(self.names)), np.bool_)
-        for target_C, labels in zip(targets_NC, rows.each(chosen), strict=True):
+        for target_C, labels in zip(targets_NC, rows.split(chosen), strict=True):
             target_C[labels] = True
         return targets_NC
 

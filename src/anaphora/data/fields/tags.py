@@ -98,24 +98,24 @@ class Tags(Field[TagsInPlace]):
         numbers: dict[str, int] = {}
 
         def append(rows: Ragged) -> None:
-            numbered, new = rows.numbered(numbers)
+            numbered, new = rows.as_numbers(numbers)
             for tag in new:
                 into.add(f"{self.name}.labels", self.labels(tag))
             into.extend(self.name, np.asarray(numbered.ids), numbered.lengths)
 
         return append
 
-    def stored(self, table: Table) -> TagRows:
+    def from_store(self, table: Table) -> TagRows:
         labels = Ragged(table[f"{self.name}.labels.ids"], table[f"{self.name}.labels.ends"])
-        return TagRows(super().stored(table), labels)
+        return TagRows(super().from_store(table), labels)
 
-    def held(self, rows: Ragged) -> TagRows:
-        tags, distinct = rows.numbered({})
+    def from_memory(self, rows: Ragged) -> TagRows:
+        tags, distinct = rows.as_numbers({})
         return TagRows(tags, Ragged.of(map(self.labels, distinct)))
 
     def items(self, rows: TagRows, chosen: Integers, multiple: int = 1) -> Items:
         """Return the label of each step as Ids; of several, Values with a 1 for each."""
-        tags = pad(rows.tags.each(chosen), multiple=multiple)
+        tags = pad(rows.tags.split(chosen), multiple=multiple)
         if not self.several:
             labels_W = torch.from_numpy(np.asarray(rows.labels.ids[:]).astype(np.int64))
             return Ids(labels_W[tags.ids_BT], tags.lengths_B)

@@ -27,11 +27,11 @@ class Tokens(Field[str]):
         return [self.tokenizer.fingerprint, self._longest]
 
     def encode(self, values: Sequence[str], place: Place) -> Ragged:
-        return self.truncated(Ragged.of(self.tokenizer.encode_lines(values, 1)))
+        return self.truncate(Ragged.of(self.tokenizer.encode_lines(values, 1)))
 
-    def truncated(self, rows: Ragged) -> Ragged:
+    def truncate(self, rows: Ragged) -> Ragged:
         """Return rows of at most ``longest`` tokens."""
-        return rows.truncated(self._longest) if self._longest else rows
+        return rows.truncate(self._longest) if self._longest else rows
 
     def lengths(self, rows: Ragged) -> Integers:
         """Return the number of tokens of each row, ``</s>`` included."""
@@ -39,7 +39,7 @@ class Tokens(Field[str]):
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Ids:
         symbols = self.tokenizer.symbols
-        return pad(rows.each(chosen), value=symbols.pad, end=symbols.eos, multiple=multiple)
+        return pad(rows.split(chosen), value=symbols.pad, end=symbols.eos, multiple=multiple)
 
     def counts(self, rows: Ragged) -> Integers:
         """Return how often each token is to be predicted, ``</s>`` once a row."""
@@ -61,5 +61,5 @@ class RunningText(Tokens):
         into.write(f"{self.name}.ids", [end])
         return lambda rows: into.write(f"{self.name}.ids", np.insert(rows.ids, np.cumsum(rows.lengths), end))
 
-    def stored(self, table: Table) -> Column:
+    def from_store(self, table: Table) -> Column:
         return table[f"{self.name}.ids"]

@@ -48,7 +48,7 @@ class Scale:
         moved_TD[0] = 0
         return moved_TD * [1, -1] if self.upward else moved_TD
 
-    def encoded(self, trace: Trace) -> Floats:
+    def encode(self, trace: Trace) -> Floats:
         """Return the scaled vectors and the pen flag, T x (D + pen); DataError for vectors of another width."""
         values_TD = self.raw(trace)
         if values_TD.shape[1] != len(self.mean_D):
@@ -59,7 +59,7 @@ class Scale:
         scaled_TD = (values_TD - np.array(self.mean_D)) / np.array(self.deviation_D)
         return scaled_TD if trace.ends_T is None else np.column_stack([scaled_TD, trace.ends_T])
 
-    def decoded(self, values_TD: Floats) -> Floats:
+    def decode(self, values_TD: Floats) -> Floats:
         """Return scaled vectors as the files have them; of a pen, offsets."""
         raw_TD: Floats = values_TD * np.array(self.deviation_D) + np.array(self.mean_D)
         return raw_TD * [1, -1] if self.upward else raw_TD
@@ -82,13 +82,13 @@ class Values(Field[Trace]):
 
     def encode(self, values: Sequence[Trace], place: Place) -> Ragged:
         """Return the scaled sequences; DataError for one of another width or kind, and for an empty one."""
-        return Ragged.of_arrays([self._encoded(trace).astype(np.float32) for trace in values], self.width)
+        return Ragged.of_arrays([self._encode(trace).astype(np.float32) for trace in values], self.width)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> PaddedValues:
-        return pad_vectors([self._item(values_TX) for values_TX in rows.each(chosen)], multiple)
+        return pad_vectors([self._item(values_TX) for values_TX in rows.split(chosen)], multiple)
 
-    def _encoded(self, trace: Trace) -> Floats:
-        encoded_TX = self.scale.encoded(trace)
+    def _encode(self, trace: Trace) -> Floats:
+        encoded_TX = self.scale.encode(trace)
         if not len(encoded_TX):
             raise DataError(f"{trace.place} has no vectors: remove it.")
         return encoded_TX
@@ -104,10 +104,10 @@ class PredictedValues(Values):
         """Return the number of vectors to predict of each sequence."""
         return np.asarray(rows.lengths - int(self.scale.pen))
 
-    def _encoded(self, trace: Trace) -> Floats:
+    def _encode(self, trace: Trace) -> Floats:
         if self.scale.pen and len(trace.values_TD) < 2:
             raise DataError(f"{trace.place} has one point, but a sequence needs two or more: remove it.")
-        return super()._encoded(trace)
+        return super()._encode(trace)
 
 
 class PreviousValues(PredictedValues):

@@ -37,10 +37,10 @@ class Vectors(Field[Floats]):
                     f"have {self.width}: give all of them the same width."
                 )
         rows = Ragged.of_arrays(values, self.width)
-        return rows.truncated(self._longest) if self._longest else rows
+        return rows.truncate(self._longest) if self._longest else rows
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Values:
-        return pad_vectors(cast(Sequence[Floats], rows.each(chosen)), multiple)
+        return pad_vectors(cast(Sequence[Floats], rows.split(chosen)), multiple)
 
 
 def pad_vectors(rows: Sequence[Floats], multiple: int = 1) -> Values:

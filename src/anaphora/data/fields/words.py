@@ -70,7 +70,7 @@ class Words(Field[Sequence[str]]):
         numbers: dict[str, int] = {}
 
         def append(rows: Ragged) -> None:
-            numbered, new = rows.numbered(numbers)
+            numbered, new = rows.as_numbers(numbers)
             for word in new:
                 into.write(f"{self.name}.words", [self.word(word)])
                 into.add(f"{self.name}.letters", self.letters(word))
@@ -78,20 +78,20 @@ class Words(Field[Sequence[str]]):
 
         return append
 
-    def stored(self, table: Table) -> WordRows:
+    def from_store(self, table: Table) -> WordRows:
         letters = Ragged(table[f"{self.name}.letters.ids"], table[f"{self.name}.letters.ends"])
-        return WordRows(super().stored(table), np.asarray(table[f"{self.name}.words"]), letters)
+        return WordRows(super().from_store(table), np.asarray(table[f"{self.name}.words"]), letters)
 
-    def held(self, rows: Ragged) -> WordRows:
-        sentences, distinct = rows.numbered({})
+    def from_memory(self, rows: Ragged) -> WordRows:
+        sentences, distinct = rows.as_numbers({})
         words = np.array(list(map(self.word, distinct)), dtype=np.int64)
         return WordRows(sentences, words, Ragged.of(map(self.letters, distinct)))
 
     def items(self, rows: WordRows, chosen: Integers, multiple: int = 1) -> SpeltIds:
-        tokens = rows.sentences.each(chosen)
+        tokens = rows.sentences.split(chosen)
         distinct_N, places = np.unique(np.concatenate(tokens), return_inverse=True)
         words = pad(np.split(places, np.cumsum([len(row) for row in tokens])[:-1]), multiple=multiple)
-        characters = pad(rows.letters.each(distinct_N))
+        characters = pad(rows.letters.split(distinct_N))
         ids_N = torch.from_numpy(np.asarray(rows.words_W[distinct_N]).astype(np.int64))
         return SpeltIds(ids_N[words.ids_BT], words.lengths_B, words.ids_BT, characters.ids_BT, characters.lengths_B)
 

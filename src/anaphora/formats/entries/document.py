@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reason, Run, edited, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reason, Run, apply_edits, one_line
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import whole
 
@@ -34,8 +34,8 @@ class Document:
         """
         self.kind, self.name = kind, name
         self._encoding = Encoding(content[:PEEKED], name, kind)
-        self._content = b"".join(self._encoding.decoded([content]))
-        if self._encoding.encoded(self._content) != content:
+        self._content = b"".join(self._encoding.decode([content]))
+        if self._encoding.encode(self._content) != content:
             raise DataError(f"{name} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
         self._reader = READERS[kind](self.name, languages)
         self.entries: list[Entry] = list(self._reader.read([self._content]))
@@ -59,13 +59,13 @@ class Document:
     def sentences(self, gap: Gap) -> list[str]:
         """Return the lines to translate in a gap: the texts of its runs with short tags for the codes."""
         if self.kind == "subtitles":  # whose codes and speakers are text to others
-            return [one_line(self._between(gap.runs[0].begin, gap.runs[-1].end))]
+            return [one_line(self._slice(gap.runs[0].begin, gap.runs[-1].end))]
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
         if self.kind not in CODED:
             return [one_line("".join(run.text for run in runs)) for runs in flows]
-        return [short_tagged(self._between, runs) for runs in flows]
+        return [short_tagged(self._slice, runs) for runs in flows]
 
-    def _between(self, begin: int, end: int) -> str:
+    def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""
         return self._page[begin:end] if self._page else self._content[begin:end].decode(errors="ignore")
 
@@ -74,7 +74,7 @@ class Document:
         """An HTML page, whose places count characters; empty for other kinds."""
         return self._content.decode() if self.kind == "html" else ""
 
-    def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
+    def fill(self, translations: Mapping[int, Sequence[str]]) -> bytes:
         """Return the file with translations, by the number of the entry a text for every run of its gap.
 
         Without any, it is the file as it was.
@@ -85,9 +85,9 @@ class Document:
             assert gap is not None
             edits += gap.fill(self._content, texts)
         if edits:
-            edits += self._reader.declared(self._content)
+            edits += self._reader.declare_edits(self._content)
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
-        return self._encoding.encoded(edited(self._content, edits), replaced)
+        return self._encoding.encode(apply_edits(self._content, edits), replaced)
 
 
 _TAG = re.compile(
@@ -119,7 +119,7 @@ def short_tagged(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
     partners = _partners(pieces)
     begin = next((place for place in range(first) if first < partners.get(place, -1) < last), first)
     end = next((place for place in range(len(pieces) - 1, last, -1) if first < partners.get(place, -1) < last), last)
-    return " ".join("".join(_written(pieces[begin : end + 1], begin, partners)).split())
+    return " ".join("".join(_write(pieces[begin : end + 1], begin, partners)).split())
 
 
 def _pieces(between: str) -> list[_Piece]:
@@ -160,7 +160,7 @@ def _partners(pieces: Sequence[_Piece]) -> dict[int, int]:
     return partners
 
 
-def _written(pieces: Sequence[_Piece], first: int, partners: dict[int, int]) -> list[str]:
+def _write(pieces: Sequence[_Piece], first: int, partners: dict[int, int]) -> list[str]:
     """Pieces as text; ``first`` is the place of the first among those that ``partners`` counts."""
     written, numbers, free = list[str](), dict[int, int](), count()
     for place, piece in enumerate(pieces, first):

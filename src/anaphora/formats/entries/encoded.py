@@ -40,10 +40,10 @@ class Encoding:
         if not self.codec:
             declared = _DECLARED[kind].match(start[:PEEKED]) if kind in _DECLARED else None
             code = next(filter(None, declared.groups()), b"") if declared else b"utf-8"
-            self.codec = _known(code.decode("ascii", "replace"), name)
+            self.codec = _python_name(code.decode("ascii", "replace"), name)
         self._declares = kind in _DECLARED
 
-    def decoded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def decode(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no text."""
         decoder = codecs.getincrementaldecoder(self.codec)()
         lines, read, mark = 1, 0, len(self.mark)
@@ -66,7 +66,7 @@ class Encoding:
             lines += text.count("\n")
             yield text.encode()
 
-    def encoded(self, content: bytes, errors: str = "strict") -> bytes:
+    def encode(self, content: bytes, errors: str = "strict") -> bytes:
         """UTF-8 as the file writes it; ``errors`` as for ``str.encode``.
 
         Raises DataError for a character that its encoding lacks, where that is strict.
@@ -87,7 +87,7 @@ class Encoding:
         return False
 
 
-def _known(declared: str, name: str) -> str:
+def _python_name(declared: str, name: str) -> str:
     if declared.upper() == "CHARSET":  # a gettext template before it is filled in
         return "utf-8"
     try:

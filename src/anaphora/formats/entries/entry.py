@@ -102,7 +102,7 @@ def pairs(source: Content, target: Content) -> list[tuple[str, str]]:
     return [(one_line(one), one_line(other)) for one, other in list(zip(*flows, strict=False))[:count]]
 
 
-def edited(content: bytes, edits: Sequence[Edit]) -> bytes:
+def apply_edits(content: bytes, edits: Sequence[Edit]) -> bytes:
     """Return the content with the edits, which do not overlap; edits at one place stay in their order."""
     parts, end = [], 0
     for edit in sorted(edits, key=lambda edit: (edit.begin, edit.end)):
@@ -128,6 +128,6 @@ class Reader:
         """Return the entries of a file in UTF-8; DataError, with the line, for what is not in its format."""
         raise NotImplementedError
 
-    def declared(self, content: bytes) -> list[Edit]:
+    def declare_edits(self, content: bytes) -> list[Edit]:
         """From the whole file once it was read: what it has to declare when gaps were filled."""
         return []

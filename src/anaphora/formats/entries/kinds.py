@@ -6,7 +6,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from anaphora.errors import DataError
-from anaphora.formats.documents import recognized
+from anaphora.formats.documents import recognize
 from anaphora.formats.entries.encoded import Encoding
 from anaphora.formats.entries.entry import Content, Entry, Reader
 from anaphora.formats.entries.html import Html
@@ -16,7 +16,7 @@ from anaphora.formats.entries.subtitles import Subtitles
 from anaphora.formats.entries.table import Csv, languages_of_table
 from anaphora.formats.entries.tmx import Tmx, language_of
 from anaphora.formats.entries.xliff import Xliff
-from anaphora.formats.lines import unpacked
+from anaphora.formats.lines import read_unpacked
 from anaphora.formats.tsv import PLAIN, Layout
 
 READERS: dict[str, type[Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po, "html": Html, "subtitles": Subtitles}
@@ -30,7 +30,7 @@ def kind_of(path: Path) -> str:
 
     Raises DataError for a file that cannot be read.
     """
-    found = recognized(next(unpacked(path), b""), str(path))
+    found = recognize(next(read_unpacked(path), b""), str(path))
     return found.reader if found else ""
 
 
@@ -38,7 +38,7 @@ def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layo
     """Return the entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
 
     ``languages`` are those of source and target; ``layout`` is for tables. Raises DataError, with the line, for what is
-    not in its format, and as ``formats.lines.unpacked`` does.
+    not in its format, and as ``formats.lines.read_unpacked`` does.
     """
     if kind == "csv":
         return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
@@ -57,9 +57,9 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
         catalogue = Po(str(path), ("", ""))
         next(catalogue.read(pieces), None)
         return (catalogue.language,) if catalogue.language else ()
-    declared = Declared(str(path), ("", ""))
+    declared = LanguageDeclarations(str(path), ("", ""))
     try:
-        deque(declared.parsed(pieces), maxlen=0)
+        deque(declared.parse(pieces), maxlen=0)
     except DataError:
         if not declared.languages:
             raise
@@ -67,9 +67,9 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
 
 
 def _in_utf8(path: Path, kind: str) -> Iterator[bytes]:
-    pieces = unpacked(path)
+    pieces = read_unpacked(path)
     first = next(pieces, b"")
-    return Encoding(first, str(path), kind).decoded(chain((first,), pieces))
+    return Encoding(first, str(path), kind).decode(chain((first,), pieces))
 
 
 _LOOKED_AT = 16
@@ -80,7 +80,7 @@ _ATTRIBUTES = ("srclang", "source-language", "srcLang", "target-language", "trgL
 _ANY = "*all*"
 
 
-class Declared(Markup):
+class LanguageDeclarations(Markup):
     """Gathers the languages, that of the source first."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 from anaphora.errors import DataError
 from anaphora.formats.entries.entry import Content, Entry, Reader, Run
 from anaphora.formats.lines import LONGEST
-from anaphora.formats.safe_xml import feed, guarded
+from anaphora.formats.safe_xml import feed, guard
 
 _DEPTH = 256
 """Levels of elements; files of real projects have 70."""
@@ -38,7 +38,7 @@ class Markup(Reader):
         """Those that are whole, until they are taken."""
         self.stack: list[str] = []
         """Names of the elements that are open, empty for those of another prefix."""
-        self._parser = guarded(expat.ParserCreate("utf-8"), name)
+        self._parser = guard(expat.ParserCreate("utf-8"), name)
         self._parser.StartElementHandler = self._begin
         self._parser.EndElementHandler = self._end
         self._prefix: str | None = None
@@ -63,11 +63,11 @@ class Markup(Reader):
         return False
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        for _ in self.parsed(pieces):
+        for _ in self.parse(pieces):
             yield from self.entries
             self.entries.clear()
 
-    def parsed(self, pieces: Iterable[bytes]) -> Iterator[int]:
+    def parse(self, pieces: Iterable[bytes]) -> Iterator[int]:
         """Go through a file in UTF-8, a piece a step; errors as for ``read``."""
         return feed(self._parser, pieces, self.name)
 
@@ -167,7 +167,7 @@ def after(content: bytes, element: Content) -> int:
 
 def with_attribute(tag: bytes, name: str, value: str) -> bytes:
     """Return a start tag with an attribute; an attribute of that name is replaced."""
-    written = f'{name}="{escaped(value).replace(chr(34), "&quot;")}"'.encode()
+    written = f'{name}="{escape_text(value).replace(chr(34), "&quot;")}"'.encode()
     for old in _ATTRIBUTE.finditer(tag):
         if old[1] == name.encode():
             return tag[: old.start()] + written + tag[old.end() :]
@@ -175,12 +175,12 @@ def with_attribute(tag: bytes, name: str, value: str) -> bytes:
     return tag[:end] + b" " + written + tag[end:]
 
 
-def filled(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
+def fill(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
     """Return the content of an element with other texts in the places of its runs."""
     end = source.begin + len(start_tag(content, source.begin))
     parts = []
     for run, text in zip(source.runs, texts, strict=True):
-        parts += [content[end : run.begin], escaped(text).encode()]
+        parts += [content[end : run.begin], escape_text(text).encode()]
         end = run.end
     return b"".join([*parts, content[end : max(end, source.end)]])
 
@@ -199,6 +199,6 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text as XML writes it, without the characters that XML has no way to write."""
     return _FORBIDDEN.sub("", text).translate(_ESCAPES)

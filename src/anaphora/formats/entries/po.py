@@ -120,7 +120,7 @@ class Po(Reader):
         message.length += len(found["text"])
         if message.length > LONGEST:
             raise DataError(f"{place} is part of a message of more than {LONGEST:,} bytes: is the file what it seems?")
-        message.texts.setdefault(key, []).append(_unescaped(found["text"].decode(), place))
+        message.texts.setdefault(key, []).append(_unescape(found["text"].decode(), place))
         message.spans[key] = message.spans.get(key, (at, at))[0], at + found.end()
 
     def _entries(self, message: _Message) -> Iterator[Entry]:
@@ -164,9 +164,9 @@ class Po(Reader):
             return None
         keys = ["msgid", "msgid_plural"] if "msgid_plural" in message.texts else ["msgid"]
         runs = tuple(Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys))
-        return Gap(runs, partial(self._filled, message))
+        return Gap(runs, partial(self._fill, message))
 
-    def _filled(self, message: _Message, content: bytes, texts: Sequence[str]) -> list[Edit]:
+    def _fill(self, message: _Message, content: bytes, texts: Sequence[str]) -> list[Edit]:
         spans = [message.spans[form] for form in message.forms]
         begin, end = spans[0][0], spans[-1][1]
         first = content.find(b"\n")
@@ -202,7 +202,7 @@ def _lacks_number(one: str, several: str) -> bool:
     return bool(_PLACEHOLDER.search(several)) and not _PLACEHOLDER.search(one)
 
 
-def _unescaped(text: str, place: str) -> str:
+def _unescape(text: str, place: str) -> str:
     if "\\" not in text:
         return text
 

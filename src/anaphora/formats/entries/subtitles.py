@@ -69,7 +69,7 @@ class Subtitles(Reader):
         edits = []
         for run, text in zip(runs, texts, strict=True):
             end = "\r\n" if "\r\n" in run.text else "\n"
-            lines = wrapped(one_line(text), run.text.strip().count("\n") + 1)
+            lines = wrap(one_line(text), run.text.strip().count("\n") + 1)
             # a line that ends beside a code does so again
             spaces = zip(_spaces(run.text), _spaces(text), strict=True)
             before, behind = (own if "\n" in own else its for own, its in spaces)
@@ -84,7 +84,7 @@ def _spaces(text: str) -> tuple[str, str]:
     return text[:begin], text[max(begin, len(text.rstrip())) :]
 
 
-def wrapped(text: str, count: int) -> list[str]:
+def wrap(text: str, count: int) -> list[str]:
     """Return a text in at most ``count`` lines of about the same length, broken at spaces, not before a dash."""
     lines = []
     rest = text

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
-from anaphora.formats.entries.markup import Attributes, Markup, after, filled, space_before, with_attribute
+from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, with_attribute
 from anaphora.version import VERSION
 
 
@@ -64,7 +64,7 @@ class Tmx(Markup):
             return
         there = [one for one in targets if one.content.text.strip()]
         if not there:
-            gap = Gap(texts[0].content.runs, partial(self._filled, texts[0], targets[0] if targets else None, at))
+            gap = Gap(texts[0].content.runs, partial(self._fill, texts[0], targets[0] if targets else None, at))
             yield Entry(self._line, one_line(texts[0].content.text), "", Reason.UNTRANSLATED, gap)
             return
         for source, target in [(texts[0], one) for one in there] + [(one, there[0]) for one in texts[1:]]:
@@ -76,10 +76,10 @@ class Tmx(Markup):
         exact = [one for one in every if matches(language, one.language)]
         return exact or every
 
-    def _filled(
+    def _fill(
         self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Sequence[str]
     ) -> list[Edit]:
-        segment = b"<seg>" + filled(content, source.content, texts) + b"</seg>"
+        segment = b"<seg>" + fill(content, source.content, texts) + b"</seg>"
         if target is not None:
             return [Edit(target.content.begin, after(content, target.content), segment)]
         space = space_before(content, source.begin)
@@ -106,13 +106,13 @@ def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> I
     )
     for one, other in pairs:
         texts = (
-            f"<tuv xml:lang={language}><seg>{escaped(text)}</seg></tuv>"
+            f"<tuv xml:lang={language}><seg>{escape_line(text)}</seg></tuv>"
             for language, text in ((source, one), (target, other))
         )
         yield f"<tu>{''.join(texts)}</tu>"
     yield "</body></tmx>"
 
 
-def escaped(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return a text as XML has it, on one line."""
     return escape(text.translate(_NO_XML), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -14,7 +14,7 @@ from operator import ge, le
 from typing import NamedTuple
 
 from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
-from anaphora.formats.entries.markup import Attributes, Markup, after, filled, space_before, start_tag, with_attribute
+from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, start_tag, with_attribute
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
 """States of a text that someone has translated."""
@@ -97,14 +97,14 @@ class Xliff(Markup):
                 return [Entry(segment.line, text, "", Reason.UNTRANSLATED)]
             shape = segment.contents.get("seg-source", source)
             whole = segment._replace(contents=dict(segment.contents))  # whatever follows in a document that is odd
-            gap = Gap(shape.runs, partial(self._filled, name, whole), partial(fits, tuple(self._levels)))
+            gap = Gap(shape.runs, partial(self._fill, name, whole), partial(fits, tuple(self._levels)))
             return [Entry(segment.line, text, "", Reason.UNTRANSLATED, gap)]
         approved = segment.attributes.get("approved", "")
         if approved != "yes" and state not in _TRANSLATED and (state or approved == "no"):
             return [Entry(segment.line, one_line(source.text), "", Reason.UNAPPROVED)]
         return [Entry(segment.line, *pair) for pair in pairs(source, target)]
 
-    def _filled(self, name: str, segment: _Segment, content: bytes, texts: Sequence[str]) -> list[Edit]:
+    def _fill(self, name: str, segment: _Segment, content: bytes, texts: Sequence[str]) -> list[Edit]:
         source, target = segment.contents["source"], segment.contents.get("target")
         shape = segment.contents.get("seg-source", source)
         tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
@@ -118,13 +118,13 @@ class Xliff(Markup):
         else:
             old = start_tag(content, segment.begin)
             edits.append(Edit(segment.begin, segment.begin + len(old), with_attribute(old, "state", "translated")))
-        translation = tag + filled(content, shape, texts) + end
+        translation = tag + fill(content, shape, texts) + end
         if target is not None:
             return [*edits, Edit(target.begin, after(content, target), translation)]
         place = max(after(content, source), after(content, shape))
         return [*edits, Edit(place, place, space_before(content, source.begin) + translation)]
 
-    def declared(self, content: bytes) -> list[Edit]:
+    def declare_edits(self, content: bytes) -> list[Edit]:
         """Return the declarations of a document that now has translations: in version 2 their language."""
         if "srcLang" not in self._root or "trgLang" in self._root:
             return []

@@ -119,14 +119,14 @@ def _section(name: str, section: Section) -> str:
     for number, result in enumerate(section.results):
         for ending, make in figures_of(result).items():
             description = f"{section.title}{ending.replace('-', ', ')}; its numbers are below"
-            lines.append(picture(_inlined(canvas.svg(make), f"{name}{number}{ending}"), description))
+            lines.append(picture(_inline(canvas.svg(make), f"{name}{number}{ending}"), description))
         lines.append(
             f'<details><summary>Numbers</summary><pre dir="auto" tabindex="0">{escape(str(result))}</pre></details>'
         )
     return "\n".join([*lines, "</section>"])
 
 
-def _inlined(svg: str, prefix: str) -> str:
+def _inline(svg: str, prefix: str) -> str:
     """Return a picture with ids of its own, whose style reaches nothing else."""
     wanted = {"figure_1", *re.findall(r'(?:href="#|url\(#)([^")]*)', svg)}
 

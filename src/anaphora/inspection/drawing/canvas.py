@@ -96,24 +96,24 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
             )
 
     def save(figure: "Figure") -> None:
-        covered = _covered(figure)
+        covered = _bounding_box(figure)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as stream:
                 _write(figure, covered, stream, path.suffix.lower().removeprefix("."))
 
-    return _drawn(make, save)
+    return _draw(make, save)
 
 
 def svg(make: Callable[[], "Figure"]) -> str:
     """Return a figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
     stream = BytesIO()
-    _drawn(make, lambda figure: _write(figure, _covered(figure), stream, "svg"))
+    _draw(make, lambda figure: _write(figure, _bounding_box(figure), stream, "svg"))
     text = stream.getvalue().decode()
     return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
-def _covered(figure: "Figure") -> "Bbox":
+def _bounding_box(figure: "Figure") -> "Bbox":
     """Return what the contents of a figure cover, in inches, placed for good.
 
     Measuring every label takes longer than drawing them: so once, where "tight" and a layout engine do it three times a
@@ -130,7 +130,7 @@ def _write(figure: "Figure", covered: "Bbox", stream: IO[bytes], form: str) -> N
     figure.savefig(stream, format=form, dpi=dots, bbox_inches=covered, metadata=_METADATA[form])
 
 
-def _drawn(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:
+def _draw(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:
     """Make and save a figure in the style of all pictures; return what it lacks, as ``draw`` returns it."""
     try:
         import matplotlib

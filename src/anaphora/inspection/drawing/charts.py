@@ -21,7 +21,7 @@ from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.span import Spans
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def curves_figure(runs: Sequence[Curves]) -> "Figure":
         for number, run in enumerate(runs):
             if points := getattr(run, split).get(name):
                 updates, values = zip(*points, strict=True)
-                drawn = values if is_validation else _smoothed(values)
+                drawn = values if is_validation else _smooth(values)
                 _line(axes, number, updates, drawn, run.run, "o" if is_validation else "")
             if is_validation and run.best is not None:
                 axes.axvline(run.best, color=COLOURS[number % len(COLOURS)], linewidth=0.6, linestyle=":")
@@ -185,7 +185,7 @@ def embeddings_figure(found: Embeddings) -> "Figure":
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
         xs, ys = zip(*points, strict=True)
         axes.scatter(xs, ys, s=18, color=colour, marker=marker, label=group)
-    for number in _apart(shown.names, shown.points):
+    for number in _select_labels(shown.names, shown.points):
         axes.annotate(
             ellipsize(shown.names[number], _SHORT),
             shown.points[number],
@@ -268,7 +268,7 @@ def context_figure(found: EffectiveContext) -> "Figure":
     figure, [axes] = canvas.panels(1, 6.0, 3.8)
     for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
         _line(axes, number, found.sizes, losses, name, _MARKERS[number])
-    every = f"all of {counted(found.longest, 'token')}"
+    every = f"all of {inflect(found.longest, 'token')}"
     axes.axhline(found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=every)
     if found.effective is not None:
         axes.axvline(found.effective, color=QUIET, linewidth=0.8)
@@ -296,7 +296,7 @@ def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
     return figure
 
 
-def _apart(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[int]:
+def _select_labels(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[int]:
     """Return the names that have room beside their point, in order: none on top of one before it."""
     spans = [max(axis) - min(axis) or 1.0 for axis in zip(*points, strict=True)]
     chosen = list[int]()
@@ -322,7 +322,7 @@ def _legend(figure: "Figure", axes: "Axes", count: int) -> None:
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(5, count))
 
 
-def _smoothed(values: Sequence[float]) -> Any:
+def _smooth(values: Sequence[float]) -> Any:
     """Return moving averages over a twentieth of the values, so that single batches do not hide the course."""
     width = max(1, round(len(values) / 20))
     sums = np.cumsum(values)

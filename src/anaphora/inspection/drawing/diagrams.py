@@ -283,7 +283,7 @@ def tree_figure(shown: Tree) -> "Figure":
     places = _places(shown)
     steps = max(node.step for node in shown.nodes)
     rows = max(row for row in places.values()) + 1
-    column = _LINK + _SCORE + max(_width(_called(node)) for node in shown.nodes)
+    column = _LINK + _SCORE + max(_width(_label_of(node)) for node in shown.nodes)
     width = column * steps + 0.6
     # across in inches, down in rows
     figure, axes = canvas.sheet(width, max(2.0, 0.24 * rows), (0, width), (rows + 0.6, -1.9))
@@ -308,7 +308,7 @@ def tree_figure(shown: Tree) -> "Figure":
     return figure
 
 
-def _called(node: Node) -> str:
+def _label_of(node: Node) -> str:
     token = f"[{node.token}]" if node.fate == "finished" else node.token
     return ellipsize(token, _LONGEST)
 
@@ -319,7 +319,7 @@ def _width(token: str) -> float:
 
 
 def _node(axes: "Axes", node: Node, x: float, y: float, end: float) -> None:
-    token = _called(node)
+    token = _label_of(node)
     colour = QUIET if node.fate == "pruned" else INK
     weight = "bold" if node.best else "normal"
     axes.text(x, y, token, fontsize=8, color=colour, fontweight=weight, va="center")

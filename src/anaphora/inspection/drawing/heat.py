@@ -17,9 +17,9 @@ from anaphora.inspection.attribution import Attribution
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
 from anaphora.inspection.gates import Gates, UnitGates
-from anaphora.inspection.gradients import Itemised
+from anaphora.inspection.gradients import ItemisedGradients
 from anaphora.inspection.labels import labels
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ def attribution_figure(shown: Attribution) -> "Figure":
     return figure
 
 
-def itemised_figure(items: Sequence[Itemised]) -> "Figure":
+def itemised_figure(items: Sequence[ItemisedGradients]) -> "Figure":
     """Draw for each layer what the loss of each step (down) sends to each step of the input (across)."""
     panels = []
     for one in items:
@@ -143,7 +143,7 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     values = np.array(unit.values[name]).T
     limit = max(1.0, float(np.abs(values).max()))
     least, signed = (-limit, True) if name in _SIGNED else (0, False)
-    image = _shaded(axes, values, canvas.shades(signed), least, limit)
+    image = _shade(axes, values, canvas.shades(signed), least, limit)
     axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
@@ -203,7 +203,7 @@ def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
     return figure
 
 
-def _shaded(axes: "Axes", values: npt.NDArray[np.float64], colours: "Colormap", low: float, high: float) -> "AxesImage":
+def _shade(axes: "Axes", values: npt.NDArray[np.float64], colours: "Colormap", low: float, high: float) -> "AxesImage":
     return axes.imshow(
         np.ma.masked_invalid(values), cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
     )
@@ -213,7 +213,7 @@ def _cells(axes: "Axes", values: npt.NDArray[np.float64]) -> "AxesImage":
     """Shade cells from 0 to 1, or to the largest value beyond, with fine lines between them."""
     finite = values[np.isfinite(values)]
     least, most = min(0.0, float(finite.min(initial=0.0))), max(1.0, float(finite.max(initial=1.0)))
-    image = _shaded(axes, values, canvas.shades(), least, most)
+    image = _shade(axes, values, canvas.shades(), least, most)
     rows, columns = values.shape
     thin: Any = {"colors": LINE, "linewidth": 0.8 if max(rows, columns) <= 60 else 0.2}
     axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, **thin)
@@ -252,7 +252,7 @@ def draw_grid_attention(
     values = np.asarray(weights, dtype=np.float64)
     if values.ndim != 3 or len(values) != len(words) or values.size == 0:
         raise ShapeError(
-            f"{counted(len(words), 'word')} need weights [{len(words)}, rows, columns], but they are "
+            f"{inflect(len(words), 'word')} need weights [{len(words)}, rows, columns], but they are "
             f"{list(values.shape)}: give one grid for every word."
         )
     pixels = None if image is None else np.asarray(image)
@@ -271,7 +271,7 @@ def _grid_figure(
         axes.set_title(word, fontsize=9)
         axes.set(xticks=[], yticks=[])
         if pixels is None:
-            _shaded(axes, weights_RC, canvas.shades(), 0, 1).axes.set_aspect("equal")
+            _shade(axes, weights_RC, canvas.shades(), 0, 1).axes.set_aspect("equal")
         else:
             axes.imshow(_lit(pixels, weights_RC), interpolation="nearest")
     figure.suptitle(title, fontsize=10)

@@ -30,10 +30,10 @@ def attention() -> Lesson:
     )
     values, places = lesson.values, range(1, len(SOURCE) + 1)
     lesson.section("Given", "The decoder's state h asks the annotations hs of the source words.")
-    lesson.given(h=QUERY, **{f"hs_{s} ({word})": ANNOTATIONS[s - 1] for s, word in enumerate(SOURCE, 1)})
+    lesson.add_values(h=QUERY, **{f"hs_{s} ({word})": ANNOTATIONS[s - 1] for s, word in enumerate(SOURCE, 1)})
     for name, rows in (("", W_GENERAL), ("c", W_CONTEXT), ("h", W_STATE)):
-        lesson.given(**{f"W_{name}{number}": row for number, row in enumerate(rows, 1)})
-    lesson.given(**{f"W_{word}": row for word, row in zip(WORDS, W_VOCABULARY, strict=True)})
+        lesson.add_values(**{f"W_{name}{number}": row for number, row in enumerate(rows, 1)})
+    lesson.add_values(**{f"W_{word}": row for word, row in zip(WORDS, W_VOCABULARY, strict=True)})
     values |= {f"hs_{s}": np.array(row) for s, row in enumerate(ANNOTATIONS, 1)}
     values |= {"hs": np.transpose(ANNOTATIONS), "W": W_GENERAL, "W_c": W_CONTEXT, "W_h": W_STATE}
     lesson.section("Score")
@@ -51,7 +51,7 @@ def attention() -> Lesson:
     lesson.row("c", "hs a", words="sum over s of a_s hs_s")
     lesson.steps({"u": "W_c c + W_h h", "htilde": "tanh(u)", "s": "W_vocabulary htilde", "p": "softmax(s)"}, 0)
     lesson.row("word", "the most probable", WORDS[values["p"].argmax()])
-    return lesson.checked(["a", "c", "htilde", "p"], _by_kernels())
+    return lesson.check(["a", "c", "htilde", "p"], _by_kernels())
 
 
 def _by_kernels() -> list[Tensor]:

@@ -37,7 +37,7 @@ def beam() -> Lesson:
     lesson = Lesson("Beam search, by hand", source)
     lesson.section("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
     for last, table in NEXT.items():
-        lesson.given(**{f"p({word} | {' '.join(last) or '<s>'})": p for word, p in table.items()})
+        lesson.add_values(**{f"p({word} | {' '.join(last) or '<s>'})": p for word, p in table.items()})
     asked = Search(_Table(), Batch.of_rows([0], pad([[2]])), 0, SearchRequest(max_length=6), _words)
     shown = tree_of(asked, K, Runtime.inference(), "", "")
     paths: dict[int | None, list[str]] = {None: []}
@@ -60,7 +60,7 @@ def beam() -> Lesson:
         lesson.row(name, "best output, ln p", f"{' '.join(words)}, {n(score)}")
         lesson.values[name] = score
         theirs.append(torch.tensor(best.score, dtype=torch.float64))
-    return lesson.checked(list(SIZES), theirs)
+    return lesson.check(list(SIZES), theirs)
 
 
 def _words(ids: Sequence[int]) -> list[str]:

@@ -31,7 +31,7 @@ def scalar() -> Lesson:
     source = "h_t = a h_{t-1} + b x_t + c, yhat_t = d h_t, L_t = (yhat_t - y_t)^2."
     lesson, steps = Lesson("A linear recurrence, by hand", source), range(1, len(X_SCALAR) + 1)
     lesson.section("Given")
-    lesson.given(a=A, b=B, c=C, d=D, h_0=H_0, x=X_SCALAR, y=Y_SCALAR)
+    lesson.add_values(a=A, b=B, c=C, d=D, h_0=H_0, x=X_SCALAR, y=Y_SCALAR)
     lesson.section("Forward")
     for t in steps:
         lesson.steps(SCALAR, t)
@@ -51,14 +51,14 @@ def scalar() -> Lesson:
     h_T = scan_unit(Elman(activation="relu"), X_SCALAR, weights, {"h": leaf([[H_0]])}).outputs["unit.h"].flatten()
     losses = (D * h_T - torch.tensor(Y_SCALAR)) ** 2
     theirs = [torch.autograd.grad(loss, weights[2], retain_graph=True)[0] for loss in losses]
-    return lesson.checked([*(f"h_{t}" for t in steps), *gradients], [h_T, *theirs])
+    return lesson.check([*(f"h_{t}" for t in steps), *gradients], [h_T, *theirs])
 
 
 def forward(title: str, source: str) -> Lesson:
     """Work out what is given, and the states, probabilities and losses of all steps."""
     lesson = Lesson(title, source)
     lesson.section("Given")
-    lesson.given(**GIVEN, y=tuple(map(float, Y)))
+    lesson.add_values(**GIVEN, y=tuple(map(float, Y)))
     lesson.section("Forward")
     for t, y in enumerate(Y, 1):
         lesson.steps(FORWARD, t)
@@ -96,7 +96,7 @@ def bptt() -> Lesson:
         lesson.row(name, terms, words=f"sum over t of {words}", numbers="")
     lesson.row("dh_0", "W_hh delta_1", numbers="")
     losses, gradients = kernel_gradients()
-    return lesson.checked([*(f"L_{t}" for t in STEPS), *gradients], [losses, *gradients.values()])
+    return lesson.check([*(f"L_{t}" for t in STEPS), *gradients], [losses, *gradients.values()])
 
 
 def truncation() -> Lesson:
@@ -133,7 +133,7 @@ def truncation() -> Lesson:
     lesson.row("cut by chunks", "full - chunk")
     lesson.row("cut by windows", "full - window")
     theirs = (kernel_gradients(), kernel_gradients(chunk=K), kernel_gradients(back=K - 1))
-    return lesson.checked(list(kept), [gradients["dW_hh"] for _, gradients in theirs])
+    return lesson.check(list(kept), [gradients["dW_hh"] for _, gradients in theirs])
 
 
 def kernel_gradients(back: int | None = None, chunk: int | None = None) -> tuple[Tensor, dict[str, Tensor]]:

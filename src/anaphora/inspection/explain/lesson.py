@@ -66,7 +66,7 @@ class Lesson:
         """Begin a section."""
         self.sections.append(Section(title, text))
 
-    def given(self, **values: Value) -> None:
+    def add_values(self, **values: Value) -> None:
         """Add values that the example starts from; numbers of a vector x are x_1, x_2, .."""
         for symbol, value in values.items():
             self._add(symbol, "", "", value)
@@ -91,7 +91,7 @@ class Lesson:
         self.sections[-1].lines.append(Line(symbol, formula, numbers, value))
         self.values[symbol] = np.array(value) if isinstance(value, tuple) else value
 
-    def checked(self, symbols: Sequence[str], theirs: Sequence[Tensor]) -> "Lesson":
+    def check(self, symbols: Sequence[str], theirs: Sequence[Tensor]) -> "Lesson":
         """Return the lesson, compared with the numbers of some ``symbols`` by the kernels."""
         ours = np.concatenate([np.ravel(self.values[symbol]) for symbol in symbols])
         self.difference = float(np.abs(ours - torch.cat([one.detach().flatten() for one in theirs]).numpy()).max())

@@ -37,8 +37,8 @@ def lstm() -> Lesson:
     )
     lesson.section("Given")
     for gate in "ifgo":
-        lesson.given(**{f"W_{gate}": W[gate]}, **{f"U_{gate}": U[gate], f"b_{gate}": BIAS[gate]})
-    lesson.given(x_1=X[0], x_2=X[1], y_1=Y[0], y_2=Y[1], h_0=0.0, c_0=0.0)
+        lesson.add_values(**{f"W_{gate}": W[gate]}, **{f"U_{gate}": U[gate], f"b_{gate}": BIAS[gate]})
+    lesson.add_values(x_1=X[0], x_2=X[1], y_1=Y[0], y_2=Y[1], h_0=0.0, c_0=0.0)
     lesson.values |= {"W'": np.array([*W.values()]).T, "U'": np.array([*U.values()])}
     lesson.section("Forward")
     for t in (1, 2):
@@ -52,7 +52,7 @@ def lstm() -> Lesson:
         lesson.row(f"dU_{gate}", f"da_{gate},1 h_0 + da_{gate},2 h_1")
         lesson.row(f"db_{gate}", f"da_{gate},1 + da_{gate},2")
     of_weights = [f"d{weight}_{gate}" for gate in "ifgo" for weight in "WUb"]
-    return lesson.checked(["h_1", "h_2", "c_1", "c_2", *of_weights], _by_kernels())
+    return lesson.check(["h_1", "h_2", "c_1", "c_2", *of_weights], _by_kernels())
 
 
 def _work_out_step_back(lesson: Lesson, t: int, from_h: str, from_c: str) -> None:

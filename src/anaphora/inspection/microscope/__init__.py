@@ -21,7 +21,7 @@ from anaphora.formats.lines import replacing
 from anaphora.inspection.microscope.contents import Table, contents
 from anaphora.run import Run
 from anaphora.tasks.runs import load_trained
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 
 LARGEST = 25_000_000
 """Bytes of the largest page: what every browser opens from a file without trouble."""
@@ -56,7 +56,7 @@ def records_of(run: Path) -> list[Table]:
     return [{"update": line["update"], "pairs": line["alignments"]} for line in kept]
 
 
-def page_of(trained: Trained, title: str, examples: Sequence[str] = (), records: Sequence[Table] = ()) -> str:
+def page_of(trained: TrainedModel, title: str, examples: Sequence[str] = (), records: Sequence[Table] = ()) -> str:
     """Return the page of a trained model, its weights rounded to float16; ``records`` as ``records_of`` gives them.
 
     Raises ConfigError for a model that the page does not compute, and for one whose page would be larger than

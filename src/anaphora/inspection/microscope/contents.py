@@ -26,7 +26,7 @@ from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.recurrent import RecurrentEncoder
 from anaphora.nn.outputs.full import FullOutput
 from anaphora.nn.stack import Stack
-from anaphora.tasks.task import Trained
+from anaphora.tasks.task import TrainedModel
 from anaphora.text.tokenizer import Tokenizer
 
 Table = dict[str, Any]
@@ -65,17 +65,17 @@ class _Lowering:
     def embedding(self, embedding: Any) -> Table:
         """Return a table of word vectors."""
         if not isinstance(embedding, Embedding):
-            raise _unsupported('word vectors of characters (embedding.kind = "character-cnn")')
+            raise _refusal('word vectors of characters (embedding.kind = "character-cnn")')
         return {"weight": self.weight(embedding.weight), "scale": embedding.scale}
 
     def output(self, output: Any) -> Table:
         """Return a softmax over the vocabulary."""
         if not isinstance(output, FullOutput):
-            raise _unsupported(f"the output layer {type(output).__name__}")
+            raise _refusal(f"the output layer {type(output).__name__}")
         return {"weight": self.weight(output.weight), "bias": self.weight(output.bias) if len(output.bias) else None}
 
 
-def contents(trained: Trained) -> tuple[Table, Mapping[str, Tensor]]:
+def contents(trained: TrainedModel) -> tuple[Table, Mapping[str, Tensor]]:
     """Return a trained translator or language model as JSON, and the weights that it names, as a checkpoint has them.
 
     Raises ConfigError, naming the option, for a model that the page does not compute.
@@ -83,7 +83,7 @@ def contents(trained: Trained) -> tuple[Table, Mapping[str, Tensor]]:
     model: Any = trained.model
     make = {Translator: _translator, LanguageModel: _language_model}.get(type(model))
     if make is None:
-        raise _unsupported(f"a {type(model).__name__}")
+        raise _refusal(f"a {type(model).__name__}")
     lowering = _Lowering(dict(model.named_parameters()))
     network = make(model, lowering)
     kind = trained.experiment.text.tokenizer
@@ -94,11 +94,11 @@ def contents(trained: Trained) -> tuple[Table, Mapping[str, Tensor]]:
 def _translator(model: Any, lowering: _Lowering) -> Table:
     config, encoder, decoder = model.config, model.encoder, model.decoder
     if not isinstance(encoder, RecurrentEncoder):
-        raise _unsupported(f'encoder.kind = "{config.encoder.kind}"')
+        raise _refusal(f'encoder.kind = "{config.encoder.kind}"')
     if model.language_model:
-        raise _unsupported('deep fusion (fusion.kind = "deep")')
+        raise _refusal('deep fusion (fusion.kind = "deep")')
     if decoder.attention is None and config.decoder.sentence_encoding != "initial-state":
-        raise _unsupported('decoder.sentence_encoding = "every-step"')
+        raise _refusal('decoder.sentence_encoding = "every-step"')
     weights = decoder.weights.tensors()
     used = dict(weights)
     bridge = {name: lowering.weight(used.pop(name)) for name in decoder.bridge.matrices()}
@@ -164,13 +164,13 @@ def part_of(part: Part) -> Table:
         case Normalise():
             options = {"kind": "normalise", "bias": part.bias}
         case _:
-            raise _unsupported(f"the step part '{part.name}' ({type(part).__name__})")
+            raise _refusal(f"the step part '{part.name}' ({type(part).__name__})")
     return {"name": part.name, "reads": part.reads, "writes": part.writes, **options}
 
 
 def _cell(cell: Cell) -> Table:
     if not isinstance(cell, Lstm | Gru | Elman) or type(cell) not in (Lstm, Gru, Elman):
-        raise _unsupported(f'the cell "{cell.kind}"')
+        raise _refusal(f'the cell "{cell.kind}"')
     return cell.model_dump()
 
 
@@ -178,25 +178,25 @@ def _attention(part: Attend) -> Table:
     """Return the score, with one factor for its scale and for the sharpness of the softmax."""
     score, span, normalizer = part.score, part.span, part.normalizer
     if not isinstance(score, Dot | General | Concat):
-        raise _unsupported(f"the attention score {type(score).__name__}")
+        raise _refusal(f"the attention score {type(score).__name__}")
     if not isinstance(span, Global):
-        raise _unsupported(f"the attention window {type(span).__name__}")
+        raise _refusal(f"the attention window {type(span).__name__}")
     if not isinstance(normalizer, Softmax):
-        raise _unsupported(f"the attention normalizer {type(normalizer).__name__}")
+        raise _refusal(f"the attention normalizer {type(normalizer).__name__}")
     return {"score": score.kind, "scale": part.scale * normalizer.sharpness}
 
 
 def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:
     """Return a tokenizer of a ``kind`` as JSON. Raises ConfigError for all but byte-pair subwords and characters."""
     if kind not in ("bpe", "character"):
-        raise _unsupported(f'text.tokenizer = "{kind}" (only "bpe" and "character")')
+        raise _refusal(f'text.tokenizer = "{kind}" (only "bpe" and "character")')
     table: Table = {"kind": kind, "pieces": tokenizer.pieces(range(tokenizer.symbols.size))}
     if kind == "character":
         table["alphabet"] = json.loads(tokenizer.serialise())["characters"]
     return {**table, "lowercase": tokenizer.lowercase}
 
 
-def _unsupported(what: str) -> ConfigError:
+def _refusal(what: str) -> ConfigError:
     return ConfigError(
         f"The microscope shows translators and language models with vanilla, LSTM and GRU cells and attention scores "
         f'"dot", "general" and "concat", but not {what}: use another verb of anaphora inspect for this run.'

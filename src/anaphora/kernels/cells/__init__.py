@@ -19,7 +19,7 @@ from anaphora.kernels.cells.lstm_variants import (
 )
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
-from anaphora.kernels.cells.recorded import Recorded
+from anaphora.kernels.cells.recorded import AutogradCell
 
 AnyCell = Annotated[
     Lstm
@@ -40,6 +40,7 @@ AnyCell = Annotated[
 
 __all__ = [
     "AnyCell",
+    "AutogradCell",
     "Cell",
     "Elman",
     "Forgetting",
@@ -52,7 +53,6 @@ __all__ = [
     "LstmNoOutputTanh",
     "Multiplicative",
     "Peephole",
-    "Recorded",
     "State",
     "TwoGate",
 ]

@@ -23,7 +23,7 @@ class Elman(Cell):
     def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], V]:
         """Steps 1 and 2."""
         read = ops.times("h", state[0]), x
-        (h,) = ops.fused(f"elman_step_{self.activation}", self._step, read, (ops.width(x),))
+        (h,) = ops.fuse(f"elman_step_{self.activation}", self._step, read, (ops.width(x),))
         return (h,), h
 
     def _step(self, ops: Ops[V], wh: V, x: V) -> Sequence[V]:
@@ -33,7 +33,7 @@ class Elman(Cell):
     def backward(self, ops: Ops[V], saved: V, dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """Steps 2 and 1 undone; section 1 of the derivation in ``kernels/README.md``."""
         read = saved, dstate[0]
-        (da,) = ops.fused(f"elman_step_{self.activation}_back", self._step_back, read, (ops.width(saved),))
+        (da,) = ops.fuse(f"elman_step_{self.activation}_back", self._step_back, read, (ops.width(saved),))
         return da, (ops.back("h", da),)  # 1
 
     def _step_back(self, ops: Ops[V], h: V, dh: V) -> Sequence[V]:

@@ -54,11 +54,11 @@ class Gru(Cell):
         if self.vectors:
             a = ops.add_vector(a, "bias")
         if self.reset == "after":
-            gates, g, h = ops.fused(f"gru_step_{self.update}", self._step, (a, x, h_before), (a, size, size))
+            gates, g, h = ops.fuse(f"gru_step_{self.update}", self._step, (a, x, h_before), (a, size, size))
         else:
-            gates, rh = ops.fused("gru_gates", self._gates, (a, x, h_before), (a, size))
+            gates, rh = ops.fuse("gru_gates", self._gates, (a, x, h_before), (a, size))
             u = ops.times("rh", rh)
-            g, h = ops.fused(f"gru_new_{self.update}", self._new, (u, x, gates, h_before), (size, size))
+            g, h = ops.fuse(f"gru_new_{self.update}", self._new, (u, x, gates, h_before), (size, size))
         return (h,), (gates, g, h_before)
 
     def _step(self, ops: Ops[V], a: V, x: V, h_before: V) -> Sequence[V]:
@@ -86,13 +86,13 @@ class Gru(Cell):
         size, read = ops.width(g), (gates, g, h_before, dh)
         if self.reset == "after":
             widths = 3 * size, 3 * size, size
-            dx, da, dh_before = ops.fused(f"gru_step_{self.update}_back", self._step_back, read, widths)
+            dx, da, dh_before = ops.fuse(f"gru_step_{self.update}_back", self._step_back, read, widths)
         else:
             widths = 3 * size, size, size
-            dx, du, dh_before = ops.fused(f"gru_new_{self.update}_back", self._new_back, read, widths)
+            dx, du, dh_before = ops.fuse(f"gru_new_{self.update}_back", self._new_back, read, widths)
             drh, writes = ops.back("rh", du), (dx, 2 * size, dh_before)
             read_too = gates, h_before, drh, dx, dh_before
-            dx, da, dh_before = ops.fused("gru_gates_back", self._gates_back, read_too, writes)
+            dx, da, dh_before = ops.fuse("gru_gates_back", self._gates_back, read_too, writes)
         if self.vectors:
             ops.add_vector_gradient("bias", da)
         return dx, (ops.accumulate(dh_before, ops.back("h", da)),)

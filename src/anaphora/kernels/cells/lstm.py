@@ -29,7 +29,7 @@ class Lstm(Forgetting):
         """Steps 1 to 5."""
         h_before, c_before = state
         wh, size = ops.times("h", h_before), ops.width(c_before)
-        gates, c, m, h = ops.fused("lstm_step", self._step, (wh, x, c_before), (wh, size, size, size))
+        gates, c, m, h = ops.fuse("lstm_step", self._step, (wh, x, c_before), (wh, size, size, size))
         return (h, c), (gates, c_before, m)
 
     def _step(self, ops: Ops[V], wh: V, x: V, c_before: V) -> Sequence[V]:
@@ -44,7 +44,7 @@ class Lstm(Forgetting):
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         gates, _, m = saved
         widths = ops.width(gates), ops.width(m)
-        da, dc_before = ops.fused("lstm_step_back", self._step_back, (*saved, *dstate), widths)
+        da, dc_before = ops.fuse("lstm_step_back", self._step_back, (*saved, *dstate), widths)
         return da, (ops.back("h", da), dc_before)  # 1
 
     def _step_back(self, ops: Ops[V], gates: V, c_before: V, m: V, dh: V, dc: V) -> Sequence[V]:

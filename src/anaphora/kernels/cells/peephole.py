@@ -46,15 +46,15 @@ class Peephole(Forgetting):
         """Steps 1 to 6."""
         h_before, c_before = state
         a_i, a_f, a_g, a_o = ops.split(ops.add(ops.times("h", h_before), x), 1, 1, 1, 1)  # 1
-        of_i, of_f = self._looked(ops, "c", ("c_i", "c_f"), c_before)
+        of_i, of_f = self._look(ops, "c", ("c_i", "c_f"), c_before)
         i, f, g = ops.sigmoid(ops.add(a_i, of_i)), ops.sigmoid(ops.add(a_f, of_f)), ops.tanh(a_g)  # 2
         c = ops.add(ops.mul(f, c_before), ops.mul(i, g))  # 3
-        (of_o,) = self._looked(ops, "c_new", ("c_o",), c)
+        (of_o,) = self._look(ops, "c_new", ("c_o",), c)
         o = ops.sigmoid(ops.add(a_o, of_o))  # 4
         m = ops.tanh(c)  # 5
         return (ops.mul(o, m), c), (i, f, g, o, c_before, c, m)  # 6
 
-    def _looked(self, ops: Ops[V], matrix: str, diagonals: tuple[str, ...], c: V) -> Sequence[V]:
+    def _look(self, ops: Ops[V], matrix: str, diagonals: tuple[str, ...], c: V) -> Sequence[V]:
         """P c, for one gate or several."""
         if self.peephole == "full":
             return ops.split(ops.times(matrix, c), *(1 for _ in diagonals))

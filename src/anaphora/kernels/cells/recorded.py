@@ -57,7 +57,7 @@ class _Matmul(torch.autograd.Function):
         return None, None, ctx.record.ops.back(ctx.name, dy[0])
 
 
-class Recorded(Cell):
+class AutogradCell(Cell):
     """A unit that says how to go forward, and leaves the backward pass to autograd."""
 
     @abstractmethod

@@ -18,7 +18,7 @@ INT8_LONGEST = 65536
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class PackedMatrix:
     """A matrix b (K x N), laid out as the right side of products."""
 
     numbers: Tensor
@@ -28,7 +28,7 @@ class Packed:
 
     @cached_property
     def description(self) -> Tensor:
-        """The numbers of ``Packed`` in ``gemm.h``: they say where the panels lie, which must live as long."""
+        """The numbers of ``PackedMatrix`` in ``gemm.h``: they say where the panels lie, which must live as long."""
         return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
 
 
@@ -41,7 +41,7 @@ def has_gemm(precision: PackedPrecision = "fp32") -> bool:
     return has("gemm") and bool(call("gemm_supports", _NUMBERS[precision]))
 
 
-def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> Packed:
+def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> PackedMatrix:
     """b from its columns, one after another.
 
     In int8, each column and each row of the left side is scaled so that its largest number becomes 127. Raises
@@ -50,23 +50,23 @@ def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> Packed:
     N, K = b_NK.shape
     if precision == "int8" and K > INT8_LONGEST:
         raise ValueError(f"A sum of int8 has at most {INT8_LONGEST} terms, not {K}: multiply in bf16.")
-    return _packed("pack_rows", b_NK, K, N, precision)
+    return _pack("pack_rows", b_NK, K, N, precision)
 
 
-def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> Packed:
+def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> PackedMatrix:
     """b from its rows, one after another; not in int8, which training does not use."""
     K, N = b_KN.shape
-    return _packed("pack_columns", b_KN, K, N, precision)
+    return _pack("pack_columns", b_KN, K, N, precision)
 
 
-def gemm(a_XK: Tensor, b: Packed) -> Tensor:
+def gemm(a_XK: Tensor, b: PackedMatrix) -> Tensor:
     """a b, ... x N: each row with the same bits in any batch and with any number of threads."""
     out = a_XK.new_empty(*a_XK.shape[:-1], b.N)
     run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.numbers, out)
     return out
 
 
-def gemm_of_columns(a_KM: Tensor, b: Packed, onto_MN: Tensor | None = None) -> Tensor:
+def gemm_of_columns(a_KM: Tensor, b: PackedMatrix, onto_MN: Tensor | None = None) -> Tensor:
     """a' b, M x N; added to ``onto_MN`` where that is given, in fp32 with the bits of one product of all rows.
 
     Raises ValueError where b is in int8, which training does not use.
@@ -78,12 +78,12 @@ def gemm_of_columns(a_KM: Tensor, b: Packed, onto_MN: Tensor | None = None) -> T
     return out
 
 
-def _sizes(M: int, b: Packed) -> tuple[int, ...]:
+def _sizes(M: int, b: PackedMatrix) -> tuple[int, ...]:
     return _NUMBERS[b.precision], M, b.N, b.K
 
 
-def _packed(way: str, b: Tensor, K: int, N: int, precision: PackedPrecision) -> Packed:
+def _pack(way: str, b: Tensor, K: int, N: int, precision: PackedPrecision) -> PackedMatrix:
     number = _NUMBERS[precision]
     numbers = torch.empty(call("packed_bytes", number, N, K) // 4)
     run(way, number, N, K, b.detach().contiguous(), numbers)
-    return Packed(numbers, K, N, precision)
+    return PackedMatrix(numbers, K, N, precision)

@@ -22,7 +22,7 @@ CARRIED = ("weights", "coverage", "clock", "kappa")
 """Signals that attention may carry from step to step."""
 
 
-class Scored(NamedTuple):
+class AttentionOptions(NamedTuple):
     """The options of attention by a score; without any, attention is the window of Graves."""
 
     score: Score
@@ -39,7 +39,7 @@ class AttentionOutput(NamedTuple):
 
 
 def attention(
-    options: Scored | None,
+    options: AttentionOptions | None,
     query_BQ: Tensor,
     memory_BSM: Tensor,
     positions_B: Tensor,
@@ -53,7 +53,7 @@ def attention(
     if options is None:
         a_BS, carried["kappa"] = window(query_BQ, memory_BSM.shape[1], positions_B, weights, carried)
     else:
-        a_BS = scored(options, query_BQ, memory_BSM, positions_B, weights, carried)
+        a_BS = normalised_scores(options, query_BQ, memory_BSM, positions_B, weights, carried)
     if "weights" in carried:
         carried["weights"] = a_BS
     if "coverage" in carried:
@@ -61,8 +61,13 @@ def attention(
     return AttentionOutput(torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS, carried)
 
 
-def scored(
-    options: Scored, query_BQ: Tensor, memory_BSM: Tensor, positions_B: Tensor, weights: Tensors, carried: Tensors
+def normalised_scores(
+    options: AttentionOptions,
+    query_BQ: Tensor,
+    memory_BSM: Tensor,
+    positions_B: Tensor,
+    weights: Tensors,
+    carried: Tensors,
 ) -> Tensor:
     """The weights of attention by a score."""
     score, span, normalizer = options

@@ -55,7 +55,7 @@ def ngrams(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, folds
     return columns_DN
 
 
-def unfolded(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, wanted: int) -> Tensor:
+def unfold_columns(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, wanted: int) -> Tensor:
     """``wanted`` columns out of those of one sentence (D x N), by J^i and H^i as ``unfold<i>`` and ``open<i>``."""
     missing, width, outer = wanted - columns_DN.shape[1], 2, list[str]()
     while missing > width - 1:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeGuard
 
 import torch
 
-from anaphora.kernels.cells import Recorded, State
+from anaphora.kernels.cells import AutogradCell, State
 from anaphora.kernels.cells.recorded import Record, record_step, undo_step
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.naive.unroll import unit
@@ -21,7 +21,7 @@ def with_naive_units(program: Program) -> Program:
 
 
 def _has_reference(part: Part) -> TypeGuard[Unit]:
-    if not isinstance(part, Unit) or isinstance(part.cell, Recorded):  # autograd runs it already
+    if not isinstance(part, Unit) or isinstance(part.cell, AutogradCell):  # autograd runs it already
         return False
     return not part.normalised or type(part.cell) in NORMALISED_UNITS
 

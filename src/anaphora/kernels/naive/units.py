@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import (
+    AutogradCell,
     Cell,
     Elman,
     Gru,
@@ -21,7 +22,6 @@ from anaphora.kernels.cells import (
     LstmNoOutputTanh,
     Multiplicative,
     Peephole,
-    Recorded,
     State,
     TwoGate,
 )
@@ -154,7 +154,7 @@ UNITS: dict[type[Cell], Callable[..., State]] = {
 
 def unit_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """One step of any unit; one without a derived gradient is its own naive reading."""
-    if isinstance(cell, Recorded):
+    if isinstance(cell, AutogradCell):
         return cell.step(a_BG, before, _Weights(weights))
     return UNITS[type(cell)](cell, a_BG, before, weights)
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell, State
-from anaphora.kernels.naive.attention import CARRIED, Scored, attention
-from anaphora.kernels.naive.normalised import NORMALISED_UNITS, normalised
+from anaphora.kernels.naive.attention import CARRIED, AttentionOptions, attention
+from anaphora.kernels.naive.normalised import NORMALISED_UNITS, normalise
 from anaphora.kernels.naive.units import unit_step
 
 Tensors = Mapping[str, Tensor]
@@ -24,7 +24,7 @@ Step = tuple[dict[str, Tensor], dict[str, Tensor]]
 
 
 class Unrolled(NamedTuple):
-    """Result of an unrolled network, with the names and shapes of ``scan.Scanned``."""
+    """Result of an unrolled network, with the names and shapes of ``scan.ScanResult``."""
 
     outputs: dict[str, Tensor]
     state: dict[str, Tensor]
@@ -59,7 +59,7 @@ def stack(
 
 def decoder(
     cell: Cell,
-    looking: Scored | None,
+    looking: AttentionOptions | None,
     query: Literal["previous", "between", "current", "never"],
     x_TBD: Tensor,
     memory_BSM: Tensor,
@@ -88,7 +88,7 @@ def decoder(
     ``mask`` for o. With residual connections the query and the state that is read are the sum above the top layer.
     """
     top = f"layer{_height(weights) - 1}.h"
-    look = partial(_looked, looking, memory_BSM, positions_B, weights)
+    look = partial(_look, looking, memory_BSM, positions_B, weights)
 
     def step(t: int, state: Tensors) -> Step:
         at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
@@ -119,8 +119,8 @@ def decoder(
     return _unroll(step, lengths_B, first, len(x_TBD))
 
 
-def _looked(
-    looking: Scored | None,
+def _look(
+    looking: AttentionOptions | None,
     memory_BSM: Tensor,
     positions_B: Tensor,
     weights: Tensors,
@@ -169,7 +169,7 @@ def _layers(
         W = weights[f"input{layer}.weight"] if layer else W
         a_BG = x @ W.T + weights.get("context.bias" if two_transitions and not layer else f"input{layer}.bias", 0)
         if f"norm{layer}.gain" in weights:
-            a_BG = normalised(a_BG, weights[f"norm{layer}.gain"]) + weights.get(f"norm{layer}.bias", 0)
+            a_BG = normalise(a_BG, weights[f"norm{layer}.gain"]) + weights.get(f"norm{layer}.bias", 0)
         names = [f"layer{layer}.{field}" for field in cell.state]
         before = tuple(state[name] for name in names)
         after = unit(cell, a_BG, before, _of(f"layer{layer}", weights), masks.get(f"recurrent{layer}"))
@@ -184,7 +184,7 @@ def _first_half(cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tenso
     W = torch.cat([weights[f"{part}.weight"] for part in ("input0", "feed") if f"{part}.weight" in weights], dim=1)
     a_BG = torch.cat(inputs, dim=-1) @ W.T + weights.get("input0.bias", 0)
     if "norm_ask.gain" in weights:
-        a_BG = normalised(a_BG, weights["norm_ask.gain"]) + weights.get("norm_ask.bias", 0)
+        a_BG = normalise(a_BG, weights["norm_ask.gain"]) + weights.get("norm_ask.bias", 0)
     before = tuple(state[f"layer0.{field}"] for field in cell.state)
     return unit(cell, a_BG, before, _of("ask", weights), masks.get("ask"))
 

@@ -13,7 +13,7 @@ def huffman_tree(masses: Sequence[int], device: torch.device | None = None) -> T
 
     It is made on the processor, and lies on ``device``.
     """
-    levels, leaves = _levels(_merged(masses), len(masses))
+    levels, leaves = _levels(_merge(masses), len(masses))
     widths = [2 * len(inner_L) for inner_L in levels]
     begins = torch.tensor([0, *widths]).cumsum(0)  # of the levels below the root, among all nodes but the root
     nodes = int(begins[-1])
@@ -34,7 +34,7 @@ def huffman_tree(masses: Sequence[int], device: torch.device | None = None) -> T
     return Tree(tuple(inner_L.to(device) for inner_L in levels), *rest)
 
 
-def _merged(masses: Sequence[int]) -> list[tuple[int, int]]:
+def _merge(masses: Sequence[int]) -> list[tuple[int, int]]:
     """The children of every inner node in the order of merging, the root last; inner node i has the number V + i.
 
     Merged nodes come in ascending order of mass, so the lightest two stand at the heads of two queues.

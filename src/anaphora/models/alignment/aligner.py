@@ -19,13 +19,13 @@ from anaphora.config import Config
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Progress, Report, Skipped, silent
-from anaphora.models.alignment.groups import LONGEST, Group, even_sample, groups, located, seen
+from anaphora.models.alignment.groups import LONGEST, Group, even_sample, groups, locate, seen
 from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_markov
 from anaphora.models.alignment.lexicon import Floats, Lexicon
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
 from anaphora.nn.weights import demand_lists
 from anaphora.protocols import VocabularyInfo
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 BLOCK = 1 << 16
 """Pairs whose links are held at once where there may be any number of them."""
@@ -86,7 +86,7 @@ class Direction(nn.Module):
         """Learn from pairs, all of them at once; memory holds 4 bytes for every possible link, and what is seen."""
         rounds = self.config.model1_iterations + self.config.hmm_iterations
         lexicon = Lexicon.even(seen(sources, targets, self._size), self._size)
-        laid_out = [(group, located(group, lexicon)) for group in groups(sources, targets)]
+        laid_out = [(group, locate(group, lexicon)) for group in groups(sources, targets)]
         report(Progress(task, 0, rounds, "rounds"))
         jumps = self.jumps.numpy()
         for number in range(1, rounds + 1):
@@ -96,10 +96,10 @@ class Direction(nn.Module):
                 links = self._links(group, lexicon.of(entries_RTS), jumps if by_jumps else None)
                 counts += np.bincount(entries_RTS.ravel() + 1, links.posteriors_RTS.ravel(), len(counts))
                 next_jumps += links.jumps
-            lexicon = lexicon.maximised(counts[1:])
+            lexicon = lexicon.maximise(counts[1:])
             jumps = next_jumps if by_jumps else jumps
             report(Progress(task, number, rounds, "rounds"))
-        learnt = lexicon.pruned()
+        learnt = lexicon.prune()
         self.keys, self.probs, self.jumps = map(torch.from_numpy, (learnt.keys, learnt.probs, jumps))
 
     def best(self, sources: Ragged, targets: Ragged) -> Best:
@@ -108,7 +108,7 @@ class Direction(nn.Module):
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
         starts = targets.offsets[:]
         for group in groups(sources, targets):
-            links = self._links(group, lexicon.of(located(group, lexicon)), jumps)
+            links = self._links(group, lexicon.of(locate(group, lexicon)), jumps)
             likeliest_RT = links.posteriors_RTS.argmax(2)
             likeliest_RT[likeliest_RT == links.posteriors_RTS.shape[2] - 1] = -1  # the empty word
             cells_RT = starts[group.rows_R][:, None] + np.arange(likeliest_RT.shape[1])
@@ -157,7 +157,7 @@ class Aligner(nn.Module):
             report(Skipped(why, longer))
         rows = even_sample(sources, targets, self.config.max_word_pairs)
         if len(rows) < len(sources):
-            sample = f"an even sample of {len(rows):,} of {counted(len(sources), 'pair')}"
+            sample = f"an even sample of {len(rows):,} of {inflect(len(sources), 'pair')}"
             most = f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)"
             report(Note(f"Word alignments are learnt from {sample}, since {most}."))
             sources, targets = sources.rows(rows), targets.rows(rows)
@@ -177,10 +177,10 @@ class Aligner(nn.Module):
             for to_target, to_source in zip(towards_target, towards_source, strict=True)
         ]
 
-    def each(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> Iterator[frozenset[tuple[int, int]]]:
+    def align_each(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> Iterator[frozenset[tuple[int, int]]]:
         """``links`` of any number of pairs, one after the other, of which a block at a time is looked at."""
         for start in range(0, len(sources), BLOCK):
-            yield from self.links(sources.between(start, start + BLOCK), targets.between(start, start + BLOCK), how)
+            yield from self.links(sources.slice(start, start + BLOCK), targets.slice(start, start + BLOCK), how)
 
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anaphora.data.buckets import shuffled
+from anaphora.data.buckets import shuffle
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
 from anaphora.models.alignment.lexicon import EMPTY, Lexicon
@@ -49,7 +49,7 @@ class Group:
         return self.sources_RS[:, None, :] * size + self.targets_RT[:, :, None]
 
 
-def linked(widths: Integers, heights: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def has_both_sides(widths: Integers, heights: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Return the pairs with words on both sides, and no more than ``LONGEST``."""
     return np.asarray((np.minimum(widths, heights) > 0) & (np.maximum(widths, heights) <= LONGEST))
 
@@ -60,8 +60,8 @@ def even_sample(sources: Ragged, targets: Ragged, most: int) -> Integers:
     The same lengths give the same sample, with every version of every library.
     """
     widths, heights = sources.lengths, targets.lengths
-    links_N = np.where(linked(widths, heights), (widths + 1) * (heights + 1), 0)
-    order_N = shuffled(len(links_N), 0)
+    links_N = np.where(has_both_sides(widths, heights), (widths + 1) * (heights + 1), 0)
+    order_N = shuffle(len(links_N), 0)
     kept = int(np.searchsorted(links_N[order_N].cumsum(), most, side="right"))
     return np.sort(order_N[: max(1, kept)])
 
@@ -69,7 +69,7 @@ def even_sample(sources: Ragged, targets: Ragged, most: int) -> Integers:
 def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
     """Yield all pairs that can be linked, from short sources to long."""
     widths, heights = sources.lengths, targets.lengths
-    open_N = linked(widths, heights)
+    open_N = has_both_sides(widths, heights)
     for width in np.unique(widths[open_N]):
         rows = np.flatnonzero((widths == width) & open_N)
         rows = rows[np.argsort(-heights[rows], kind="stable")]
@@ -89,7 +89,7 @@ def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
     return np.unique(np.concatenate([keys, *found]))
 
 
-def located(group: Group, lexicon: Lexicon) -> Integers:
+def locate(group: Group, lexicon: Lexicon) -> Integers:
     """Return the place in the table of each possible link of a group, R x T x (S + 1); none for padding."""
     entries = lexicon.entries(group.keys_RTS(lexicon.size))
     entries[~group.open_RT] = -1

@@ -36,7 +36,7 @@ class Lexicon(NamedTuple):
     @classmethod
     def even(cls, keys: Integers, size: int) -> "Lexicon":
         """Return the table in which all target words seen with a source word are equally likely."""
-        return cls(keys, np.ones(len(keys)), size).maximised(np.ones(len(keys)))
+        return cls(keys, np.ones(len(keys)), size).maximise(np.ones(len(keys)))
 
     def entries(self, keys: Integers) -> Integers:
         """Return the places of pairs in the table; -1 where it has none."""
@@ -49,13 +49,13 @@ class Lexicon(NamedTuple):
         """Return the probabilities at such places."""
         return np.append(self.probs, FLOOR)[entries]  # -1 is the last
 
-    def maximised(self, counts: Floats) -> "Lexicon":
+    def maximise(self, counts: Floats) -> "Lexicon":
         """The table that makes the expected ``counts`` of its entries most probable: each over its source's sum."""
         sources = self.keys // self.size
         totals = np.bincount(sources, counts)
         return self._replace(probs=np.maximum(counts / np.maximum(totals, FLOOR)[sources], FLOOR))
 
-    def pruned(self) -> "Lexicon":
+    def prune(self) -> "Lexicon":
         """Return the table without the entries that are no likelier than a pair it does not have."""
         kept = self.probs > FLOOR
         return self._replace(keys=self.keys[kept], probs=self.probs[kept])

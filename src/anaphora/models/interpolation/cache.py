@@ -58,7 +58,7 @@ class CountCache(Config):
         counts_KRL = self._counts(history_RL)
         tokens_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
         of_tokens_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, tokens_KRL, counts_KRL)
-        return _divided(of_tokens_KRV, counts_KRL.sum(2))
+        return _divide(of_tokens_KRV, counts_KRL.sum(2))
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
         """ln p of each target after each token of rows of text, K x B x T; ``history_BL`` is that before the first."""
@@ -69,7 +69,7 @@ class CountCache(Config):
             targets_R = targets_BT[:, start : start + places].flatten()
             counts_KRL = self._counts(history_RL)
             right_KR = (counts_KRL * (history_RL == targets_R.unsqueeze(1))).sum(2)
-            parts = _divided(right_KR.unsqueeze(2), counts_KRL.sum(2))
+            parts = _divide(right_KR.unsqueeze(2), counts_KRL.sum(2))
             found.append([part.view(self.order, *targets_BT[:, start : start + places].shape) for part in parts])
         return ComponentPredictions(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
 
@@ -108,7 +108,7 @@ class NoCache(Config):
 AnyCache = Annotated[NoCache | CountCache, Field(discriminator="kind"), by_kind]
 
 
-def _divided(counts_KRX: Tensor, totals_KR: Tensor) -> ComponentPredictions:
+def _divide(counts_KRX: Tensor, totals_KR: Tensor) -> ComponentPredictions:
     known_KR = totals_KR > 0
     p_KRX = counts_KRX / totals_KR.where(known_KR, 1.0).unsqueeze(2)
     return ComponentPredictions(p_KRX.log(), known_KR)

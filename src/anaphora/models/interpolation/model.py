@@ -17,7 +17,7 @@ from anaphora.config import Config, Conflict
 from anaphora.models import registry
 from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
 from anaphora.models.interpolation.cache import NO_COUNTS, AnyCache, ComponentPredictions, NoCache
-from anaphora.models.interpolation.weights import interpolated
+from anaphora.models.interpolation.weights import interpolate
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.protocols import Carry, Growing, Loss, SearchStart, Step, TextModel, TextStepper, VocabularyInfo
@@ -156,7 +156,7 @@ class Interpolation(nn.Module):
 
     def interpolate(self, components: ComponentPredictions, batch: Batch) -> Tensor:
         """ln p of the targets of a window, B x T, from the predictions of the components."""
-        return interpolated(*components, self.weights).where(batch.target_ids.mask_BT, 0)
+        return interpolate(*components, self.weights).where(batch.target_ids.mask_BT, 0)
 
     def _history(self, batch: Batch, carry: Carry | None) -> Tensor:
         """Return the history of the cache before a window, B x L."""
@@ -197,7 +197,7 @@ class InterpolationStepper:
     def advance(self, memory: None, state: InterpolationState, ids_N: Tensor) -> Step:
         own = zip(self._members, state.members, strict=True)
         steps = [member.advance(None, before, ids_N) for member, before in own]
-        return self._interpolated(steps, self._cache.read(state.history_NL, ids_N))
+        return self._interpolate(steps, self._cache.read(state.history_NL, ids_N))
 
     def select(self, state: InterpolationState, rows_N: Tensor) -> InterpolationState:
         """Return the states of the given rows."""
@@ -210,20 +210,20 @@ class InterpolationStepper:
 
     def unconditional(self) -> Step:
         """Return the prediction of the members without any context."""
-        return self._interpolated([member.unconditional() for member in self._members], self._cache.empty_context(1))
+        return self._interpolate([member.unconditional() for member in self._members], self._cache.empty_context(1))
 
-    def matched(self, state: InterpolationState, ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: InterpolationState, ids_N: Tensor, read: int) -> int:
         """Return the longest match of a member; all tokens where there is a cache."""
         if not self.order:
             return read + 1
         own = zip(self._members, state.members, strict=True)
-        return max(member.matched(before, ids_N, read) for member, before in own)
+        return max(member.match_length(before, ids_N, read) for member, before in own)
 
-    def _interpolated(self, steps: Sequence[Step], history_NL: Tensor) -> Step:
+    def _interpolate(self, steps: Sequence[Step], history_NL: Tensor) -> Step:
         own_KNV = torch.stack([step.log_probs_NV.double() for step in steps])
         components = _with_cache(own_KNV, self._cache.log_probs(history_NL, self.size))
         state = InterpolationState(tuple(step.state for step in steps), history_NL)
-        return Step(interpolated(*components, self._weights_K), None, state)
+        return Step(interpolate(*components, self._weights_K), None, state)
 
 
 def _with_cache(own: Tensor, cached: ComponentPredictions) -> ComponentPredictions:

@@ -24,7 +24,7 @@ ENOUGH = 1e-7
 """The fit stops after a step that gains less than this many nats a prediction."""
 
 
-def interpolated(log_probs_KX: Tensor, known_KX: Tensor, weights_K: Tensor) -> Tensor:
+def interpolate(log_probs_KX: Tensor, known_KX: Tensor, weights_K: Tensor) -> Tensor:
     """ln p of the interpolation, float64.
 
     ``known_KX`` says which components predict; it may lack trailing dimensions of ``log_probs_KX``.

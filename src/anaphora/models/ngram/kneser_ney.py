@@ -28,7 +28,7 @@ NEVER = 1e-99
 """Probability of special tokens that no text has, as ARPA files write it: 0 has no logarithm."""
 
 
-class Smoothed(NamedTuple):
+class SmoothedProbabilities(NamedTuple):
     """The probabilities of the n-grams of one order, in single precision."""
 
     log_probs: Floats
@@ -44,7 +44,7 @@ def kneser_ney(
     *,
     block: int = BLOCK,
     folder: Path | None = None,
-) -> list[Smoothed]:
+) -> list[SmoothedProbabilities]:
     """Return the probabilities of every order.
 
     ``predictable`` is the uniform distribution over the ids that can be predicted.
@@ -79,7 +79,7 @@ def kneser_ney(
             smoothed[-1].append(log_gammas.whole())  # as contexts, n-grams of the order below
         smoothed.append([log_probs.whole()])
     smoothed[-1].append(np.zeros(len(grams[-1].keys), dtype=np.float32))  # the highest order has no back-off weights
-    return [Smoothed(*of_order) for of_order in smoothed]
+    return [SmoothedProbabilities(*of_order) for of_order in smoothed]
 
 
 def _parts(keys: Any, size: int, contexts: int, block: int) -> Iterator[tuple[slice, int, int]]:

@@ -78,7 +78,7 @@ class NgramModel(nn.Module):
         for n, (of_order, values) in enumerate(zip(grams, smoothed, strict=True), 1):
             self._set(n, *map(torch.from_numpy, (of_order.keys, *values)))
 
-    def put(self, order: int, tokens_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
+    def set_order(self, order: int, tokens_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
         """Set the n-grams of one order, lower orders first; order 1 needs every id of the vocabulary, in order.
 
         Returns whether the context of each is an n-gram of the order below; if not, nothing is set.
@@ -131,14 +131,14 @@ class NgramModel(nn.Module):
         """ln p of each target of a window: see ``protocols.TextModel``."""
         targets = batch.target_ids
         ids_BL = torch.cat([batch.input_ids.ids_BT[:, :1], targets.ids_BT], dim=1)
-        log_probs_BT, contexts_BLC = self.table.log_probs_along(self._first(batch, carry), ids_BL)
+        log_probs_BT, contexts_BLC = self.table.log_probs_along(self._first_context(batch, carry), ids_BL)
         return log_probs_BT.masked_fill_(~targets.mask_BT, 0), _at_ends(contexts_BLC, batch)
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """Return the contexts at the end of a window: see ``protocols.TextModel``."""
-        return _at_ends(self.table.contexts_along(self._first(batch, carry), batch.input_ids.ids_BT), batch)
+        return _at_ends(self.table.contexts_along(self._first_context(batch, carry), batch.input_ids.ids_BT), batch)
 
-    def _first(self, batch: Batch, carry: Carry | None) -> Tensor:
+    def _first_context(self, batch: Batch, carry: Carry | None) -> Tensor:
         """Return the context before each row of a window, B x C."""
         context_BC = self.table.empty_context(batch.size)
         return torch.where(batch.carry_mask_B.unsqueeze(1), carry["contexts"], context_BC) if carry else context_BC
@@ -188,6 +188,6 @@ class NgramStepper:
         context_NC = self._table.empty_context(1)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
-    def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: Tensor, ids_N: Tensor, read: int) -> int:
         """Length of the longest n-gram in the table."""
-        return int(self._table.matched(state, ids_N)[0])
+        return int(self._table.match_length(state, ids_N)[0])

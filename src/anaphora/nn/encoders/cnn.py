@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.config import MAX_LENGTH, MAX_UNITS, Config, Conflict
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, annotations_alone, open_positions
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_alone, open_positions
 from anaphora.nn.weights import Weights, project, projection_matrices
 
 Width = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
@@ -51,7 +51,7 @@ class CnnEncoder(Encoder):
         matrices = [projection_matrices(f"width{w}", config.size, w * width, True) for w in config.widths]
         self.weights = Weights({name: matrix for part in matrices for name, matrix in part.items()})
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Return an annotation for each word; the sentence encoding is the last."""
         x_BSD = x_BSD.masked_fill(~open_positions(x_BSD, lengths_B), 0)
         weights = self.weights.tensors()

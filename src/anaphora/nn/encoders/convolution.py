@@ -7,7 +7,7 @@ from torch import Tensor
 
 from anaphora.config import MAX_LENGTH, Config
 from anaphora.kernels.convolution import convolution
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_alone
 from anaphora.nn.weights import Matrix, Weights
 
 
@@ -35,7 +35,7 @@ class ConvolutionEncoder(Encoder):
         kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.max_kernel + 1)}
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """One vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
         return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.max_kernel, lengths_B))

@@ -14,7 +14,7 @@ from anaphora.nn.weights import Layer
 from anaphora.protocols import PartDescription
 
 
-class Encoded(NamedTuple):
+class EncoderOutput(NamedTuple):
     """Encoded batch."""
 
     annotations_BSM: Tensor
@@ -54,7 +54,7 @@ class Encoder(Layer, ABC):
         return self.spec.width
 
     @abstractmethod
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Annotations and summaries of word vectors; what lies past the end of a sentence is never used.
 
         ``targets_B`` are the units of the translations, which are known in training alone.
@@ -70,12 +70,12 @@ def open_positions(x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
     return (torch.arange(x_BSD.shape[1], device=x_BSD.device) < lengths_B.to(x_BSD.device).unsqueeze(1)).unsqueeze(-1)
 
 
-def annotations_alone(h_BSM: Tensor, lengths_B: Tensor) -> Encoded:
+def annotations_alone(h_BSM: Tensor, lengths_B: Tensor) -> EncoderOutput:
     """Return annotations, zero past the end, and the last of them, of an encoder without sentence encodings."""
     last_B, rows_B = lengths_B.to(h_BSM.device) - 1, torch.arange(len(h_BSM), device=h_BSM.device)
-    return Encoded(h_BSM.masked_fill(~open_positions(h_BSM, lengths_B), 0), [{"h": h_BSM[rows_B, last_B]}])
+    return EncoderOutput(h_BSM.masked_fill(~open_positions(h_BSM, lengths_B), 0), [{"h": h_BSM[rows_B, last_B]}])
 
 
-def summary_alone(summary: Tensor) -> Encoded:
+def summary_alone(summary: Tensor) -> EncoderOutput:
     """Return a vector (B x M) or columns (B x T x M), of an encoder without annotations."""
-    return Encoded(summary.new_zeros(len(summary), 0, summary.shape[-1]), [{"h": summary}])
+    return EncoderOutput(summary.new_zeros(len(summary), 0, summary.shape[-1]), [{"h": summary}])

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from anaphora.config import MAX_UNITS, Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_alone
 from anaphora.nn.weights import Matrix, Weights, project, projection_matrices
 
 
@@ -44,7 +44,7 @@ class GatedConvolutionEncoder(Encoder):
             matrices |= {"parent.bias": Matrix(size), "choice.bias": Matrix(CHOICES)}
         self.weights = Weights(matrices)
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """One vector of each sentence."""
         weights, x_SBD = self.weights.tensors(), x_BSD.transpose(0, 1)
         closed_SB = torch.arange(len(x_SBD), device=x_SBD.device).unsqueeze(1) >= lengths_B.to(x_SBD.device)

@@ -16,8 +16,8 @@ from torch import Tensor
 from anaphora.config import MAX_UNITS, SET, Config, Conflict
 from anaphora.kernels.pooling import mean_pooled
 from anaphora.nn.dropout import Rate
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
-from anaphora.nn.randomness import dropped
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec
+from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Matrix, Start, Weights, project, projection_matrices
 
 
@@ -68,7 +68,7 @@ class GridEncoder(Encoder):
             matrices["positions.weight"] = Matrix(config.rows * config.columns, width)
         self.weights = Weights(matrices)
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Return an annotation for each position; every row has them all."""
         config, weights, a_BSM = self.config, self.weights.tensors(), x_BSD
         if config.layer != "none":
@@ -77,9 +77,9 @@ class GridEncoder(Encoder):
             a_BSM = torch.tanh(a_BSM) if config.layer == "tanh" else torch.relu(a_BSM)
         if config.positions:
             a_BSM = a_BSM + weights["positions.weight"]
-        a_BSM = dropped(a_BSM, "encoder.grid", config.dropout, self.training)
+        a_BSM = apply_dropout(a_BSM, "encoder.grid", config.dropout, self.training)
         every_BS = torch.ones(a_BSM.shape[:2], dtype=torch.bool, device=a_BSM.device)
-        return Encoded(a_BSM, [{"h": mean_pooled(a_BSM, every_BS)}])
+        return EncoderOutput(a_BSM, [{"h": mean_pooled(a_BSM, every_BS)}])
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from: positions are a table, as word vectors are."""

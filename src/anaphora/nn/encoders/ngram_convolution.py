@@ -18,9 +18,9 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_LAYERS, MAX_LENGTH, Config
-from anaphora.kernels.convolution import ngrams, unfolded
+from anaphora.kernels.convolution import ngrams, unfold_columns
 from anaphora.kernels.linear import linear
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_alone
 from anaphora.nn.lengths import Lengths
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
@@ -57,14 +57,14 @@ class NgramConvolutionEncoder(Encoder):
         self.weights = Weights(kernels | projection_matrices("translation", width, width, False))
         self.lengths = Lengths(config.max_length)
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Return a column for every unit of the targets, the last one as often as it takes to make a rectangle."""
-        wanted_B = self.lengths.expected(lengths_B) if targets_B is None else targets_B
+        wanted_B = self.lengths.expected_length(lengths_B) if targets_B is None else targets_B
         kernels = {name.removesuffix(".kernel"): weight for name, weight in self.weights.tensors().items()}
         translation_DD, widest = kernels.pop("translation.weight"), self.config.max_kernel
         grams = ngrams(x_BSD.transpose(0, 1), kernels, widest, self.config.folds, lengths_B, wanted_B)
         f_SBD = torch.tanh(linear(grams.x_SBD, translation_DD))
-        columns_BTD = unfolded(f_SBD, kernels, widest, grams.lengths_B, wanted_B).transpose(0, 1)
+        columns_BTD = unfold_columns(f_SBD, kernels, widest, grams.lengths_B, wanted_B).transpose(0, 1)
         places_T = torch.arange(columns_BTD.shape[1], device=columns_BTD.device)
         last_B1 = wanted_B.to(places_T.device).unsqueeze(1) - 1
         return summary_alone(columns_BTD.take_along_dim(places_T.minimum(last_B1).unsqueeze(-1), 1))

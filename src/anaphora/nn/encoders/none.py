@@ -5,7 +5,7 @@ from typing import Literal
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, annotations_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_alone
 from anaphora.nn.weights import Weights
 
 
@@ -28,6 +28,6 @@ class NoEncoder(Encoder):
         self.spec = EncoderSpec(width, width, 1, ("h",), True)
         self.weights = Weights({})
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Return the vectors, zero past the end of a row."""
         return annotations_alone(x_BSD, lengths_B)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
 from anaphora.kernels.word_tables import Words, rearrange
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Start
 from anaphora.protocols import PartDescription
@@ -77,22 +77,22 @@ class RecurrentEncoder(Encoder):
         assert isinstance(found, Stack)
         return found
 
-    def forward(self, x_BSD: Tensor | Words, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+    def forward(self, x_BSD: Tensor | Words, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Annotations of M = 2 H (or H) numbers for each position."""
         steps = (x_BSD if isinstance(x_BSD, Tensor) else x_BSD.ids_XB1).shape[1]
         x_SBD, summaries = rearrange(x_BSD, lambda block: block.transpose(0, 1)), []
         units_B = lengths_B.to(next(self.parameters()).device)
-        turned_SB = _turned(steps, units_B)
-        words_SB = _turned(steps, units_B - 1)  # all but </s>
+        turned_SB = _reversed_positions(steps, units_B)
+        words_SB = _reversed_positions(steps, units_B - 1)  # all but </s>
         if self.config.reversed:
-            x_SBD = rearrange(x_SBD, lambda block: _taken(block, words_SB))
+            x_SBD = rearrange(x_SBD, lambda block: _take(block, words_SB))
         for layer in range(self.config.layers):
             outputs, states = [], []
             for way in self.directions:
-                x = x_SBD if way == "left_to_right" else rearrange(x_SBD, lambda block: _taken(block, turned_SB))
+                x = x_SBD if way == "left_to_right" else rearrange(x_SBD, lambda block: _take(block, turned_SB))
                 scanned = self.stack(layer, way)(x, lengths_B)
                 h = scanned.outputs["h"]
-                outputs.append(h if way == "left_to_right" else _taken(h, turned_SB))
+                outputs.append(h if way == "left_to_right" else _take(h, turned_SB))
                 states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})
             both_SBM = torch.cat([h.transpose(0, 1) for h in outputs], -1).transpose(0, 1)  # lies as it is attended to
             adds = self.config.residual and layer > 0
@@ -101,13 +101,13 @@ class RecurrentEncoder(Encoder):
             summaries.append({field: torch.cat([state[field] for state in last], -1) for field in last[0]})
         assert isinstance(x_SBD, Tensor)  # what a layer gave
         if self.config.reversed:
-            x_SBD = _taken(x_SBD, words_SB)
-        return Encoded(x_SBD.transpose(0, 1), summaries)
+            x_SBD = _take(x_SBD, words_SB)
+        return EncoderOutput(x_SBD.transpose(0, 1), summaries)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Of every layer, in each direction."""
         return {
-            f"encoder layer {layer}, {way.replace('_', ' ')}": self.stack(layer, way).described()
+            f"encoder layer {layer}, {way.replace('_', ' ')}": self.stack(layer, way).describe()
             for layer in range(self.config.layers)
             for way in self.directions
         }
@@ -118,13 +118,13 @@ class RecurrentEncoder(Encoder):
                 self.stack(layer, way).initialise(start, generator)
 
 
-def _taken(x_SBD: Tensor, positions_SB: Tensor) -> Tensor:
+def _take(x_SBD: Tensor, positions_SB: Tensor) -> Tensor:
     """Return the vectors at other positions of the same sentences, copied whole."""
     rows_R = (positions_SB * x_SBD.shape[1] + torch.arange(x_SBD.shape[1], device=x_SBD.device)).flatten()
     return x_SBD.flatten(0, 1).index_select(0, rows_R).view_as(x_SBD)
 
 
-def _turned(steps: int, lengths_B: Tensor) -> Tensor:
+def _reversed_positions(steps: int, lengths_B: Tensor) -> Tensor:
     """Return the source of each position of the reversed sentences (S x B); padding stays where it is."""
     positions_S1 = torch.arange(steps, device=lengths_B.device).unsqueeze(1)
     turned_SB = lengths_B - 1 - positions_S1

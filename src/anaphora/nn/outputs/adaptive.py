@@ -55,7 +55,7 @@ class AdaptiveOutput(Output):
     def ranks(self) -> Tensor:
         return self.counts.derive(ranks)
 
-    def summed(self, predictions: Predictions) -> Tensor:
+    def sum(self, predictions: Predictions) -> Tensor:
         states_NH, ids_N, weights_N, _ = predictions
         return adaptive_loss(states_NH, self._head(), self._each_tail(), self.ranks[ids_N], self._cutoffs, weights_N)
 

@@ -56,9 +56,11 @@ class ClassFactoredOutput(WordsOutput):
 
     def _classes(self, masses_V: Tensor) -> Classes:
         masses_V = masses_V.double().masked_fill(self.counts.later, 0)
-        return Classes.of(binned(masses_V.sqrt() if self._bins == "square-root" else masses_V, len(self.class_weight)))
+        return Classes.of(
+            bin_by_mass(masses_V.sqrt() if self._bins == "square-root" else masses_V, len(self.class_weight))
+        )
 
-    def summed(self, predictions: Predictions) -> Tensor:
+    def sum(self, predictions: Predictions) -> Tensor:
         states_NH, ids_N, weights_N, _ = predictions
         return class_factored_loss(
             states_NH, self.class_weight, self.class_bias, self.weight, self.bias, ids_N, self.classes, weights_N
@@ -70,7 +72,7 @@ class ClassFactoredOutput(WordsOutput):
         return class_factored_log_probs(class_logits_NC, self.logits(states_NH), self.classes)
 
 
-def binned(masses_V: Tensor, classes: int) -> Tensor:
+def bin_by_mass(masses_V: Tensor, classes: int) -> Tensor:
     """The class of every unit: from the heaviest on, a class is full when all so far have their part of the mass.
 
     A unit that is heavier than a share is a class of its own, and every class gets a unit. Units without mass are in

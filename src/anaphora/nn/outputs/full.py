@@ -26,7 +26,7 @@ class FullOutput(SoftmaxOutput):
         super().__init__(config.tied, config.bias, embedding, width, text)
         self._smoothing = config.label_smoothing
 
-    def summed(self, predictions: Predictions) -> Tensor:
+    def sum(self, predictions: Predictions) -> Tensor:
         """Cross-entropy, with smoothed labels in training."""
         states_NH, ids_N, weights_N, _ = predictions
         smoothing = self._smoothing if self.training else 0.0

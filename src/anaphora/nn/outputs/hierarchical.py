@@ -43,7 +43,7 @@ class HierarchicalOutput(Output):
         """The paths to the words."""
         return self.counts.derive(lambda counts_V: huffman_tree(counts_V.tolist(), counts_V.device))
 
-    def summed(self, predictions: Predictions) -> Tensor:
+    def sum(self, predictions: Predictions) -> Tensor:
         """-ln p of the words."""
         states_NH, ids_N, weights_N, _ = predictions
         return hierarchical_loss(states_NH, self.nodes, self.bias, ids_N, self.tree, weights_N)

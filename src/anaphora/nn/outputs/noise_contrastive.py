@@ -40,7 +40,7 @@ class NoiseContrastiveOutput(EstimatedOutput):
         self._noise = config.noise_samples
         self.counts = Counts(text.size)
 
-    def estimated(self, predictions: Predictions) -> Tensor:
+    def estimate(self, predictions: Predictions) -> Tensor:
         states_NH, ids_N, weights_N, _ = predictions
         cumulative_V, log_noise_V = self.counts.derive(self._chances)
         draws = uniform_draws("output.nce", self._noise, cumulative_V.device)

@@ -72,7 +72,7 @@ class Output(nn.Module, ABC):
         weights_N = None
         if supervision.weights_B is not None:
             weights_N = supervision.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
-        return Loss(self.summed(Predictions(rows_NH, ids_N, weights_N, supervision.partition_C)), len(ids_N))
+        return Loss(self.sum(Predictions(rows_NH, ids_N, weights_N, supervision.partition_C)), len(ids_N))
 
     def target_log_probs(self, states_TBH: Tensor, targets: Ids) -> Tensor:
         """ln p of every target, B x T in float64 without a gradient; 0 in the padding."""
@@ -99,7 +99,7 @@ class Output(nn.Module, ABC):
         return self.log_probs(states_RH)[rows_E, ids_E]
 
     @abstractmethod
-    def summed(self, predictions: Predictions) -> Tensor:
+    def sum(self, predictions: Predictions) -> Tensor:
         """Return the loss of all predictions."""
 
     @abstractmethod
@@ -176,15 +176,15 @@ class EstimatedOutput(SoftmaxOutput):
     so that scores that were never trained would take their share from the words.
     """
 
-    def summed(self, predictions: Predictions) -> Tensor:
+    def sum(self, predictions: Predictions) -> Tensor:
         """Return the estimated loss in training, -ln p otherwise."""
         if self.training:
-            return self.estimated(predictions)
+            return self.estimate(predictions)
         states_NH, ids_N, weights_N, _ = predictions
         return softmax_loss(states_NH, self.weight, self.used_bias, ids_N, 0.0, weights_N)
 
     @abstractmethod
-    def estimated(self, predictions: Predictions) -> Tensor:
+    def estimate(self, predictions: Predictions) -> Tensor:
         """Return the loss that training minimises."""
 
     @property

@@ -16,7 +16,7 @@ from anaphora.nn.randomness import uniform_draws
 from anaphora.protocols import VocabularyInfo
 
 
-class Drawn(Config):
+class DrawnWords(Config):
     """Words drawn again for every update, for all of its predictions."""
 
     words: int = Field(1000, ge=1, le=MAX_COUNT)
@@ -27,7 +27,7 @@ class Drawn(Config):
         """Return the probability of every word in one draw, float64."""
 
 
-class LogUniform(Drawn):
+class LogUniform(DrawnWords):
     """By rank alone: the word of rank r = 0, 1, .. with ln((r + 2) / (r + 1)) / ln(V + 1), near to what texts have."""
 
     kind: Literal["log-uniform"] = "log-uniform"
@@ -37,7 +37,7 @@ class LogUniform(Drawn):
         return torch.log1p(1 / (ranks_V + 1)) / math.log(len(ranks_V) + 1)
 
 
-class Unigram(Drawn):
+class Unigram(DrawnWords):
     """As often as they are in the training text."""
 
     kind: Literal["unigram"] = "unigram"
@@ -76,7 +76,7 @@ class SampledOutput(EstimatedOutput):
         else:
             self.counts = Counts(text.size)
 
-    def estimated(self, predictions: Predictions) -> Tensor:
+    def estimate(self, predictions: Predictions) -> Tensor:
         """Return the loss over the sample."""
         states_NH, ids_N, weights_N, partition_C = predictions
         words_C, log_drawn_V = self._sample(partition_C)

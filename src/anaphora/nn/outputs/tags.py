@@ -16,7 +16,7 @@ from torch import Tensor
 from anaphora.batch import NO_SUPERVISION, Ids, Items, Supervision, Values
 from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, parsed
+from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, split_tag
 from anaphora.kernels.losses import label_loss
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 from anaphora.kernels.softmax import softmax_loss
@@ -138,7 +138,9 @@ class LinearChainTags(TagOutput):
             {"chain.transitions": Matrix(size, size), "chain.first": Matrix(size), "chain.last": Matrix(size)},
         )
         # made of the vocabulary, so no checkpoint needs them
-        for name, barred in zip(("barred_CC", "barred_first_C", "barred_last_C"), _barred(tags, encoding), strict=True):
+        for name, barred in zip(
+            ("barred_CC", "barred_first_C", "barred_last_C"), _transition_masks(tags, encoding), strict=True
+        ):
             self.register_buffer(name, barred, persistent=False)
 
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
@@ -170,12 +172,12 @@ AnyTagOutput = Annotated[Softmax | Sigmoid | LinearChain, Field(discriminator="k
 """An output as a recipe names it: ``"crf"``, or ``{kind = "softmax", label_smoothing = 0.1}``."""
 
 
-def _barred(tags: Sequence[str], encoding: Encoding | None) -> tuple[Tensor, Tensor, Tensor]:
+def _transition_masks(tags: Sequence[str], encoding: Encoding | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return masks of tags that may not follow each other, begin a sentence, or end it."""
     size = len(tags)
     if encoding is None:
         return tuple(torch.zeros(shape, dtype=torch.bool) for shape in ((size, size), (size,), (size,)))  # type: ignore[return-value]
-    read = [parsed(tag, encoding) for tag in tags]
+    read = [split_tag(tag, encoding) for tag in tags]
     wrong = [tag for tag, one in zip(tags, read, strict=True) if one is None]
     if wrong:
         raise ConfigError(f"'{wrong[0]}' is no tag of spans in {encoding.upper()}: set spans to what the tags are.")

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from anaphora.batch import NO_SUPERVISION, Items, Supervision, Values
 from anaphora.config import MAX_UNITS, Config, by_kind_or
 from anaphora.errors import ShapeError
-from anaphora.kernels.backends import padded
+from anaphora.kernels.backends import pad_rows
 from anaphora.kernels.losses import label_loss, squared_error
-from anaphora.kernels.mixture import MixtureShape, biased, draw, mean, mixture_log_probs, mixture_loss, mixture_of
+from anaphora.kernels.mixture import MixtureShape, bias_mixture, draw, mean, mixture_log_probs, mixture_loss, mixture_of
 from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
 from anaphora.protocols import Loss
 
 
-class Expected(NamedTuple):
+class ValuePredictions(NamedTuple):
     """Prediction of each vector of a batch, and the probability of the true one; padding has any value."""
 
     means_BTD: Tensor
@@ -63,30 +63,30 @@ class ValueOutput(Layer, ABC):
         of_flags = label_loss(logits_NF, targets_NX[:, self.size :], weights_N)
         return Loss(of_vectors + of_flags, len(targets_NX))
 
-    def expected(self, states_TBH: Tensor, targets: Items | None) -> Expected:
+    def predict(self, states_TBH: Tensor, targets: Items | None) -> ValuePredictions:
         """Predict vectors where ``targets`` are true; each row has the same bits in any batch."""
         values = self._values(targets)
         targets_BTX = values.values_BTD
         parameters_NP, logits_NF = self._steady_outputs(states_TBH.transpose(0, 1).flatten(0, 1))
-        targets_NX = padded(targets_BTX.flatten(0, 1).double(), 0)
+        targets_NX = pad_rows(targets_BTX.flatten(0, 1).double(), 0)
         signs_NF = 2 * targets_NX[:, self.size :] - 1
         of_flags_N = nn.functional.logsigmoid(signs_NF * logits_NF).sum(1)
         rows, count = targets_BTX.shape[:2], targets_BTX.shape[:2].numel()
         log_probs_N = self.log_probs(parameters_NP, targets_NX[:, : self.size])
-        return Expected(
+        return ValuePredictions(
             self.means(parameters_NP)[:count].view(*rows, self.size),
             None if log_probs_N is None else log_probs_N[:count].view(rows),
             of_flags_N[:count].view(rows),
         )
 
-    def drawn(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
+    def draw(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
         """Return a vector and its flags for each row, N x (D + F); each row has the same bits in any batch.
 
         A higher ``bias`` draws nearer to the most probable: as weights of Gaussians, the probabilities of a flag and of
         its absence are raised to the power 1 + bias.
         """
         parameters_NP, logits_NF = self._steady_outputs(states_NH)
-        draws = Draws(*(padded(numbers, 0) for numbers in draws))
+        draws = Draws(*(pad_rows(numbers, 0) for numbers in draws))
         flags_NF = draws.flags_NF < torch.sigmoid((1 + bias) * logits_NF)
         return torch.cat([self.vectors(parameters_NP, draws, bias), flags_NF.double()], 1)[: len(states_NH)]
 
@@ -116,7 +116,7 @@ class ValueOutput(Layer, ABC):
 
         Several functions of torch round the last numbers of a run otherwise than the rest: see ``pointwise.py``.
         """
-        parameters_NP, logits_NF = (padded(block.double(), 0) for block in self._outputs(states_NH))
+        parameters_NP, logits_NF = (pad_rows(block.double(), 0) for block in self._outputs(states_NH))
         return parameters_NP, logits_NF
 
     def _values(self, targets: Items | None) -> Values:
@@ -171,7 +171,7 @@ class MixtureOutput(ValueOutput):
 
     def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
         """Drawn from the mixture, biased (Graves 2013, section 5.4)."""
-        return draw(biased(mixture_of(parameters_NP, self.shape), bias), draws.component_N, draws.normal_ND)
+        return draw(bias_mixture(mixture_of(parameters_NP, self.shape), bias), draws.component_N, draws.normal_ND)
 
 
 class SquaredError(Config):

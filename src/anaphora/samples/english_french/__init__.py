@@ -85,11 +85,11 @@ def _pair(source: list[Word], target: list[Word]) -> Pair:
         for meaning in meanings:
             places.setdefault(meaning, []).append(i)
     links = {(i, j) for j, (_, meanings) in enumerate(target) for meaning in meanings for i in places[meaning]}
-    (source_text, source_words), (target_text, target_words) = _written(source), _written(target)
+    (source_text, source_words), (target_text, target_words) = _write(source), _write(target)
     return Pair(source_text, target_text, tuple(sorted(links)), source_words, target_words)
 
 
-def _written(words: list[Word]) -> tuple[str, tuple[str, ...]]:
+def _write(words: list[Word]) -> tuple[str, tuple[str, ...]]:
     """Return a sentence with its capital and its spaces, and its words."""
     first, *rest = (text for text, _ in words)
     written = (first[0].upper() + first[1:], *rest)

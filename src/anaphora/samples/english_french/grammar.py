@@ -37,11 +37,11 @@ class Sentence:
             subject = self._subject("opinion", _PERSON, simple=True)
             self._add(subject)
             self._add(_verb_group("think", draws.pick(lexicon.OPINIONS), "present", "", subject))
-            self._add(_fixed("that", "that", "que"))
+            self._add(_fixed_phrase("that", "that", "que"))
             self._clause(may_begin_with_time=False)
         else:
             self._clause(may_begin_with_time=True)
-        self._add(_fixed("stop", ".", "."))
+        self._add(_fixed_phrase("stop", ".", "."))
 
     def _add(self, phrase: Phrase) -> None:
         self.english += phrase.english
@@ -56,7 +56,7 @@ class Sentence:
         time_first = timed and may_begin_with_time and draws.happens(0.4)
         if time_first:
             self._add(self._one_of("time", lexicon.TIMES[tense]))
-            self._add(_fixed("comma", ",", ","))
+            self._add(_fixed_phrase("comma", ",", ","))
         described = verb is lexicon.BE and draws.happens(0.6)
         # An adjective, or a participle after être, would show the gender of "I" and "we", which English does not.
         gendered = described or (tense == "past" and verb["etre"] != "")
@@ -75,13 +75,13 @@ class Sentence:
         if verb["takes"]:
             self._add(self._object("object", verb["takes"], adverb in lexicon.NEGATIONS and not verb["preposition"]))
         if verb["recipient"]:
-            self._add(_fixed("to", "to", "à"))
+            self._add(_fixed_phrase("to", "to", "à"))
             self._add(self._object("recipient", _PERSON))
         if timed and not time_first:
             self._add(self._one_of("time", lexicon.TIMES[tense]))
 
     def _one_of(self, role: str, phrases: Mapping[str, str]) -> Phrase:
-        return _fixed(role, *self._draws.pick([*phrases.items()]))
+        return _fixed_phrase(role, *self._draws.pick([*phrases.items()]))
 
     def _subject(self, role: str, tags: str, *, first_person: bool = True, simple: bool = False) -> Phrase:
         if "person" in tags and self._draws.happens(0.3):
@@ -176,7 +176,7 @@ def _words(text: str, meaning: str) -> list[Word]:
     return [(word, (meaning,)) for word in text.split()]
 
 
-def _fixed(role: str, english: str, french: str) -> Phrase:
+def _fixed_phrase(role: str, english: str, french: str) -> Phrase:
     """Return a fixed phrase, linked word for word if both languages have as many words, else all to all."""
     sides = [_words(english, role), _words(french, role)]
     if len(sides[0]) == len(sides[1]):

@@ -99,7 +99,7 @@ class _Hand(NamedTuple):
     spacing: float
 
 
-def written(text: str, seed: int, number: int = 0) -> Line:
+def handwrite(text: str, seed: int, number: int = 0) -> Line:
     """Return a text of lowercase letters and spaces; KeyError for anything else."""
     draws = Draws(f"{seed}/{number}/hand")
     return Line(text, _write(text, _hand(draws), draws))
@@ -110,7 +110,7 @@ def lines(seed: int, count: int) -> Iterator[Line]:
     for number in range(count):
         draws = Draws(f"{seed}/{number}/text")
         words = [_word(draws) for _ in range(2 if draws.happens(0.15) else 1)]
-        yield written(" ".join(words), seed, number)
+        yield handwrite(" ".join(words), seed, number)
 
 
 def _word(draws: Draws) -> str:
@@ -123,13 +123,13 @@ def _word(draws: Draws) -> str:
 
 def _hand(draws: Draws) -> _Hand:
     return _Hand(
-        slant=draws.within(-0.1, 0.4),
-        width=draws.within(0.8, 1.1),
-        size=draws.within(0.85, 1.15),
-        unsteady=draws.within(0.01, 0.035),
+        slant=draws.uniform(-0.1, 0.4),
+        width=draws.uniform(0.8, 1.1),
+        size=draws.uniform(0.85, 1.15),
+        unsteady=draws.uniform(0.01, 0.035),
         joined=draws.happens(0.4),
-        step=draws.within(0.28, 0.34),
-        spacing=draws.within(0.1, 0.3),
+        step=draws.uniform(0.28, 0.34),
+        spacing=draws.uniform(0.1, 0.3),
     )
 
 
@@ -147,7 +147,7 @@ def _write(text: str, hand: _Hand, draws: Draws) -> list[list[tuple[int, int]]]:
         # a letter whose last stroke is its body and ends at the base line is joined to the next one
         joins = hand.joined and len(letter.strokes) == 1 and letter.strokes[0][-1][1] < 0.3
         right += letter.advance * hand.width + hand.spacing * (1 + 0.3 * draws.normal())
-    return [[_placed(point, hand) for point in _even(_curve(stroke), hand.step, draws)] for stroke in strokes]
+    return [[_place(point, hand) for point in _even(_curve(stroke), hand.step, draws)] for stroke in strokes]
 
 
 def _shaken(points: Sequence[Point], size: float, draws: Draws) -> list[Point]:
@@ -156,7 +156,7 @@ def _shaken(points: Sequence[Point], size: float, draws: Draws) -> list[Point]:
     return [(x + off[x, y][0], y + off[x, y][1]) for x, y in points]
 
 
-def _placed(point: Point, hand: _Hand) -> tuple[int, int]:
+def _place(point: Point, hand: _Hand) -> tuple[int, int]:
     x, y = point
     return round(UNIT * hand.size * (x + hand.slant * y)), round(-UNIT * hand.size * y)
 

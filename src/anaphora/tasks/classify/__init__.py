@@ -37,11 +37,11 @@ from anaphora.tasks.data_table import DataConfig, TableData, chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
 from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -195,7 +195,7 @@ class TextClassification(FieldTask):
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}
 
-    def given(self, experiment: Any, request: Request) -> Mapping[str, LabelledCorpus]:
+    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, LabelledCorpus]:
         """Return the data that is requested; DataError with its line for a label that training does not have."""
         if request.data is None:
             return {}
@@ -208,22 +208,22 @@ class TextClassification(FieldTask):
         probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
         field = model.targets
         rows = field.encode([one.labels for one in examples], lambda number: examples[number].place)
-        return scores_of(model.model, field.targets(field.held(rows)), probabilities_NC)
+        return scores_of(model.model, field.targets(field.from_memory(rows)), probabilities_NC)
 
     def metrics(self, scores: Any) -> tuple[Metric, ...]:
         if isinstance(scores, SeveralLabelScores):
-            how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
+            how = f"{inflect(scores.count, 'example')}, {inflect(len(scores.by_label), 'label')}"
             first = [Metric("micro-F1", scores.micro_f1, how), Metric("exact matches", scores.accuracy, how)]
         else:
-            how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
-            bins = f"{how}, {counted(len(scores.reliability), 'bin')}"
+            how = f"{inflect(scores.count, 'example')}, {inflect(len(scores.labels), 'class')}"
+            bins = f"{how}, {inflect(len(scores.reliability), 'bin')}"
             first = [
                 Metric("accuracy", scores.accuracy, how),
                 Metric("calibration error", scores.calibration_error, bins),
             ]
         return (*first, Metric("macro-F1", scores.macro_f1, how), Metric("loss", scores.loss, how))
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Choose the classifier for as many texts; DataError for data that cannot be read."""
         vectors = hold_vectors(data.paths)
         # an empty separator splits nothing: only lists and marks are several labels
@@ -232,10 +232,10 @@ class TextClassification(FieldTask):
         found = labelled_splits(data.paths, data.names, layout)
         count = found.train.count
         tier = tier_for(count, TIERS)
-        what = counted(len(found.labels), "label" if found.several else "class")
+        what = inflect(len(found.labels), "label" if found.several else "class")
         what += ", several a text" if found.several else ""
         noun = "vector sequence" if vectors else "text"
-        return Sized(_table(tier, found, vectors), f"{counted(count, noun)} of {what}")
+        return SizedExperiment(_table(tier, found, vectors), f"{inflect(count, noun)} of {what}")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         size = figure(table, "encoder.size", " of two directions of {:,} hidden units")
@@ -265,7 +265,7 @@ class VectorClassification(TextClassification):
         if experiment.vectors.resolved:
             return experiment
         scale = moments(splits.train.examples(), lambda one: one.vectors.astype(np.float64))
-        return experiment.with_options({"vectors": experiment.vectors.measured(*scale)})
+        return experiment.with_options({"vectors": experiment.vectors.with_scale(*scale)})
 
     def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
         """Return none: there is no text."""

@@ -24,11 +24,11 @@ from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.translation import SearchConfig
 from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 class CaptionData(DataConfig):
@@ -142,20 +142,20 @@ class ImageDescription(FieldTask):
         return description_scores(texts, list(references.values()), language=language, beam=beam)
 
     def metrics(self, scores: DescriptionScores) -> tuple[Metric, ...]:
-        how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {scores.beam}"
+        how = f"{inflect(scores.count, 'image')}, {inflect(scores.references, 'reference')}, beam {scores.beam}"
         return (
             Metric("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
             Metric("CIDEr-D", scores.cider, how),
             Metric("exact match", scores.exact_match, f"{how}, any reference"),
         )
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Choose the describer for as many captions; DataError for data that cannot be read."""
         found = caption_splits(data.paths, data.names)
         count, shape = found.train.count, found.features.shape
         tier = tier_for(count, TIERS)
         grid = f"{shape.rows} x {shape.columns} x {shape.width}" if shape.positions > 1 else f"{shape.width}"
-        return Sized(_table(tier, shape.positions > 1), f"{counted(count, 'caption')} (features {grid})")
+        return SizedExperiment(_table(tier, shape.positions > 1), f"{inflect(count, 'caption')} (features {grid})")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         attends = " with attention" if value_at(table, "attention") != "none" else ""

@@ -16,7 +16,7 @@ from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import NETWORKS
 from anaphora.run import Checkpoint
 from anaphora.run.logs import Metric
-from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
+from anaphora.tasks.evaluation import Answer, Request, ScoredRuns, one_run, own_splits
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.config import (
     FeedForwardExperiment,
@@ -34,12 +34,12 @@ from anaphora.tasks.language_model.training import (
     with_members,
 )
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
-from anaphora.tasks.scores import Digested, scored
+from anaphora.tasks.scores import DigestedText, score_run
 from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, TrainedModel
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 __all__ = ["TASKS", "LanguageModelPredictor", "RecurrentExperiment", "adapted_to_data"]
 
@@ -81,7 +81,7 @@ class RecurrentLanguageModelling(Task):
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
     counted, tiers = "characters", TIERS
 
-    def predictor(self, trained: Trained) -> LanguageModelPredictor:
+    def predictor(self, trained: TrainedModel) -> LanguageModelPredictor:
         return LanguageModelPredictor(trained.model, trained.tokenizers["text"], trained.path, trained.runtime)
 
     def open_file(self, path: Path) -> LanguageModelPredictor:
@@ -105,29 +105,31 @@ class RecurrentLanguageModelling(Task):
                 raise ConfigError(
                     f"{path} is a file of counts without data of its own: give the text to predict with --text."
                 )
-            lines = Digested(request.text.lines)
+            lines = DigestedText(request.text.lines)
             found = load(path).evaluate(lines, request.adaptation, report=report)
             name = request.text.name
-            return Answer([Scored(str(path), {name: found}, {name: lines.fingerprint})])
+            return Answer([ScoredRuns(str(path), {name: found}, {name: lines.fingerprint})])
         texts: Mapping[str, Any] = {request.text.name: request.text.lines} if request.text else {}
         texts = texts or own_splits(path, experiment_of(path), language_model_splits, "--text", report)
-        digested = {part: Digested(text) for part, text in texts.items()}
+        digested = {part: DigestedText(text) for part, text in texts.items()}
         fitted = cache(partial(adapted_to_data, path=path, adaptation=request.adaptation, report=report))
 
-        def score(model: LanguageModelPredictor, text: Digested[str]) -> Prediction:
+        def score(model: LanguageModelPredictor, text: DigestedText[str]) -> Prediction:
             return model.evaluate(text, fitted(model), report=report)
 
-        return Answer([scored(path, lambda model: digested, score, metrics_of_prediction, request, report)])
+        return Answer([score_run(path, lambda model: digested, score, metrics_of_prediction, request, report)])
 
     def suits(self, data: GivenData) -> bool:
         """Return True for a folder that holds ``train.txt``, and for a file whose kind can hold no pairs."""
         return not any(data.languages) and all(_is_running_text(path, data.names) for path in data.paths)
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Choose the model of characters for as many of them; DataError for data that cannot be read."""
         found = text_splits(data.paths, data.names)
         characters = sum(len(line) + 1 for line in found.train)
-        return Sized(_table(tier_for(characters, TIERS)), f"{counted(characters, 'character')} of running text")
+        return SizedExperiment(
+            _table(tier_for(characters, TIERS)), f"{inflect(characters, 'character')} of running text"
+        )
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         token = TOKENS.get(text.tokenizer if text else str(value_at(table, "text.tokenizer")), "token")
@@ -189,17 +191,17 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
             f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
             f"every number, as in --dynamic learning_rate=0.001 or --neural-cache tokens=2000,theta=0.3,weight=0.1."
         ) from None
-    return model.adapted(adaptation, splits.valid.lines(), splits.train.lines())
+    return model.adapt(adaptation, splits.valid.lines(), splits.train.lines())
 
 
 def metrics_of_prediction(result: Prediction) -> tuple[Metric, ...]:
     """Return the metrics as a run folder keeps them."""
     reading = "one pass" if result.carried else "line by line"
     adapted = f", {result.adaptation}" if result.adaptation else ""
-    predicted = f"{reading}, {counted(result.tokens, 'prediction')}, {result.unknown:,} unknown"
+    predicted = f"{reading}, {inflect(result.tokens, 'prediction')}, {result.unknown:,} unknown"
     how = f"{predicted}{adapted}"
-    how_known = f"{reading}, {counted(result.tokens - result.unknown, 'prediction')}{adapted}"
-    how_words = f"{predicted}, {counted(result.size.words, 'word')} and line ends{adapted}"
+    how_known = f"{reading}, {inflect(result.tokens - result.unknown, 'prediction')}{adapted}"
+    how_words = f"{predicted}, {inflect(result.size.words, 'word')} and line ends{adapted}"
     of_words = () if result.tokens_are_words else (Metric("perplexity per word", result.word_perplexity, how_words),)
     return (
         Metric("bits per character", result.bits_per_character, how),
@@ -211,7 +213,7 @@ def metrics_of_prediction(result: Prediction) -> tuple[Metric, ...]:
         Metric(
             "perplexity line by line",
             result.sentence_perplexity,
-            f"line by line, {counted(result.tokens, 'prediction')}",
+            f"line by line, {inflect(result.tokens, 'prediction')}",
         ),
         *of_words,
     )

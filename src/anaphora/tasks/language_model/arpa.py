@@ -14,8 +14,8 @@ from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfi
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
 from anaphora.text.whitespace import starts_in, words_in
-from anaphora.text.words import WordTokenizer, written
-from anaphora.wording import counted
+from anaphora.text.words import WordTokenizer, spellings
+from anaphora.wording import inflect
 
 Integers = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -46,7 +46,7 @@ class ArpaTokenizer(WordTokenizer):
         ids = list(map(self._ids.get, words_in(text)))
         return super().encode(text) if None in ids else cast(list[int], ids)
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
+    def encode_with_places(self, text: str) -> list[tuple[int, int]]:
         """The words and where they begin: see ``Tokenizer``."""
         return list(zip(self.encode(text), starts_in(normalise(text)), strict=True))
 
@@ -62,7 +62,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     known = arpa.words[: len(arpa.orders[0].log10_N)]
     if _END not in known:
         raise DataError(
-            f"{path} should have {_END}, the end of a line, among its {counted(len(known), 'n-gram')} of order 1, but "
+            f"{path} should have {_END}, the end of a line, among its {inflect(len(known), 'n-gram')} of order 1, but "
             f"has not: it is no model of lines. Make it again with <s> and </s>."
         )
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
@@ -84,7 +84,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
                 f"{path} should list every n-gram once, but of order {order} has one with {_UNKNOWN} and with "
                 f"{CAPITAL_UNKNOWN}, which are the same word: leave out one of the two."
             )
-        if not model.put(order, tokens, log_probs, log_gammas):
+        if not model.set_order(order, tokens, log_probs, log_gammas):
             raise DataError(
                 f"{path} has n-grams of order {order} whose beginning is no n-gram of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
@@ -118,7 +118,7 @@ def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
 
     Running text has one mark between lines, a file two: ``</s>`` as it is predicted, ``<s>`` as a context.
     """
-    names = list(written(tokenizer))
+    names = list(spellings(tokenizer))
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
     _check(name for token, name in enumerate(names) if token not in (PAD, BOS))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from anaphora.errors import ConfigError
 from anaphora.search.request import SearchRequest
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, inflect
 
 _ONE_BY_ONE = 200
 """Tokens that are each shown by themselves; of a longer text pieces, ever larger, each a fraction of what there is."""
@@ -16,7 +16,7 @@ def check_lines(request: SearchRequest) -> None:
     lines = request.lines
     if request.sampling is None and request.beam > 1 and lines is not None and lines > 1:
         raise ConfigError(
-            f"A beam searches for the most probable line, but {counted(lines, 'line')} {agreeing(lines, 'were')} "
+            f"A beam searches for the most probable line, but {inflect(lines, 'line')} {agreeing(lines, 'were')} "
             f"requested: sample them, or take the most probable token at every step."
         )
     request.validate()
@@ -40,7 +40,7 @@ Decode = Callable[[Sequence[int]], str]
 """Tokens of one or more lines to their text."""
 
 
-def continued(prompt: str, begin: Sequence[int], decode: Decode) -> Decode:
+def continue_prompt(prompt: str, begin: Sequence[int], decode: Decode) -> Decode:
     """``decode`` for texts that continue a prompt, whose tokens they ``begin`` with: the prompt stays as it is given.
 
     A tokenizer does not know all characters, nor where it may set spaces before it has seen what follows.

@@ -25,7 +25,7 @@ from anaphora.protocols import TextStepper
 from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.search.search import search
-from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continued
+from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continue_prompt
 from anaphora.tasks.language_model.scores import STATIC, Reading, TextScores, prompt_batch
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import MARKS, Tokenizer
@@ -115,7 +115,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         check_lines(request)  # before the prompt is shown
         left = _LINE * (lines or 1) if length is None else length
         begin = self._begin(prompt, left, lines)
-        decode = continued(prompt, begin, self._decode)
+        decode = continue_prompt(prompt, begin, self._decode)
         streamed = StreamedText(decode, begin, on_text, self._tokenizer.symbols.eos) if on_text else None
         stepper, watch = self._model.stepper(), limits.start()
         ids, score, prefix = list[int](), 0.0, begin
@@ -170,7 +170,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
                 lengths = [len(begin) + length for begin in begins]
                 written = search(stepper, batch, replace(request, max_length=lengths, check=watch.check))
                 for number, begin, prompt, [one] in zip(numbers, begins, texts, written, strict=True):
-                    text = continued(prompt, begin, self._decode)(one.ids)
+                    text = continue_prompt(prompt, begin, self._decode)(one.ids)
                     found[number] = Generation(text, one.score, one.finished, begin.count(stepper.unk))
                 answered(len(found))
             return (found[number] for number, _, _ in rows)
@@ -204,7 +204,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             )
         return self._encode("\n".join(map(without_special_tokens, prompt.split("\n"))))
 
-    def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
+    def adapt(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are most probable, where they are not given.
 
         ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises

@@ -102,7 +102,7 @@ Place = State
 STATIC = Static()
 
 
-class Rescored(NamedTuple):
+class RescoredLine(NamedTuple):
     """A line of an n-best list with a score more."""
 
     line: str
@@ -218,7 +218,7 @@ class TextScores:
             ids_N = self._id(token)
             nats += float(context.log_probs_V[token])
             with running(self._runtime):
-                length = stepper.matched(context.state, ids_N, context.read)
+                length = stepper.match_length(context.state, ids_N, context.read)
                 step = stepper.advance(None, context.state, ids_N)
             inside = not self._tokenizer.context_free
             context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
@@ -268,7 +268,7 @@ class TextScores:
         if not isinstance(adaptation, Static):
             return self._one_after_another(lines, adaptation, **streaming)
         read, runtime = self._read_alone, self._runtime
-        return answers(lines, read, self._alone, task="score", unit="lines", runtime=runtime, **streaming)
+        return answers(lines, read, self._score_alone, task="score", unit="lines", runtime=runtime, **streaming)
 
     def rescore_stream(
         self,
@@ -278,7 +278,7 @@ class TextScores:
         feature: str = "LM0",
         where: str = "line",
         **streaming: Unpack[Streaming],
-    ) -> Iterator[Rescored]:
+    ) -> Iterator[RescoredLine]:
         """The lines of an n-best list (``formats.nbest``) as they come, in order, with the scores of their hypotheses.
 
         ``feature`` names the score in a format that names them; ``where`` is what errors call the list. No more than a
@@ -294,10 +294,10 @@ class TextScores:
             check_new(feature, entry, f"{where}:{number}")
             return entry, self._read_alone(entry.text, number)
 
-        def answer(rows: Sequence[tuple[Entry, list[int]]], watch: Watch, answered: Count) -> Iterator[Rescored]:
-            scores = self._alone([row for _, row in rows], watch, answered)
+        def answer(rows: Sequence[tuple[Entry, list[int]]], watch: Watch, answered: Count) -> Iterator[RescoredLine]:
+            scores = self._score_alone([row for _, row in rows], watch, answered)
             for (entry, _), score in zip(rows, scores, strict=True):
-                yield Rescored(form.scored(entry, score.log10, feature), score)
+                yield RescoredLine(form.score(entry, score.log10, feature), score)
 
         return answers(lines, read, answer, task="rescore", unit="hypotheses", runtime=self._runtime, **streaming)
 
@@ -307,7 +307,7 @@ class TextScores:
         demand_short(row, TOKENS, number, "split it, or measure it as running text (anaphora evaluate)")
         return row
 
-    def _alone(self, rows: Sequence[list[int]], watch: Watch, answered: Count) -> Iterable[LineScore]:
+    def _score_alone(self, rows: Sequence[list[int]], watch: Watch, answered: Count) -> Iterable[LineScore]:
         """The scores of lines with nothing before them, the longest scored first."""
         nats, done = [0.0] * len(rows), 0
         begin = self._stepper().bos  # a stepper also puts the model into evaluation mode
@@ -317,7 +317,7 @@ class TextScores:
                 nats[place] = math.fsum(log_probs_T.tolist())
             done += len(places)
             answered(done)
-        return map(self._scored, rows, nats)
+        return map(self._score, rows, nats)
 
     def _one_after_another(
         self, lines: Iterable[str], adaptation: Adaptation, limits: Limits = UNLIMITED, report: Report = silent
@@ -338,11 +338,11 @@ class TextScores:
             found.extend(log_probs_N.tolist())
             while rows and len(found) >= len(rows[0]):
                 row = rows.popleft()
-                yield self._scored(row, math.fsum(found.popleft() for _ in row))
+                yield self._score(row, math.fsum(found.popleft() for _ in row))
                 report(Progress("score", watch.line, total, "lines"))
                 watch.line += 1
 
-    def _scored(self, row: list[int], nats: float) -> LineScore:
+    def _score(self, row: list[int], nats: float) -> LineScore:
         return LineScore(nats / LN_10, len(row), row.count(self._tokenizer.symbols.unk))
 
     def _line(self, line: str) -> list[int]:

@@ -18,7 +18,7 @@ from anaphora.evaluation.stream import stream_components, stream_loss
 from anaphora.events import Note, Report, Skipped
 from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
-from anaphora.models.interpolation.weights import fitted_weights, interpolated
+from anaphora.models.interpolation.weights import fitted_weights, interpolate
 from anaphora.models.ngram.model import NgramModel
 from anaphora.protocols import Batches
 from anaphora.run import Run
@@ -28,7 +28,7 @@ from anaphora.tasks.runs import experiment_of, load_trained
 from anaphora.tasks.training_job import FittingJob, TrainingContext, TrainingJob, UpdatingJob, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 class TextJob(TrainingJob):
@@ -76,7 +76,7 @@ class LanguageModelJob(TextJob, UpdatingJob):
                 train, symbols, batch_tokens=training.batch_tokens, seed=training.seed, longest=data.max_length
             )
             if sentences.left_out:
-                longer = counted(data.max_length, "token")
+                longer = inflect(data.max_length, "token")
                 text = f"lines with more than {longer} were left out of {self.splits.train.name}"
                 report(Skipped(text, sentences.left_out))
             return sentences
@@ -132,7 +132,9 @@ def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[st
 
     Raises RunError for what is no run, ConfigError for a run that is no language model.
     """
-    found = {name: value for name, value in _begun(str(runs[0])).data.model_dump().items() if name not in CUTS}
+    found = {
+        name: value for name, value in _read_experiment(str(runs[0])).data.model_dump().items() if name not in CUTS
+    }
     mixture = {"runs": [str(run.absolute()) for run in runs], "cache": "counts" if cache else "none"}
     return {"task": "language-model", "model": "interpolation", "data": found, "interpolation": mixture}
 
@@ -144,7 +146,7 @@ def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment
     """
     if experiment.text != InterpolationExperiment.model_fields["text"].default:
         raise ConfigError("An interpolation uses the tokenizer of its runs: leave [text] out.")
-    begun = [_begun(run) for run in experiment.interpolation.runs]
+    begun = [_read_experiment(run) for run in experiment.interpolation.runs]
     table = experiment.interpolation.model_dump() | {"members": tuple(_member(one) for one in begun)}
     mixture = InterpolationConfig.parse(table, "interpolation")
     return experiment.model_copy(update={"interpolation": mixture, "text": begun[0].text})
@@ -179,11 +181,11 @@ class InterpolationJob(FittingJob, TextJob):
         mixture.weights.copy_(fitted_weights(*sources))
         shares = zip(self._experiment.interpolation.component_names, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
-        loss = -float(interpolated(*sources, mixture.weights).mean())
+        loss = -float(interpolate(*sources, mixture.weights).mean())
         return self.metrics(loss, valid)
 
 
-def _begun(run: str) -> LanguageModelExperiment:
+def _read_experiment(run: str) -> LanguageModelExperiment:
     path = Path(run)
     begun = experiment_of(path)
     if not isinstance(begun, LanguageModelExperiment):

@@ -21,7 +21,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Note, Report, silent
 from anaphora.formats.columns import WORDS
-from anaphora.formats.span_tags import OUTSIDE, TagsInPlace, check_tags, encoding_of, parsed
+from anaphora.formats.span_tags import OUTSIDE, TagsInPlace, check_tags, encoding_of, split_tag
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepsConfig, StepTagger, TaggerConfig, VectorTaggerConfig
@@ -29,12 +29,12 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
-from anaphora.tasks.scores import Digested
+from anaphora.tasks.scores import DigestedText
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolved, vector_format
+from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolve, vector_format
 from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor
 from anaphora.tasks.tag.scores import TagScores
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.segmentation import Segmentation
@@ -43,7 +43,7 @@ from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.training.best_checkpoint import Better
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 class TaggedData(TableData):
@@ -173,9 +173,9 @@ class Tagging(FieldTask):
         if encoding is not None:
             for corpus in (splits.train, splits.valid):
                 check_tags(map(self.tags_in_place, corpus.examples()), encoding, bars=output.kind == "crf")
-            types = {read.type for tag in tags if (read := parsed(tag, encoding)) and tag != OUTSIDE}
-            what = f"spans in {encoding.upper()}: {counted(len(types), 'type')}"
-        report(Note(f"The tags are read as {what}, in {counted(splits.train.count, self.example_noun)}."))
+            types = {read.type for tag in tags if (read := split_tag(tag, encoding)) and tag != OUTSIDE}
+            what = f"spans in {encoding.upper()}: {inflect(len(types), 'type')}"
+        report(Note(f"The tags are read as {what}, in {inflect(splits.train.count, self.example_noun)}."))
 
     def longest(self, experiment: Any, training: bool) -> int:
         return int(experiment.data.max_length) if training else 0
@@ -187,17 +187,17 @@ class Tagging(FieldTask):
         counts = self.score(predictor, text, Request(), silent).counts
         return {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
 
-    def expected(self, text: Any) -> Iterable[Expected]:
+    def expected_tags(self, text: Any) -> Iterable[Expected]:
         """Return what is tagged of a text that is scored, and its tags."""
         return cast(Iterable[Expected], text)
 
     def score(self, model: Any, text: Any, request: Request, report: Report) -> TagScores:
         """Return accuracy and F1, of all and of each sentence or sequence."""
         scores = TagScores(TagCounts(model.encoding, model.targets.several), of_vectors=model.reads_arrays)
-        given, again = tee(self.expected(text))
+        given, again = tee(self.expected_tags(text))
         answers = model.predict_stream((value for value, _ in given), report=report)
         for (value, tags), found in zip(again, answers, strict=True):
-            scores.add(tags, found.tags, model.known(value))
+            scores.add(tags, found.tags, model.are_known(value))
         return scores
 
     def _tag_field(self, experiment: TagExperiment, tokenizers: Tokenizers) -> Tags:
@@ -208,21 +208,21 @@ class Tagging(FieldTask):
         names = [path.name.lower().removesuffix(".gz") for path in data.paths]
         return bool(names) and all(name.endswith(".conllu") for name in names)
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Choose the tagger for as many sentences; DataError for data that cannot be read."""
         if hold_vectors(data.paths):
             splits = labelled_splits(data.paths, data.names, LabelledFormat(vectors=True, steps=True))
             count, spans = splits.train.count, encoding_of(example.labels for example in splits.train.examples())
             table = _table(tier_for(count, TIERS), bool(spans))
             kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
-            what = counted(len(splits.labels), "tag")
-            return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")
+            what = inflect(len(splits.labels), "tag")
+            return SizedExperiment(kept | {"model": "vectors"}, f"{inflect(count, 'vector sequence')} of {what}")
         given = {"task": "tag", "data": data.names.own_files(data.paths)}
-        experiment = resolved(TaggerExperiment.parse(given, "the data"))
+        experiment = resolve(TaggerExperiment.parse(given, "the data"))
         count = tagged_splits(data.paths, data.names, format_of(experiment)).train.count
         tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
         table = _table(tier_for(count, TIERS), experiment.spans != "none")
-        return Sized(table, f"{counted(count, 'sentence')} ({tagged})")
+        return SizedExperiment(table, f"{inflect(count, 'sentence')} ({tagged})")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         output = value_at(table, "output.kind") or value_at(table, "output")
@@ -245,15 +245,15 @@ class TokenTagging(Tagging):
     takes = ("text", "columns")
 
     def with_runs(self, experiment: TaggerExperiment, parent: object) -> tuple[TaggerExperiment, tuple[()]]:
-        return resolved(experiment), ()
+        return resolve(experiment), ()
 
     def splits(self, experiment: TaggerExperiment, report: Report = silent) -> Splits[TaggedCorpus]:
         """Return the splits; errors as for ``data.tagged.tagged_splits``."""
-        experiment = resolved(experiment)
+        experiment = resolve(experiment)
         return tagged_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
     def with_data_statistics(self, experiment: TaggerExperiment, splits: Any) -> Any:
-        return resolved(experiment)
+        return resolve(experiment)
 
     def tags_in_place(self, example: Any) -> TagsInPlace:
         path, sentence = example
@@ -291,14 +291,16 @@ class TokenTagging(Tagging):
         inputs = Words("words", words, characters, lambda example: example[1].words, longest=longest)
         return Fields(inputs, self._tag_field(experiment, tokenizers))
 
-    def given(self, experiment: TaggerExperiment, request: Request) -> Mapping[str, Iterable[tuple[Path, Sentence]]]:
+    def read_requested(
+        self, experiment: TaggerExperiment, request: Request
+    ) -> Mapping[str, Iterable[tuple[Path, Sentence]]]:
         if request.text is None:
             return {}
         name = request.text.name
         format_ = format_of(request.reading(experiment), kind_by_name(Path(name)) or "")
         return {name: ((Path(name), one) for one in format_.read(request.text.lines, name, labelled=True))}
 
-    def text_to_score(self, model: TaggerPredictor, text: Any) -> Digested[Expected]:
+    def text_to_score(self, model: TaggerPredictor, text: Any) -> DigestedText[Expected]:
         """Return its sentences; DataError with its line for a tag that training does not have."""
 
         def checked() -> Iterator[Expected]:
@@ -308,7 +310,7 @@ class TokenTagging(Tagging):
                 if sentence.words:
                     yield sentence.words, sentence.tags
 
-        return Digested(checked())
+        return DigestedText(checked())
 
 
 class VectorTagging(Tagging):
@@ -336,7 +338,7 @@ class VectorTagging(Tagging):
         if spans == "auto":
             encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
             spans = encoding or "none"
-        vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
+        vectors = given.with_scale(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
         return experiment.with_options({"spans": spans, "vectors": vectors})
 
     def tags_in_place(self, example: Any) -> TagsInPlace:
@@ -353,7 +355,7 @@ class VectorTagging(Tagging):
         inputs = Vectors("vectors", experiment.vectors.size, lambda example: example.vectors)
         return Fields(inputs, self._tag_field(experiment, tokenizers))
 
-    def given(self, experiment: VectorTaggerExperiment, request: Request) -> Mapping[str, Any]:
+    def read_requested(self, experiment: VectorTaggerExperiment, request: Request) -> Mapping[str, Any]:
         return {request.data.name: request.data} if request.data else {}
 
     def text_to_score(self, model: VectorTaggerPredictor, text: Any) -> LabelledCorpus:
@@ -361,7 +363,7 @@ class VectorTagging(Tagging):
             return text
         return labelled_corpus(text, model.tags, vector_format(model.experiment))
 
-    def expected(self, text: LabelledCorpus) -> Iterator[Expected]:
+    def expected_tags(self, text: LabelledCorpus) -> Iterator[Expected]:
         return ((example.vectors, example.labels) for example in text.examples())
 
 

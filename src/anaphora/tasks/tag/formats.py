@@ -20,7 +20,7 @@ from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import Plain, TaggedFormat, content_of
 from anaphora.tasks.data_table import chosen_columns
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 Format = Literal["auto", "conllu", "columns", "jsonl"]
 """Format of files of tagged sentences."""
@@ -38,7 +38,7 @@ _PEEK = 2
 _ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
 
 
-def resolved(experiment: Any) -> Any:
+def resolve(experiment: Any) -> Any:
     """Return the experiment of a tagger of tokens with the format, column and encoding of spans of its training split.
 
     Raises DataError for data that is not there or not in its format.
@@ -114,7 +114,7 @@ def recognize_format(
 ) -> tuple[TaggedFormat, Iterator[str]]:
     """Return the format of lines to be tagged, by its ``name``, that of their file or their first ones; and the lines.
 
-    A Note reports a first line that may as well be text. Errors as for ``format_of`` and ``Columns.fitted``.
+    A Note reports a first line that may as well be text. Errors as for ``format_of`` and ``Columns.fit``.
     """
     rest = iter(lines)
     held, first = list[str](), ""
@@ -127,7 +127,7 @@ def recognize_format(
     if not name and not (name := kind_by_name(Path(file)) or ""):
         name = _kind_of(first, experiment, place, held, report)
     found = format_of(experiment, name, labelled=False)
-    return found.fitted(first, place) if isinstance(found, Columns) and first else found, chain(held, rest)
+    return found.fit(first, place) if isinstance(found, Columns) and first else found, chain(held, rest)
 
 
 def _kind_of(line: str, experiment: Any, place: str, held: Sequence[str], report: Report) -> str:
@@ -144,7 +144,7 @@ def _kind_of(line: str, experiment: Any, place: str, held: Sequence[str], report
         certain = "\t" in line or any(one.startswith(DOCUMENT) for one in held)
         alike = len(held) > 1 and {len(one.split()) for one in held if one.strip()} == {count} and count > 1
         if not certain and count > 1 and (alike or count in (column - 1, column)):
-            more = counted(count - 1, "column")
+            more = inflect(count - 1, "column")
             report(Note(f"{place} is read as a word and {more}: --format text reads a sentence."))
         if certain or alike or count in (1, column - 1, column):
             return "columns"
@@ -172,7 +172,7 @@ def _table(data: Any, kind: str, first: str, file: Path) -> TableColumns:
     if not data.columns and tag in (0, 1):
         raise ConfigError(f"data.column should be a name, or a number from 2 in files of columns, but is '{column}'.")
     chosen = WORDS._replace(chosen=(data.columns[0] if len(data.columns) > 1 else 1, tag))
-    fit = Columns(0, table=chosen).fitted(first, f"{file}:1", labelled=True)
+    fit = Columns(0, table=chosen).fit(first, f"{file}:1", labelled=True)
     return WORDS.found_in(cells, [fit.word - 1, fit.column - 1], headed=fit.headed)
 
 

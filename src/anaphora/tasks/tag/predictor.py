@@ -49,7 +49,7 @@ class TaggedVectors:
 
 
 @dataclass(frozen=True)
-class Tagged(TaggedVectors):
+class TaggedSentence(TaggedVectors):
     """The tags of a sentence, one for each word."""
 
     words: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class StepPredictor(FieldPredictor[list[str]]):
         """All tags, or labels, that there are."""
         return cast(Tags, self.targets).names
 
-    def known(self, steps: Sequence[Any]) -> list[bool]:
+    def are_known(self, steps: Sequence[Any]) -> list[bool]:
         """Return which steps are words of the vocabulary; vectors always are."""
         return [True] * len(steps)
 
@@ -93,7 +93,7 @@ class TaggerPredictor(StepPredictor):
 
     unit = "sentences"
 
-    def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
+    def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[TaggedSentence]:
         """Return the tags of sentences, each a list of words, or a text that is tokenized first.
 
         Raises TypeError for one text in place of several.
@@ -102,7 +102,7 @@ class TaggerPredictor(StepPredictor):
 
     def predict_stream(
         self, sentences: Iterable[str | Sequence[str]], **streaming: Unpack[Streaming]
-    ) -> Iterator[Tagged]:
+    ) -> Iterator[TaggedSentence]:
         """Yield the same for sentences as they come, in order."""
         demand_several(sentences)
 
@@ -120,7 +120,7 @@ class TaggerPredictor(StepPredictor):
         format: str = "",
         columns: Sequence[int | str] = (),
         **streaming: Unpack[Streaming],
-    ) -> Iterator[Tagged]:
+    ) -> Iterator[TaggedSentence]:
         """Yield the same for lines with their ends from the file ``where``; ``text`` has them with their new tags.
 
         ``format`` is "conllu", "columns", "jsonl" or "text"; without it the name of the file or the first line decides.
@@ -133,7 +133,7 @@ class TaggerPredictor(StepPredictor):
         found, lines = recognize_format(experiment, lines, where, streaming.get("report", silent), format)
 
         def read(sentence: Sentence, number: int) -> tuple[Any, str, Sequence[str]]:
-            return (sentence, found.written), f"Sentence {number}", sentence.words
+            return (sentence, found.write), f"Sentence {number}", sentence.words
 
         return self._stream(found.read(lines, where), read, **streaming)
 
@@ -149,12 +149,12 @@ class TaggerPredictor(StepPredictor):
             found = deepcopy(self.model.predict(batch))  # which autograd may save
         return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 
-    def known(self, steps: Sequence[str]) -> list[bool]:
+    def are_known(self, steps: Sequence[str]) -> list[bool]:
         return [self.field.word(word) != UNK for word in steps]
 
-    def _finish(self, kept: Any, found: list[str] | None) -> Tagged:
+    def _finish(self, kept: Any, found: list[str] | None) -> TaggedSentence:
         (sentence, written), tags = kept, tuple(found or ())
-        return Tagged(tags, self.encoding, sentence.words, written(sentence, tags) if written else None)
+        return TaggedSentence(tags, self.encoding, sentence.words, written(sentence, tags) if written else None)
 
 
 class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):

@@ -9,7 +9,7 @@ import numpy as np
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, most_frequent_shown
 from anaphora.run.logs import Metric
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _MATCHES = ("predicted", "expected", "right")
 
@@ -34,11 +34,11 @@ class TagScores:
         """Yield the name, value and conditions of each metric, its counts in each sentence and their score."""
         total, rows, of_labels = self.counts, self.sentences, [one.labels for one in self.sentences]
         one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
-        how = f"{counted(total.tokens, one)}, {counted(total.sentences, row)}"
+        how = f"{inflect(total.tokens, one)}, {inflect(total.sentences, row)}"
         yield "accuracy", total.accuracy, how, _column(rows, "right", "tokens"), fraction
         if total.unknown:
             unknown = _column(rows, "unknown_right", "unknown")
-            how_many = counted(total.unknown, "token")
+            how_many = inflect(total.unknown, "token")
             yield "accuracy of unknown words", total.unknown_accuracy, how_many, unknown, fraction
         whole = _column(rows, "sentences_right", "sentences")
         yield f"{row}s without an error", total.sentence_accuracy, how, whole, fraction

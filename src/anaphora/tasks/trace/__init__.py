@@ -31,7 +31,7 @@ from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
 from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer, Character, TextConfig
@@ -195,7 +195,7 @@ def measure(model: TracePredictor, corpus: TraceCorpus) -> TraceScores:
     )
     for batch in prediction_batches(inputs, _BATCH, targets, aligned=isinstance(inputs.field, PreviousValues)):
         with running(model.runtime):
-            expected = network.expected(batch.to(device_of(network)))
+            expected = network.predict(batch.to(device_of(network)))
         values = cast(Values, batch.targets)
         errors_BTD = expected.means_BTD.cpu() - values.values_BTD[..., : network.output.size].double()
         of_batch = errors_BTD, expected.log_probs_BT, expected.flag_log_probs_BT
@@ -254,7 +254,7 @@ class ValueTask(FieldTask):
             pen = values.kind == "strokes"
         kind = values.with_options({"kind": "strokes" if pen else "vectors"})
         experiment = experiment.with_options({"data.points": points, "values": kind})
-        return experiment.with_options({"values": kind.measured(*moments(train.examples(), experiment.scale.raw))})
+        return experiment.with_options({"values": kind.with_scale(*moments(train.examples(), experiment.scale.raw))})
 
     def check_data(self, experiment: ValuedExperiment, splits: Splits[TraceCorpus], report: Report) -> None:
         """Raise DataError where sequences lack a text that they need."""
@@ -307,7 +307,7 @@ class ValuePrediction(ValueTask):
         valid = measure(model, self.splits(model.experiment).valid)
         return found.with_residual((valid.errors_ND**2).mean(0))
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Choose the model for as many vectors, of texts where nearly all have one; DataError for faulty data."""
         vectors, texts = 0, Evidence()
         for trace in trace_splits(data.paths, data.names).train.examples():
@@ -322,9 +322,11 @@ class ValuePrediction(ValueTask):
         }
         what = f"{vectors:,} vectors (sequences: {texts})"
         if not texts.is_rare(_WITHOUT_TEXT):
-            return Sized(shared | {"model": "prediction", "recurrence": {"size": tier.size}}, what)
+            return SizedExperiment(shared | {"model": "prediction", "recurrence": {"size": tier.size}}, what)
         decoder = {"size": tier.size, "initial_state": "zero", "input_feeding_from": "context"}
-        return Sized(shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder}, what)
+        return SizedExperiment(
+            shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder}, what
+        )
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         if value_at(table, "model") == "synthesis":

@@ -84,7 +84,7 @@ class Drawing:
         return self.svg()
 
 
-class Sampled(NamedTuple):
+class SampledTrace(NamedTuple):
     """One sequence that was drawn."""
 
     values_TX: Floats
@@ -139,7 +139,7 @@ class TracePredictor(FieldPredictor[Any]):
             self._check(text, prime)
         read_PX = self._read(prime)
         watch, done = limits.start(), 0
-        found: dict[int, Sampled] = {}
+        found: dict[int, SampledTrace] = {}
         device = device_of(self.model)
         for batch in prediction_batches(self._inputs(given, prime), _ROWS * WIDTH):
             rows = batch.example_ids_B.tolist()
@@ -148,7 +148,7 @@ class TracePredictor(FieldPredictor[Any]):
             found |= dict(zip(rows, drawn, strict=True))
             done += len(rows)
             report(Progress("draw", done, len(given), "sequences"))
-        yield from (self._finished(found[row], text, prime) for row, text in enumerate(given))
+        yield from (self._complete(found[row], text, prime) for row, text in enumerate(given))
 
     def _check(self, text: str, prime: Trace | None) -> None:
         if not self.writes_text:
@@ -169,11 +169,11 @@ class TracePredictor(FieldPredictor[Any]):
         """Input before the first draw."""
         scale: Scale = self.experiment.scale
         if scale.pen and not self.writes_text:
-            return scale.encoded(prime or Trace("the origin", np.array([[0.0, 0.0]]), np.array([False])))
+            return scale.encode(prime or Trace("the origin", np.array([[0.0, 0.0]]), np.array([False])))
         first_1X = np.zeros((1, scale.pen + self.model.output.size))
         if prime is None:
             return first_1X
-        return np.concatenate([first_1X, scale.encoded(prime)[int(scale.pen) :].astype(np.float32)])
+        return np.concatenate([first_1X, scale.encode(prime)[int(scale.pen) :].astype(np.float32)])
 
     def _inputs(self, texts: Sequence[str], prime: Trace | None) -> Side:
         """Return what the network reads besides vectors: the texts, or nothing in as many rows."""
@@ -183,10 +183,10 @@ class TracePredictor(FieldPredictor[Any]):
         whole = [f"{prime.text.strip()} {text}" for text in texts] if prime else texts
         return Side.of(self.field, [self.field.encode(whole, str)])
 
-    def _finished(self, drawn: Sampled, text: str, prime: Trace | None) -> Drawing | Series:
+    def _complete(self, drawn: SampledTrace, text: str, prime: Trace | None) -> Drawing | Series:
         """The sequence as the data has it, after what it was primed with."""
         size, scale = self.model.output.size, self.experiment.scale
-        values_TD = scale.decoded(drawn.values_TX[:, :size])
+        values_TD = scale.decode(drawn.values_TX[:, :size])
         given = 0 if prime is None else len(prime.values_TD)
         if not scale.pen:
             whole_TD = values_TD if prime is None else np.concatenate([prime.values_TD, values_TD])
@@ -195,7 +195,7 @@ class TracePredictor(FieldPredictor[Any]):
         if prime is None or prime.ends_T is None:
             before_TD, before_T = np.zeros((1, 2)), np.array([False])
         else:
-            before_TD, before_T = scale.decoded(scale.encoded(prime)[:, :size]), prime.ends_T
+            before_TD, before_T = scale.decode(scale.encode(prime)[:, :size]), prime.ends_T
         points_TD = np.cumsum(np.concatenate([before_TD, values_TD]), 0)
         whole = f"{prime.text.strip()} {text}".strip() if prime else text
         return Drawing(points_TD, np.concatenate([before_T, ends_T]), whole, given, drawn.ended, scale.upward)
@@ -204,7 +204,7 @@ class TracePredictor(FieldPredictor[Any]):
 @torch.inference_mode()
 def _sample(
     network: ValueNetwork, batch: Batch, read_PX: Floats, length: int, watch: Watch, *, bias: float, seed: int
-) -> list[Sampled]:
+) -> list[SampledTrace]:
     """A sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
 
     Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so that a
@@ -224,7 +224,7 @@ def _sample(
     for step in range(length):
         watch.check()
         draws = _draws(seed, rows, step, size, pen + 1, device)
-        values_BX = network.output.drawn(states_BH, draws, bias)
+        values_BX = network.output.draw(states_BH, draws, bias)
         drawn.append(values_BX)
         for row in torch.nonzero(values_BX[:, -1]).flatten().tolist():
             ends[row] = min(ends[row], step + 1)
@@ -232,7 +232,9 @@ def _sample(
             break
         states_BH, _, state = network.advance(state, values_BX[:, : size + pen].float())
     whole_BTX = torch.stack(drawn, 1).cpu().numpy()
-    return [Sampled(whole_TX[:end], bool(whole_TX[end - 1, -1])) for whole_TX, end in zip(whole_BTX, ends, strict=True)]
+    return [
+        SampledTrace(whole_TX[:end], bool(whole_TX[end - 1, -1])) for whole_TX, end in zip(whole_BTX, ends, strict=True)
+    ]
 
 
 def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int, device: torch.device) -> Draws:
@@ -272,18 +274,18 @@ def svg(drawings: Sequence[Drawing]) -> str:
     )
 
 
-def _placed(drawing: Drawing) -> Iterator[Floats]:
+def _place(drawing: Drawing) -> Iterator[Floats]:
     return (stroke * [1, -1] if drawing.upward else stroke for stroke in drawing.strokes)
 
 
 def _box(drawing: Drawing) -> tuple[float, float, float, float]:
-    every = np.concatenate(list(_placed(drawing)))
+    every = np.concatenate(list(_place(drawing)))
     (left, top), (right, bottom) = every.min(0).tolist(), every.max(0).tolist()
     return left, top, right, bottom
 
 
 def _paths(drawing: Drawing, right: float, down: float) -> Iterator[str]:
-    for stroke in _placed(drawing):
+    for stroke in _place(drawing):
         points = [f"{x + right:.2f},{y + down:.2f}" for x, y in stroke.tolist()]
         # a path of one point is drawn as a dot
         yield f"M{points[0]} L{' '.join(points[1:] or points)}"

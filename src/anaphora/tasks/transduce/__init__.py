@@ -23,9 +23,9 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairsData, TableData, chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
-from anaphora.tasks.scores import Digested, ScoredTask
+from anaphora.tasks.scores import DigestedText, ScoredTask
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers, TrainedModel, WeightSource, both_sides
 from anaphora.tasks.trace import ValuedExperiment, ValueTask, WrittenData
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
@@ -35,7 +35,7 @@ from anaphora.text.symbols import are_separated
 from anaphora.text.tokenization import AnyTokenizer, Symbol
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _PEEK = 1000
 """Lines by which the format of a given text is recognised."""
@@ -149,7 +149,7 @@ class StringTransduction(ScoredTask):
                 experiment = experiment.with_options(chosen_columns(found.chosen, found.header))
         return experiment, sources
 
-    def predictor(self, trained: Trained) -> Any:
+    def predictor(self, trained: TrainedModel) -> Any:
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
         evaluation, stepper = trained.experiment.evaluation, trained.model.stepper
         translator = TranslationPredictor(stepper, source, target, evaluation=evaluation, runtime=trained.runtime)
@@ -158,7 +158,7 @@ class StringTransduction(ScoredTask):
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)
 
-    def given(self, experiment: TransductionExperiment, request: Request) -> Mapping[str, Iterable[Pair]]:
+    def read_requested(self, experiment: TransductionExperiment, request: Request) -> Mapping[str, Iterable[Pair]]:
         """Return the pairs that are requested; DataError with its line for one that is no pair."""
         columns = request.reading(experiment).data.table_columns
         if request.text:
@@ -172,23 +172,23 @@ class StringTransduction(ScoredTask):
             return {}
         return {name: ((row.source, row.target) for row in rows)}
 
-    def text_to_score(self, model: Any, text: Iterable[Pair]) -> Digested[Pair]:
-        return Digested(text)
+    def text_to_score(self, model: Any, text: Iterable[Pair]) -> DigestedText[Pair]:
+        return DigestedText(text)
 
     def score(self, model: Any, text: Iterable[Pair], request: Request, report: Report) -> TransductionScores:
         """Return accuracy, word and symbol error rate; DataError for a text without pairs."""
         answers, own = answers_of(text), model.translator.evaluation
         if not answers:
             raise DataError("The text has no pair: add some.")
-        search = request.search.resolved(own.beam, own.length_penalty)
+        search = request.search.resolve(own.beam, own.length_penalty)
         texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
         outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
         return TransductionScores.of(outputs, model.target, own.without, ", ".join(search.how()))
 
-    def inspected(self, predictor: Any) -> Any:
+    def inspection_subject(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Return the transducer for as many pairs; DataError for data that cannot be read."""
         if are_traces(data.paths):
             return _of_vectors(data)
@@ -196,7 +196,7 @@ class StringTransduction(ScoredTask):
         train = splits_of(TransductionExperiment.parse(given, "the data")).train
         tier = tier_for(train.count, TIERS)
         alike = are_separated(train.sources()) == are_separated(train.targets())
-        return Sized(_transducer(tier, alike), f"{counted(train.count, 'pair')} of strings")
+        return SizedExperiment(_transducer(tier, alike), f"{inflect(train.count, 'pair')} of strings")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         figures = (
@@ -235,7 +235,7 @@ class VectorTransduction(ValueTask):
         loss = mean_loss(model, valid.batches)
         return {"loss": loss, "accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
 
-    def given(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
+    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
         return {request.data.name: trace_corpus(request.data)} if request.data else {}
 
     def score(self, model: Any, text: TraceCorpus, request: Request, report: Report) -> TransductionScores:
@@ -249,13 +249,13 @@ class VectorTransduction(ValueTask):
 TASKS = (StringTransduction, VectorTransduction)
 
 
-def _of_vectors(data: GivenData) -> Sized:
+def _of_vectors(data: GivenData) -> SizedExperiment:
     count = trace_splits(data.paths, data.names).train.count
     tier = tier_for(count, TIERS)
     table = {name: value for name, value in _transducer(tier, False).items() if name != "guided_alignment"}
     table["embedding"] = {"size": tier.embedding, "dropout": tier.dropout}
     table["training"] |= {"batch_tokens": 4 * tier.batch}
-    return Sized(table | {"model": "vectors"}, f"{counted(count, 'sequence')} with texts")
+    return SizedExperiment(table | {"model": "vectors"}, f"{inflect(count, 'sequence')} with texts")
 
 
 def _transducer(tier: Tier, joint: bool) -> dict[str, Any]:

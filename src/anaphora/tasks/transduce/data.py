@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus, Splits
 from anaphora.data.example_store import ExampleStore
-from anaphora.data.hallucination import hallucinated
+from anaphora.data.hallucination import hallucinate_pairs
 from anaphora.data.sources import string_splits
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
@@ -19,7 +19,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor, TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TransductionScores:
             yield figures_as_json(marks | line)
 
     def metrics(self) -> tuple[Metric, ...]:
-        found = _metrics(self.scores, f"{counted(self.scores.inputs, 'input')}; {self.how}")
+        found = _metrics(self.scores, f"{inflect(self.scores.inputs, 'input')}; {self.how}")
         if self.without is None:
             return found
         return (*found, *_metrics(self.without, f"without '{self.left_out}'; {self.how}"))
@@ -114,10 +114,10 @@ class TransducerJob(TranslatorJob):
         """Find and check the data; DataError where data.hallucinate finds nothing to replace."""
         super().__init__(experiment, report)
         count, seed = experiment.data.hallucinate, experiment.training.seed
-        self._more = hallucinated(self.splits.train, count, seed) if count else self.splits.train
+        self._more = hallucinate_pairs(self.splits.train, count, seed) if count else self.splits.train
 
     @staticmethod
-    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+    def find_data(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
         """Return the splits of its data; errors as for ``splits_of``."""
         return splits_of(experiment, report)
 
@@ -129,9 +129,9 @@ class TransducerJob(TranslatorJob):
         scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, translator.target))
         return {"accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
 
-    def _encoded(
+    def _encode(
         self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
     ) -> ExampleStore:
         """Return a part as ids, the training split with what is hallucinated."""
         corpus = self._more if part is self.splits.train else part
-        return super()._encoded(corpus, tokenizers, folder, report)
+        return super()._encode(corpus, tokenizers, folder, report)

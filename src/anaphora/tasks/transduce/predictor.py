@@ -45,13 +45,13 @@ class Transduction:
     weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     """Attention, symbols x vectors; None where it was not asked for."""
 
-    def restored(self, stand_ins: Mapping[str, str]) -> "Transduction":
+    def restore(self, stand_ins: Mapping[str, str]) -> "Transduction":
         """Return the same with unknown characters in the place of their stand-ins."""
         if not stand_ins:
             return self
         back = str.maketrans({known: unknown for unknown, known in stand_ins.items()})
         return Transduction(
-            self.text.translate(back), self.score, tuple(other.restored(stand_ins) for other in self.alternatives)
+            self.text.translate(back), self.score, tuple(other.restore(stand_ins) for other in self.alternatives)
         )
 
     @classmethod
@@ -102,13 +102,13 @@ class TransducerPredictor:
         """
         demand_several(texts)
         copied: deque[dict[str, str]] = deque()
-        lines = self._known(texts, copied, report)
+        lines = self._replace_unknown(texts, copied, report)
         # a list is searched in full windows, a stream as it comes
         given = list(lines) if isinstance(texts, Sequence) else lines
         found = self.translator.stream(given, options._replace(protect=()), split=False, limits=limits, report=report)
-        return (Transduction.of(one).restored(copied.popleft()) for one in found)
+        return (Transduction.of(one).restore(copied.popleft()) for one in found)
 
-    def _known(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
+    def _replace_unknown(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
         """Yield strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
         noted = False
         for number, text in enumerate(texts, 1):
@@ -125,10 +125,10 @@ class TransducerPredictor:
                         warning=True,
                     )
                 )
-            yield _replaced(text, copied[-1]) if copied[-1] else text
+            yield _replace_stand_ins(text, copied[-1]) if copied[-1] else text
 
 
-def _replaced(text: str, stand_ins: Mapping[str, str]) -> str:
+def _replace_stand_ins(text: str, stand_ins: Mapping[str, str]) -> str:
     string, tab, tags = text.partition(TAB)
     return normalise(string).translate({ord(one): known for one, known in stand_ins.items()}) + tab + tags
 

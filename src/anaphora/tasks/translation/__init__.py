@@ -23,7 +23,7 @@ from anaphora.nn.stack import StackConfig
 from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, TrainedModel, WeightSource, both_sides
 from anaphora.tasks.translation.confidence import RunCalibrations
 from anaphora.tasks.translation.config import SearchConfig, TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.constraints import Framed
@@ -39,7 +39,7 @@ from anaphora.text.language import is_unspaced
 from anaphora.text.sentences import Splitter
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 __all__ = [
     "NO_LINKS",
@@ -61,7 +61,7 @@ def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun
     """Return the experiment with the tables of the language model that it is fused with, and its run.
 
     There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
-    Errors as for ``Pretrained``.
+    Errors as for ``PretrainedRun``.
     """
     if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
         return experiment, ()
@@ -121,7 +121,7 @@ class SentenceTranslation(Task):
         """Return the training of a translator, or of one that starts from a trained one whose pairs are replayed."""
         return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)
 
-    def predictor(self, trained: Trained) -> TranslationPredictor:
+    def predictor(self, trained: TrainedModel) -> TranslationPredictor:
         experiment = cast(TranslationExperiment, trained.experiment)
         languages = experiment.data.source, experiment.data.target
         splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
@@ -160,7 +160,7 @@ class SentenceTranslation(Task):
         """True: data that no other task claims is pairs."""
         return True
 
-    def choose(self, data: GivenData) -> Sized:
+    def choose(self, data: GivenData) -> SizedExperiment:
         """Return the translator for as many pairs; DataError for data that cannot be read."""
         # with the sides' usual names where none are given, as an experiment has them
         source, target = data.languages[0] or "en", data.languages[1] or "de"
@@ -168,7 +168,7 @@ class SentenceTranslation(Task):
         table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target))
         if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
             table["data"] = {"placeholders": PLACEHOLDERS}
-        return Sized(table, counted(pairs.count, "pair"))
+        return SizedExperiment(table, inflect(pairs.count, "pair"))
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")

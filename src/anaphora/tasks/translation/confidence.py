@@ -26,7 +26,7 @@ from anaphora.files import sha256
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
-from anaphora.run.calibrations import Calibration, Fitted, Measured
+from anaphora.run.calibrations import Calibration, CalibrationQuality, LogisticRegression
 from anaphora.run.weights import serialise, tensors_of
 from anaphora.search.hypothesis import Evidence, Floats
 from anaphora.tasks.evaluation import check_found
@@ -35,7 +35,7 @@ from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.normalise import lowercase_of, normalise
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -111,7 +111,7 @@ def with_confidence(translation: Translation, calibration: Calibration | None) -
     return replace(translation, confidence=sentence, word_confidences=words)
 
 
-def fit(features_NF: Floats, labels_N: Floats) -> Fitted:
+def fit(features_NF: Floats, labels_N: Floats) -> LogisticRegression:
     """Return the logistic regression of greatest penalized likelihood, by Newton's method, for labels 0 and 1.
 
     Labels are moved from 0 and 1 as far as two more observations would move their mean (Platt 1999), so that
@@ -137,10 +137,10 @@ def fit(features_NF: Floats, labels_N: Floats) -> Fitted:
         if np.abs(step_G).max() < 1e-9:
             break
     *weights, bias = solution_G.tolist()
-    return Fitted(means=means_F.tolist(), scales=scales_F.tolist(), weights=weights, bias=bias)
+    return LogisticRegression(means=means_F.tolist(), scales=scales_F.tolist(), weights=weights, bias=bias)
 
 
-def probabilities(fitted: Fitted, features_NF: Floats) -> Floats:
+def probabilities(fitted: LogisticRegression, features_NF: Floats) -> Floats:
     """Return p = sigmoid(bias + sum of weight * (feature - mean) / scale) of each row; it depends on that row alone."""
     terms_NF = (features_NF - np.array(fitted.means)) / np.array(fitted.scales) * np.array(fitted.weights)
     return _sigmoid(fitted.bias + terms_NF.sum(axis=1))
@@ -225,10 +225,10 @@ def calibrate(
     pairs = list(AlignedFiles(*files) if files else pair_splits(experiment, report).valid)
     if len(pairs) < LEAST:
         raise DataError(
-            f"Calibration needs at least {counted(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
+            f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
             f"--source and --reference."
         )
-    resolved = options.resolved(translator.evaluation.beam, translator.evaluation.length_penalty)
+    resolved = options.resolve(translator.evaluation.beam, translator.evaluation.length_penalty)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
     halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
     for source, signals, good, words in _compare(found, pairs, experiment):
@@ -279,9 +279,9 @@ def _arrays(examples: Sequence[tuple[Sequence[float], bool]]) -> tuple[Floats, F
     return np.array([features for features, _ in examples]), np.array([float(right) for _, right in examples])
 
 
-def _measure(fitted: Fitted, features_NF: Floats, labels_N: Floats) -> Measured:
+def _measure(fitted: LogisticRegression, features_NF: Floats, labels_N: Floats) -> CalibrationQuality:
     probabilities_N = probabilities(fitted, features_NF)
-    return Measured(
+    return CalibrationQuality(
         examples=len(labels_N),
         positive=float(labels_N.mean()),
         area=area_under_curve(probabilities_N, labels_N),

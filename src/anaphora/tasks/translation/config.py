@@ -166,9 +166,9 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
         given = isinstance(self.guided_alignment, GivenGuide)
         return self.with_options({"guided_alignment": NoGuide()}) if given else self
 
-    def resumed(self, begun: Self) -> Self:
+    def resume(self, begun: Self) -> Self:
         """With the language model that it was fused with, too."""
-        now = super().resumed(begun)
+        now = super().resume(begun)
         if not isinstance(now.fusion, DeepFusion) or not isinstance(begun.fusion, DeepFusion):
             return now
         return now.with_options({"fusion.model": begun.fusion.model})

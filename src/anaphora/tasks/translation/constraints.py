@@ -23,8 +23,8 @@ from anaphora.text.masking import JOINING, MaskedText
 from anaphora.text.placeholders import RESERVED, Kind, is_glued, spans
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
-from anaphora.text.words import WordTokenizer, written
-from anaphora.wording import counted
+from anaphora.text.words import WordTokenizer, spellings
+from anaphora.wording import inflect
 
 _WORD = "a"
 """Word in front of a suffix, for the suffix's tokens."""
@@ -59,8 +59,8 @@ def with_affixes(
         demand_texts(given)
         if len(texts) != len(given):
             raise DataError(
-                f"Each text should have a {name}, but there are {counted(len(texts), 'text')} and "
-                f"{counted(len(given), name)}: give as many, an empty one where there is none."
+                f"Each text should have a {name}, but there are {inflect(len(texts), 'text')} and "
+                f"{inflect(len(given), name)}: give as many, an empty one where there is none."
             )
     return list(map(Framed, texts, *([""] * len(texts) if given is None else given for given in sides.values())))
 
@@ -118,10 +118,10 @@ class TargetConstraints:
         ConfigError where the translator annotates every word.
         """
         found = list(rows)
-        if prefix := self._given(line.prefix, "prefix", rows[:1], number).strip():
-            ids = self._known(prefix, self._target.placed(prefix), "prefix", number)
+        if prefix := self._check_affix(line.prefix, "prefix", rows[:1], number).strip():
+            ids = self._form_of(prefix, self._target.encode_with_places(prefix), "prefix", number)
             found[0] = found[0]._replace(prefix=ids, closed=is_glued(self._target.normal(prefix)[-1:]))
-        if suffix := self._given(line.suffix, "suffix", rows[-1:], number).rstrip():
+        if suffix := self._check_affix(line.suffix, "suffix", rows[-1:], number).rstrip():
             found[-1] = found[-1]._replace(suffix=self._suffix(suffix, rows[-1].masked, number))
         if self._glossary:
             found = [self._with_terms(row, self._glossary, number) for row in found]
@@ -140,12 +140,12 @@ class TargetConstraints:
             found.append(WholeWords(torch.tensor(lengths), adjacency_of(self._target).after_V))
         if any(suffixes):
             found.append(Suffixes(suffixes, torch.tensor([row.max_length for row in rows]), eos))
-        texts_B = [self._kept(row) for row in rows]
+        texts_B = [self._kept_texts(row) for row in rows]
         if any(texts_B):
             found.append(BannedStrings(texts_B, spelling_of(self._target)))
         return found
 
-    def _kept(self, row: SentenceRequest) -> list[str]:
+    def _kept_texts(self, row: SentenceRequest) -> list[str]:
         """Return the parts kept outside of a sentence's text, as the target writes them, without what is required."""
         sentence = row.masked.sentence
         asked = [row.suffix, *(form for one in row.required for form in one)]
@@ -168,7 +168,7 @@ class TargetConstraints:
         terms = TermsOfBatch(tuple(required), tuple(forbidden), required_BG, forbidden_BF, lengths_B, self._space)
         return [Terms(terms, adjacency_of(self._target).after_V, eos)]
 
-    def _given(self, given: str | None, name: str, rows: Requests, number: int) -> str:
+    def _check_affix(self, given: str | None, name: str, rows: Requests, number: int) -> str:
         """A prefix or suffix as it is given; ``rows`` are the sentence that it belongs to, if there is any."""
         if given is None:
             raise DataError(
@@ -194,7 +194,7 @@ class TargetConstraints:
                 )
         return text
 
-    def _known(self, text: str, placed: Sequence[tuple[int, int]], name: str, number: int) -> Form:
+    def _form_of(self, text: str, placed: Sequence[tuple[int, int]], name: str, number: int) -> Form:
         """The tokens that are placed in a text; DataError where one of them is unknown."""
         line = self._target.normal(text)
         for (token, start), (_, end) in pairwise([*placed, (UNK, len(line))]):
@@ -215,11 +215,11 @@ class TargetConstraints:
             )
         joined = bare == text and not is_glued(bare[:1])
         for before in (_WORD, f"{_WORD} ")[not joined :]:
-            placed = [one for one in self._target.placed(before + bare) if one[1] >= len(_WORD)]
+            placed = [one for one in self._target.encode_with_places(before + bare) if one[1] >= len(_WORD)]
             if placed[:1] == [(UNK, len(_WORD))] and placed[1:] and placed[1][1] == len(before):
                 placed = placed[1:]  # the vocabulary has no space
             if placed and placed[0][1] <= len(before):
-                return self._known(before + bare, placed, "suffix", number)
+                return self._form_of(before + bare, placed, "suffix", number)
         raise DataError(f"Line {number} has the suffix '{bare}', which the translator cannot write: use other words.")
 
     def _with_terms(self, row: SentenceRequest, glossary: Glossary, number: int) -> SentenceRequest:
@@ -231,12 +231,12 @@ class TargetConstraints:
         forbidden = {form: entry for entry, _ in matches for one in entry.forbidden for form in self._forms(one, True)}
         begun = row.prefix if self._space is None else (self._space, *row.prefix)
         for form, entry in forbidden.items():
-            if row.prefix and _within(form, begun):
+            if row.prefix and _is_within(form, begun):
                 raise DataError(
                     f"Line {number} has a prefix with a term that is forbidden there ({entry.where}): leave out one of "
                     f"the two."
                 )
-            if row.suffix and (_within(form, row.suffix) or _ends_in(form, row.suffix)):
+            if row.suffix and (_is_within(form, row.suffix) or _ends_in(form, row.suffix)):
                 raise DataError(
                     f"Line {number} has a suffix with a term that is forbidden there, or with the end of one "
                     f"({entry.where}): leave out one of the two."
@@ -250,9 +250,9 @@ class TargetConstraints:
                     f"Line {number} needs '{entry.required[0]}' ({entry.where}), which has words outside the "
                     f"vocabulary of the translator: use another translation, or one of subwords."
                 )
-            able = tuple(form for form in known if not any(_within(other, form) for other in forbidden))
+            able = tuple(form for form in known if not any(_is_within(other, form) for other in forbidden))
             if known and not able:
-                other = next(other for form, other in forbidden.items() if _within(form, known[0]))
+                other = next(other for form, other in forbidden.items() if _is_within(form, known[0]))
                 raise DataError(
                     f"Line {number} needs '{entry.required[0]}' ({entry.where}), which is forbidden there "
                     f"({other.where}): leave out one of the two."
@@ -272,17 +272,17 @@ def _demand_room(row: SentenceRequest, number: int) -> None:
     """Raise DataError where the longest translation lacks room for its prefix, suffix, placeholders and terms."""
     given = {"a prefix": row.prefix, "a suffix": row.suffix}
     tokens = sum(map(len, given.values()))
-    missing = [forms for forms in row.required if not any(_within(form, row.prefix) for form in forms)]
+    missing = [forms for forms in row.required if not any(_is_within(form, row.prefix) for form in forms)]
     room = row.max_length - len(row.masked.units) - sum(max(map(len, forms)) for forms in missing) - 1
     if tokens and tokens > room:
         raise DataError(
             f"Line {number} has {' and '.join(name for name, ids in given.items() if ids)} of "
-            f"{counted(tokens, 'token')}, but its translation has room for {max(0, room):,} beside all else that "
+            f"{inflect(tokens, 'token')}, but its translation has room for {max(0, room):,} beside all else that "
             f"it must contain: shorten what is given."
         )
 
 
-def _within(one: Form, other: Form) -> bool:
+def _is_within(one: Form, other: Form) -> bool:
     """True if a form is a part of another."""
     return any(other[place : place + len(one)] == one for place in range(len(other) - len(one) + 1))
 
@@ -296,7 +296,7 @@ def _ends_in(form: Form, suffix: Form) -> bool:
 @_once
 def banned_tokens_of(target: Tokenizer) -> tuple[int, ...]:
     """The tokens that are never written: ``<pad>``, ``<s>``, and those that only stand for placeholders."""
-    reserved = (number for number, piece in enumerate(written(target)) if not set(RESERVED).isdisjoint(piece))
+    reserved = (number for number, piece in enumerate(spellings(target)) if not set(RESERVED).isdisjoint(piece))
     return (target.symbols.pad, target.symbols.bos, *reserved)
 
 
@@ -304,8 +304,8 @@ def banned_tokens_of(target: Tokenizer) -> tuple[int, ...]:
 def adjacency_of(target: Tokenizer) -> Adjacency:
     """Tokens that make no word with a placeholder beside them."""
     of_words = isinstance(target, WordTokenizer)
-    pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in written(target)]
-    marked = [one.startswith(JOINER) or not of_words for one in written(target)]
+    pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in spellings(target)]
+    marked = [one.startswith(JOINER) or not of_words for one in spellings(target)]
     any_V = torch.ones(len(pieces), dtype=torch.bool)
     after_V = torch.tensor(
         [
@@ -320,13 +320,13 @@ def adjacency_of(target: Tokenizer) -> Adjacency:
 @_once
 def spelling_of(target: Tokenizer) -> Spelling:
     """Return the text of each token, with a space in front of a word; words are written with borders around them."""
-    pieces = list(written(target))
+    pieces = list(spellings(target))
     of_bytes = all(_BYTE.fullmatch(piece) for piece in pieces[len(MARKS) :])
     for number, piece in enumerate(pieces):
         if number < len(MARKS):
             pieces[number] = ""
         elif isinstance(target, WordTokenizer):
-            pieces[number] = _bordered(piece)
+            pieces[number] = _with_borders(piece)
         elif match := _BYTE.fullmatch(piece):
             # the bytes of letters that training had not, beside subwords, are never learnt
             pieces[number] = chr(int(match[1], 16)) if of_bytes and int(match[1], 16) < 0x80 else ""
@@ -339,12 +339,12 @@ def spell(text: str, target: Tokenizer) -> str:
     """Return a text as ``spelling_of`` a vocabulary writes it; nothing where it cannot."""
     if isinstance(target, WordTokenizer):
         ids = target.encode(text)
-        return "" if UNK in ids else "".join(map(_bordered, target.pieces(ids)))
+        return "" if UNK in ids else "".join(map(_with_borders, target.pieces(ids)))
     text = target.normal(text)
     return text if spelling_of(target).letters.issuperset(text) else ""
 
 
-def _bordered(word: str) -> str:
+def _with_borders(word: str) -> str:
     return f"\1{word}\2"
 
 

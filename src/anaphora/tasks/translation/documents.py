@@ -131,7 +131,7 @@ def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
         filled[place] = put
         if fits is None:
             unmeasured.append(entry.line)
-    return FilledDocument(document.filled(filled), len(filled), left, tuple(unmeasured))
+    return FilledDocument(document.fill(filled), len(filled), left, tuple(unmeasured))
 
 
 def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
@@ -243,8 +243,8 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
 def _with_key(one: Label, translation: str | None, language: str) -> str:
     """A translation with the key that the text has; the text itself where there is none."""
     if translation is None:
-        return one.marked(one.text, "")
-    return one.marked(with_gaps(one.text, translation.strip()) or translation, language)
+        return one.with_key(one.text, "")
+    return one.with_key(with_gaps(one.text, translation.strip()) or translation, language)
 
 
 def with_gaps(text: str, translation: str) -> str | None:

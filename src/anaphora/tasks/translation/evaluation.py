@@ -25,9 +25,9 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.run.logs import Metric
 from anaphora.search.ensemble import Mean
-from anaphora.tasks.evaluation import Answer, Request, Scored, own_splits
+from anaphora.tasks.evaluation import Answer, Request, ScoredRuns, own_splits
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.scores import Digested, scored
+from anaphora.tasks.scores import DigestedText, score_run
 from anaphora.tasks.task import Distillation, Table
 from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -35,7 +35,7 @@ from anaphora.tasks.translation.predictor import TranslationPredictor, load_toge
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.normalise import lowercase_of
 from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _USUAL = SearchOptions()
 _TAKEN = ("pairs", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences")
@@ -137,7 +137,7 @@ class TranslationScores:
 
     def __str__(self) -> str:
         groups = [
-            f"  {name:<24} {counted(count, 'sentence'):>17}  BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  "
+            f"  {name:<24} {inflect(count, 'sentence'):>17}  BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  "
             f"({bleu.condition})"
             for name, (count, (bleu, chrf)) in self.of_groups().items()
         ]
@@ -188,8 +188,8 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
         return score_translations(translator, text, experiment, request.search, report)
 
-    def digest() -> dict[str, Digested[Pair]]:
-        return {part: Digested(text) for part, text in texts.items()}
+    def digest() -> dict[str, DigestedText[Pair]]:
+        return {part: DigestedText(text) for part, text in texts.items()}
 
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
@@ -197,9 +197,11 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         read = digest()
         results = {part: score(translator, text) for part, text in read.items()}
         digests = {part: text.fingerprint for part, text in read.items()}
-        found = [Scored(_combination_name(paths, mean, request.fusion), results, digests)]
+        found = [ScoredRuns(_combination_name(paths, mean, request.fusion), results, digests)]
     else:
-        found = [scored(path, lambda _: digest(), score, TranslationScores.metrics, request, report) for path in paths]
+        found = [
+            score_run(path, lambda _: digest(), score, TranslationScores.metrics, request, report) for path in paths
+        ]
     first, *others = (one.results for one in found)
     compared = {part: compare(first[part], others[0][part]) for part in texts} if others else {}
     if request.details:
@@ -226,7 +228,7 @@ def score_translations(
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
     own = translator.evaluation
-    resolved = search.resolved(own.beam, own.length_penalty)._replace(protect=search.protect or ())
+    resolved = search.resolve(own.beam, own.length_penalty)._replace(protect=search.protect or ())
     return TranslationScores(
         resolved,
         experiment.data.target,

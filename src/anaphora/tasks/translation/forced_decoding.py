@@ -20,14 +20,14 @@ from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
-from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of, sentence_of
+from anaphora.prediction.arguments import EncodedSentence, given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.options import MAX_TOKENS
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import GivesStates, Stepper
-from anaphora.search.mixing import Mixed, Neighbours
+from anaphora.search.mixing import MixedStepper, Neighbours
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
@@ -35,7 +35,7 @@ from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
-from anaphora.text.words import WordTokenizer, written
+from anaphora.text.words import WordTokenizer, spellings
 
 _BATCH_TOKENS = 2048
 """Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
@@ -52,7 +52,7 @@ _LOOKED_AT = 5000
 _UNKNOWN = "Xqzvk"
 """A word that no vocabulary has."""
 
-Pair = tuple[Given, Given]
+Pair = tuple[EncodedSentence, EncodedSentence]
 """A source and its given translation."""
 States = dict[tuple[str, str], tuple[Tensor, Tensor]]
 """By a source and its translation: the states that the target tokens are predicted from, and the tokens."""
@@ -75,7 +75,7 @@ class ForcedDecoder:
     @property
     def attends(self) -> bool:
         """True if it looks at the source as it writes, which one step shows; of several, whether all of them do."""
-        [batch] = self.batches([Given("", [UNK])], [[]])
+        [batch] = self.batches([EncodedSentence("", [UNK])], [[]])
         with running(self.runtime):
             return score(self.stepper(), batch)[0].weights is not None
 
@@ -147,7 +147,7 @@ class ForcedDecoder:
         def read(pair: tuple[str, str], number: int) -> Pair:
             source, target = (given_text(text, number) for text in pair)
             ids = sentence_of(self.source, source, number), sentence_of(self.target, target, number)
-            return Given(source, ids[0]), Given(target, ids[1])
+            return EncodedSentence(source, ids[0]), EncodedSentence(target, ids[1])
 
         def answer(rows: Sequence[Pair], watch: Watch, answered: Callable[[int], None]) -> Iterable[Translation]:
             stepper = self.stepper()
@@ -169,7 +169,7 @@ class ForcedDecoder:
         return answers(pairs, read, answer, task="score", unit="pairs", runtime=self.runtime, **streaming)
 
     def batches(
-        self, sources: Sequence[Given], targets: Sequence[list[int]] | None = None, beam: int = 1
+        self, sources: Sequence[EncodedSentence], targets: Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
         """Return sentences in batches of like length, perhaps with their translations, for a beam."""
         tokens = _BATCH_TOKENS * (_TIMES if self.target.symbols.size <= _FEW else 1)
@@ -212,7 +212,7 @@ class AdaptedDecoder:
         neighbours = [self._neighbours(self._found[place]) for place in places]
         if not any(neighbours):
             return self._stepper
-        return Mixed(self._stepper, neighbours, self._adaptation.temperature)
+        return MixedStepper(self._stepper, neighbours, self._adaptation.temperature)
 
     def _neighbours(self, pairs: Sequence[SimilarPair]) -> Neighbours | None:
         there = [pair for pair in pairs if (pair.source, pair.target) in self._states]
@@ -226,7 +226,9 @@ class AdaptedDecoder:
 def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[SimilarPair]) -> States:
     """Return the states that the target tokens of each pair are predicted from; none for pairs that are too long."""
     sides = {(pair.source, pair.target): decoder.target.encode(pair.target) for pair in pairs}
-    encoded = [(pair, Given(pair[0], decoder.source.encode(pair[0])), target) for pair, target in sides.items()]
+    encoded = [
+        (pair, EncodedSentence(pair[0], decoder.source.encode(pair[0])), target) for pair, target in sides.items()
+    ]
     fitting = [row for row in encoded if 0 < len(row[1].ids) <= MAX_TOKENS and 0 < len(row[2]) <= MAX_TOKENS]
     found: States = {}
     for batch in decoder.batches([source for _, source, _ in fitting], [target for *_, target in fitting]):
@@ -240,7 +242,7 @@ def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[Simila
 
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
     """Words that are one token on either side, spread over the vocabulary; reserved ones first."""
-    pieces = written(target)
+    pieces = spellings(target)
     reserved = [one for word in RESERVED if (one := _placeholder(word, source, target))]
     numbers = range(len(MARKS), len(pieces))
     spread = numbers[:: max(1, len(numbers) // _LOOKED_AT)]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 
 from anaphora.batch import Batch, Ids, pad
-from anaphora.data.buckets import shuffled
+from anaphora.data.buckets import shuffle
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.example_batches import LazyBatches
@@ -70,7 +70,7 @@ class IncrementalJob(TranslationJob):
             folder, encoded = context.encoded / f"old-{place}", run.path / TRAIN
             if encoded.is_dir() and not folder.exists():
                 shutil.copytree(encoded, folder)  # opening it checks it
-            olds.append(self._batches_of(self._encoded(run.splits.train, tokenizers, folder, quiet), tokenizers, old))
+            olds.append(self._batches_of(self._encode(run.splits.train, tokenizers, folder, quiet), tokenizers, old))
         train = self.encoded_train(tokenizers, context.encoded / "train", report)
         return ReplayedBatches(self._batches_of(train, tokenizers, new), olds, self._experiment.training.seed)
 
@@ -78,7 +78,7 @@ class IncrementalJob(TranslationJob):
         """Return the loss of both held-out parts, which count alike, however many pairs are in them."""
         of_new, tokenizers = super().validation(context, report), context.tokenizers
         folder, valid = context.encoded / "old-valid", self._first.valid
-        store = self._encoded(valid, tokenizers, folder, not_skipping(report))
+        store = self._encode(valid, tokenizers, folder, not_skipping(report))
         batches = scored_batches(store, context.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
@@ -245,12 +245,12 @@ class ReplayedBatches:
         """Return the batches of epoch ``number``, a pure function of it, the seed and the pairs."""
         new, olds = self._new.epoch(number), [old.epoch(number) for old in self._old]
         every = [(old, place) for old in olds for place in range(len(old))]
-        drawn = shuffled(len(every), self._seed, number, _DRAWN)
+        drawn = shuffle(len(every), self._seed, number, _DRAWN)
         chosen = [every[drawn[place % len(every)]] for place in range(len(new))]
         own = [(new, place) for place in range(len(new))]
         # a batch of few rows has long ones
         meeting = list(zip(sorted(own, key=_rows), sorted(chosen, key=_rows), strict=True))
-        order = shuffled(len(meeting), self._seed, number, _SHUFFLED)
+        order = shuffle(len(meeting), self._seed, number, _SHUFFLED)
         return LazyBatches(list(order.reshape(-1, 1)), partial(_join_at, meeting))
 
 

@@ -20,7 +20,7 @@ import torch
 
 from anaphora.batch import Batch, Constraints, Ids, pad
 from anaphora.errors import ConfigError
-from anaphora.prediction.arguments import Given, given_text, sentence_of
+from anaphora.prediction.arguments import EncodedSentence, given_text, sentence_of
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.limits import Watch
 from anaphora.prediction.options import MAX_TOKENS, SearchOptions
@@ -165,7 +165,7 @@ class TranslationPipeline:
         decoder, options = self._decoder, self._options
         found = {place: self._unmasking.copy(row) for place, row in enumerate(rows) if not row.ids}
         full = [place for place in range(len(rows)) if place not in found]
-        given = [Given(rows[place].masked.text, rows[place].ids) for place in full]
+        given = [EncodedSentence(rows[place].masked.text, rows[place].ids) for place in full]
         adapted = None
         if options.adaptation and given:
             adapted = AdaptedDecoder(decoder, options.adaptation, [one.text for one in given])

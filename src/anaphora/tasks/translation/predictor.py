@@ -12,13 +12,13 @@ from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import running
 from anaphora.options import with_known_names
-from anaphora.prediction.arguments import Given, pieces_of, sentence_of
+from anaphora.prediction.arguments import EncodedSentence, pieces_of, sentence_of
 from anaphora.prediction.examples import Example, Search
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
-from anaphora.search.ensemble import Ensemble, Fused, Mean
+from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -67,15 +67,15 @@ class TranslationPredictor(ForcedDecoder):
         _check_alike(members)
         return members[0]._with_stepper(lambda: Ensemble([member.stepper() for member in members], mean))
 
-    def fused(self, model: LanguageModelPredictor, weight: float) -> "TranslationPredictor":
+    def fuse_with(self, model: LanguageModelPredictor, weight: float) -> "TranslationPredictor":
         """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
 
         (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
         weight that is not above 0.
         """
 
-        def stepper() -> Fused:
-            return Fused(self.stepper(), model.stepper_over(self.target), weight)
+        def stepper() -> FusedStepper:
+            return FusedStepper(self.stepper(), model.stepper_over(self.target), weight)
 
         stepper()  # what does not go together is found here
         return self._with_stepper(stepper)
@@ -142,7 +142,7 @@ class TranslationPredictor(ForcedDecoder):
         line too long to be a sentence, with its number, after the translations of the lines before it. With
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
-        resolved = options.resolved(self.evaluation.beam, self.evaluation.length_penalty)
+        resolved = options.resolve(self.evaluation.beam, self.evaluation.length_penalty)
         calibration = None
         if resolved.confidence:
             if self.calibrations is None:
@@ -170,7 +170,7 @@ class TranslationPredictor(ForcedDecoder):
             **streaming,
         )
 
-    def aligned(self, line: str, translation: Translation) -> Translation:
+    def align_translation(self, line: str, translation: Translation) -> Translation:
         """A translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
 
         It is decoded sentence by sentence where it was translated so. Errors are those of ``score_pairs``.
@@ -183,11 +183,11 @@ class TranslationPredictor(ForcedDecoder):
         if self.splitter is None or len(parts) == 1:
             return parts[0]
         gaps = self.splitter.gaps(passage)
-        return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+        return Translation.join(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
     def example(self, text: str, target: str | None = None) -> Example:
         """A sentence with its given translation, or with the greedy one."""
-        source = Given(text, sentence_of(self.source, text, 1))
+        source = EncodedSentence(text, sentence_of(self.source, text, 1))
         if target is None:
             searched = self.search_for(text)
             with running(self.runtime):
@@ -205,13 +205,13 @@ class TranslationPredictor(ForcedDecoder):
     def search_for(self, text: str) -> Search:
         """The search for the translation of a sentence."""
         ids = sentence_of(self.source, text, 1)
-        [batch] = self.batches([Given(text, ids)])
+        [batch] = self.batches([EncodedSentence(text, ids)])
         request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.symbols.unwritten)
         return Search(self.stepper(), batch, 0, request, self.target.pieces)
 
-    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
+    def search(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The translations of sentences by a beam of this size, unnormalised."""
-        rows = [Given(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
+        rows = [EncodedSentence(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
         stepper, banned = self.stepper(), self.target.symbols.unwritten
         found: dict[int, tuple[str, float]] = {}
         for batch in self.batches(rows, beam=beam):
@@ -249,7 +249,9 @@ def load_together(
     if fusion is None:
         return together
     run, weight = fusion
-    return together.fused(load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight)
+    return together.fuse_with(
+        load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight
+    )
 
 
 def _check_alike(members: Sequence[TranslationPredictor]) -> None:

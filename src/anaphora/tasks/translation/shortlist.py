@@ -30,7 +30,7 @@ from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 LONGEST = 100
 """Maximum number of translations that are kept of a source token."""
@@ -111,7 +111,7 @@ def learn_shortlist(
     rows = even_sample(sources, targets, config.max_word_pairs)
     counts_V = np.bincount(targets.ids[:], minlength=target.symbols.size)
     if len(rows) < len(store):
-        report(Note(f"Translations are learnt from an even sample of {len(rows):,} of {counted(len(store), 'pair')}."))
+        report(Note(f"Translations are learnt from an even sample of {len(rows):,} of {inflect(len(store), 'pair')}."))
         sources, targets = sources.rows(rows), targets.rows(rows)
     direction = Direction(config, target.symbols.size)
     direction.fit(sources, targets, "linking source to target", report)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from anaphora.tasks.translation.translation import Token
 from anaphora.text.masking import Tag
 from anaphora.text.placeholders import is_glued
-from anaphora.text.tokenizer import SPACE, shown
+from anaphora.text.tokenizer import SPACE, show_text
 
 Weights = npt.NDArray[np.floating[Any]]
 TokenizedText = tuple[str, list[Token]]
@@ -84,7 +84,7 @@ def put_tags(
 
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
     """
-    return list(_Places(tags, before, weights_TS, boundaries).put(range(len(tags)), boundaries[0], boundaries[-1]))
+    return list(_Places(tags, before, weights_TS, boundaries).place(range(len(tags)), boundaries[0], boundaries[-1]))
 
 
 def diagonal(target: int, source: int) -> Weights:
@@ -131,7 +131,7 @@ class _Places:
         self._sums = np.zeros((weights_TS.shape[0] + 1, weights_TS.shape[1] + 1))
         self._sums[1:, 1:] = weights_TS.astype(np.float64).cumsum(axis=0).cumsum(axis=1)
 
-    def put(self, inner: range, low: int, high: int) -> Iterable[Placement]:
+    def place(self, inner: range, low: int, high: int) -> Iterable[Placement]:
         """Yield the tags of these numbers, between two boundaries."""
         found: list[tuple[int, int, int]] = []
         taken: list[tuple[int, int]] = []
@@ -149,7 +149,7 @@ class _Places:
         for begin, end, number in sorted(found):
             opening, closing = pairs[number]
             yield Placement(begin, opening)
-            yield from self.put(range(opening + 1, closing), begin, end)
+            yield from self.place(range(opening + 1, closing), begin, end)
             if closing != opening:
                 yield Placement(end, closing)
 
@@ -159,7 +159,7 @@ class _Places:
         values_T = 2 * sums_T - self._sums[:, -1]
         best: tuple[float, int, int] | None = None
         for low, high in free:
-            own = self._within(low, high)
+            own = self._range(low, high)
             if len(own) < 2:
                 continue
             lowest = np.minimum.accumulate(values_T[own[:-1]])
@@ -174,10 +174,10 @@ class _Places:
         """The boundary across which tokens look least."""
         left_T, all_T = self._sums[:, before], self._sums[:, -1]
         crossing_T = (all_T - left_T) + (left_T[-1] - left_T)
-        own = np.concatenate([self._within(low, high) for low, high in free])
+        own = np.concatenate([self._range(low, high) for low, high in free])
         return int(own[np.argmin(crossing_T[own])])
 
-    def _within(self, low: int, high: int) -> npt.NDArray[np.int64]:
+    def _range(self, low: int, high: int) -> npt.NDArray[np.int64]:
         return self._boundaries[(self._boundaries >= low) & (self._boundaries <= high)]
 
 
@@ -249,5 +249,5 @@ def tokens_kept(text: str, composed: str = "") -> Iterator[Token]:
     for word in text.split(" "):
         space = SPACE if place > len(composed) or composed[-1:] in ("", " ") else ""
         if word:
-            yield Token(space + shown(word), place, place + len(word), -1)
+            yield Token(space + show_text(word), place, place + len(word), -1)
         place += len(word) + 1

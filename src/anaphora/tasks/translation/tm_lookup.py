@@ -39,7 +39,7 @@ class Recall(NamedTuple):
 
     def matches(self, texts: Iterable[str]) -> list[list[Match]]:
         """Return the matches for each of some texts next to each other."""
-        return [self.find(_text(text), before, after) for before, text, after in _between(texts)]
+        return [self.find(_text(text), before, after) for before, text, after in _with_neighbours(texts)]
 
     def stream(
         self, lines: Iterable[str | Framed], translate: Translate, alternatives: int, *, split: bool
@@ -51,7 +51,7 @@ class Recall(NamedTuple):
         waiting = deque[tuple[str | Framed, list[Match]]]()
 
         def asked() -> Iterator[str | Framed]:
-            for before, line, after in _between(lines):
+            for before, line, after in _with_neighbours(lines):
                 matches = self.find(line, before, after) if isinstance(line, str) else []
                 waiting.append((line, matches))
                 # an empty text keeps the place, and is not searched
@@ -110,7 +110,7 @@ def is_exact(matches: list[Match]) -> bool:
     return bool(matches) and matches[0].is_exact
 
 
-def _between(lines: Iterable[str | Framed]) -> Iterator[tuple[str, str | Framed, str]]:
+def _with_neighbours(lines: Iterable[str | Framed]) -> Iterator[tuple[str, str | Framed, str]]:
     """Yield every line between the texts next to it, which are empty at both ends."""
     for (before, line), (_, after) in pairwise(pairwise(chain([""], lines, [""]))):
         yield _text(before), line, _text(after)

@@ -25,7 +25,7 @@ from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Batches, Searchable
 from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.pretrained import Pretrained
+from anaphora.tasks.pretrained import PretrainedRun
 from anaphora.tasks.task import Tokenizers
 from anaphora.tasks.training_job import PairJob, TrainingContext, UpdatingJob, mean_loss, not_skipping, report_unknown
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
@@ -34,7 +34,7 @@ from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
 from anaphora.text.tokenization import resegment_of
 from anaphora.training.loop import Record, Validate
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 MOST_RECORDS = 100
 """Validations of a training whose alignments are recorded."""
@@ -68,7 +68,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         count = self.learnt_from.count
         if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
             return experiment
-        report(Note(f"{WINDOW:,} of {counted(count, 'pair')} are shuffled at a time (data.shuffle_window)."))
+        report(Note(f"{WINDOW:,} of {inflect(count, 'pair')} are shuffled at a time (data.shuffle_window)."))
         self._experiment = changed = experiment.with_options({"data.shuffle_window": WINDOW})
         return changed
 
@@ -110,9 +110,9 @@ class TranslatorJob(PairJob, UpdatingJob):
 
     def encoded_train(self, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
         """Return the training split as ids, encoded in ``folder`` unless it was before."""
-        return self._encoded(self.learnt_from, tokenizers, folder, report)
+        return self._encode(self.learnt_from, tokenizers, folder, report)
 
-    def _encoded(self, part: PairCorpus, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
+    def _encode(self, part: PairCorpus, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
         """Return a part as ids, its rare words annotated where they should be."""
         annotates = self._experiment.annotates
         transform = self._words.annotation(part, tokenizers["target"], report) if annotates else None
@@ -129,7 +129,7 @@ class TranslatorJob(PairJob, UpdatingJob):
     def validation(self, context: TrainingContext, report: Report) -> Validate:
         """Return the measurement of the validation split: its loss, and the scores of its outputs."""
         tokenizers = context.tokenizers
-        valid = self._encoded(self.splits.valid, tokenizers, context.encoded / "valid", report)
+        valid = self._encode(self.splits.valid, tokenizers, context.encoded / "valid", report)
         _, targets = valid.all_rows()
         report_unknown(targets.ids, tokenizers["target"].symbols, context.run, report)
         batches = scored_batches(valid, context.training.batch_tokens)
@@ -218,7 +218,7 @@ def _record_of(translation: Translation) -> dict[str, Any]:
     }
 
 
-class FusedRun(Pretrained):
+class FusedRun(PretrainedRun):
     """The run of the language model that a translator is fused with."""
 
     def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anaphora.errors import ConfigError
-from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, spaced, words_of
+from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, set_space, words_of
 from anaphora.evaluation.bleu import metric_of
 from anaphora.formats.pharaoh import Links
 from anaphora.memory import Match
@@ -174,7 +174,7 @@ class Translation:
         return self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
 
     @classmethod
-    def joined(cls, text: str, parts: Sequence["Translation"], gaps: Sequence[tuple[str, str]]) -> Self:
+    def join(cls, text: str, parts: Sequence["Translation"], gaps: Sequence[tuple[str, str]]) -> Self:
         """The translation ``text`` that the translations of its sentences make, with no alternatives.
 
         ``gaps`` are what stands in front of every sentence but the first, in the source and in the translation.
@@ -182,7 +182,7 @@ class Translation:
         pieces: tuple[list[str], list[str]] = ([], [])
         for part, spaces in zip(parts, (("", ""), *gaps), strict=True):
             for side, tokens, space in zip(pieces, part._tokens(), spaces, strict=True):
-                side += spaced(tokens, _parts_words(space)) if side else tokens
+                side += set_space(tokens, _parts_words(space)) if side else tokens
         finished = all(part.finished for part in parts)
         return cls(
             text=text,
@@ -281,7 +281,7 @@ def _join(passage: Passage, parts: list[Translation], gaps: Sequence[str]) -> Tr
     text = passage.with_sentences([part.text for part in parts], gaps)
     if len(parts) == 1:
         return replace(parts[0], text=text, alternatives=())
-    return Translation.joined(text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+    return Translation.join(text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
 
 def expected_chrf(texts: Sequence[str], weights: Sequence[float]) -> list[float]:

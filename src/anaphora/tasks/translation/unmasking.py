@@ -28,7 +28,7 @@ from anaphora.text.masking import MaskedSpan, MaskedText
 from anaphora.text.placeholders import is_glued
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.sentences import is_blank
-from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
+from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, show_text
 from anaphora.text.words import WordTokenizer
 
 _MARK = 0x100000
@@ -82,7 +82,7 @@ class AnnotatedWords(UnknownWords):
         self._target = target
 
     def fill(self, row: SentenceRequest, hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
-        resolved = self._target.resolved(hypothesis.ids, row.ids)
+        resolved = self._target.resolve(hypothesis.ids, row.ids)
         words = self._translate(self._source.words(row.masked.text), resolved.sources)
         if tuple(resolved.ids) == hypothesis.ids:
             return words, hypothesis
@@ -202,7 +202,7 @@ class Unmasking:
         for unit, places in zip(masked.units, row.places, strict=True):
             first, *others = places
             space = SPACE if tokens[first].piece.startswith(SPACE) else ""
-            tokens[first] = tokens[first]._replace(piece=space + shown(unit.text))
+            tokens[first] = tokens[first]._replace(piece=space + show_text(unit.text))
             for place in others:
                 tokens[place] = tokens[place]._replace(piece="")
         tokens = split_at_spaces(tokens)
@@ -227,7 +227,7 @@ def token_places(source: Tokenizer, masked: MaskedText) -> list[range]:
 
 def token_ends(source: Tokenizer, masked: MaskedText) -> list[int]:
     """Return the ends of the source's tokens in its normalised text, without the white space behind them."""
-    starts = [start for _, start in source.placed(masked.text)]
+    starts = [start for _, start in source.encode_with_places(masked.text)]
     text = source.normal(masked.text)
     return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]
 
@@ -253,7 +253,7 @@ def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: 
         known = [UNK if step in marks else number for step, number in enumerate(ids)]
         given = iter(words)
         filled = [marks.get(step) or next(given, MARKS[UNK]) for step, number in enumerate(known) if number == UNK]
-        text = target.filled(known, filled)
+        text = target.decode_with(known, filled)
     else:
         text = _splice(target, ids, marks, units)
     missing = [mark for mark in (chr(_MARK + place) for place in range(len(units))) if mark not in text]
@@ -296,7 +296,7 @@ def tokens_of(pieces: Sequence[str], text: str, kept: Mapping[int, str]) -> list
             tokens.append(Token(piece, place, place, step))
             continue
         if step in kept:
-            piece = (SPACE if start == 0 or text[start - 1 : start] == " " else "") + shown(surface)
+            piece = (SPACE if start == 0 or text[start - 1 : start] == " " else "") + show_text(surface)
         _find_lost(tokens, lost, text, start)
         place = start + len(surface)
         tokens.append(Token(piece, start, place, step))

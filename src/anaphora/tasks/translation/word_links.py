@@ -45,7 +45,7 @@ from anaphora.text.sampling import sample
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import MARKS, SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.wording import counted
+from anaphora.wording import inflect
 
 _EVERY_WORD = 1_000_000
 """Words that the aligner tells apart: none of them is rare to it."""
@@ -119,7 +119,7 @@ def learnt_links(guide: LearntGuide, store: ExampleStore, folder: Path, report: 
         aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source, target)
         sources, targets = store.all_rows()
         aligner.fit(sources, targets, report)
-        yield from aligner.each(sources, targets, guide.aligner.symmetrization)
+        yield from aligner.align_each(sources, targets, guide.aligner.symmetrization)
 
     options = guide.aligner.model_dump(mode="json")
     return stored_links(links, store, options, folder, "aligning the training pairs", report)
@@ -176,7 +176,7 @@ class WordAligner:
         self.aligner = Aligner(AlignerModelConfig(), self.source.symbols, self.target.symbols)
         pairs, count = sample(self._train, _PAIRS)
         if len(pairs) < count:
-            report(Note(f"Words are linked by what {len(pairs):,} of {counted(count, 'pair')} show, an even sample."))
+            report(Note(f"Words are linked by what {len(pairs):,} of {inflect(count, 'pair')} show, an even sample."))
         self.aligner.fit(*self.encode(pairs), report)
         self._learnt = True
         return self
@@ -204,7 +204,7 @@ class WordAligner:
             sources, targets = encoded
             # links last: zip takes none of them for the end of a block
             rows = zip(sources.to_lists(), targets.to_lists(), links, strict=False)
-            return [sources, Ragged.of(cast(AnnotatedTokenizer, target).annotated(*row) for row in rows)]
+            return [sources, Ragged.of(cast(AnnotatedTokenizer, target).annotate(*row) for row in rows)]
 
         return annotated
 
@@ -295,7 +295,7 @@ def _infrequent_words(tokenizer: WordTokenizer, text: str) -> dict[int, Range]:
     """Return the places of infrequent words of a text that stand by themselves, by their number."""
     line, found = tokenizer.normal(text), dict[int, Range]()
     frequent = len(MARKS) + min(_FREQUENT, tokenizer.symbols.size // 10)
-    tokens = zip(tokenizer.placed(text), tokenizer.pieces_of(text), strict=True)
+    tokens = zip(tokenizer.encode_with_places(text), tokenizer.pieces_of(text), strict=True)
     for number, ((token, start), piece) in enumerate(tokens):
         word = piece.removeprefix(SPACE)
         end = start + len(word)
