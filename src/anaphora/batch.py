@@ -185,7 +185,7 @@ class Batch(Movable):
 
 
 def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple: int = 1) -> Ids:
-    """Rows of ids as one rectangle.
+    """Return rows of ids as one rectangle.
 
     Args:
         rows: the rows; each may be empty where ``end`` is given.

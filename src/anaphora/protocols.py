@@ -63,7 +63,7 @@ class Model(Protocol):
     """A network that can be trained."""
 
     def __call__(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, and the state for the next batch (empty when nothing is carried)."""
+        """Return the loss of a batch, and the state for the next batch (empty when nothing is carried)."""
 
 
 @runtime_checkable

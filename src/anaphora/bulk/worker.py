@@ -33,7 +33,7 @@ class Piece(NamedTuple):
     end: int
 
     def halves(self) -> "tuple[Piece, Piece]":
-        """Both halves of more than one line."""
+        """Return both halves of more than one line."""
         middle = (self.begin + self.end) // 2
         return Piece(self.begin, middle), Piece(middle, self.end)
 

@@ -53,7 +53,7 @@ def buckets(lengths: Integers, budget: int, seed: int, epoch: int, *, then: Sequ
 
 
 def cut(rows: Integers, lengths: Integers, budget: int) -> list[Integers]:
-    """Rows that are sorted from long to short, cut so that each piece keeps to ``budget``."""
+    """Return rows that are sorted from long to short, cut so that each piece keeps to ``budget``."""
     pieces = []
     start = 0
     while start < len(rows):
@@ -64,7 +64,7 @@ def cut(rows: Integers, lengths: Integers, budget: int) -> list[Integers]:
 
 
 def shuffle(count: int, *key: int) -> Integers:
-    """The numbers below ``count`` in an order that depends on ``key`` alone.
+    """Return the numbers below ``count`` in an order that depends on ``key`` alone.
 
     Numbers are sorted by a hash of (key, number), so that the order is the same with every version of every library.
     """
@@ -139,7 +139,7 @@ class WindowedBuckets(LazySequence[int, Integers]):
         return [batches[place] for place in shuffle(len(batches), *self._key, 1, window)]
 
     def _count(self, window: int) -> int:
-        """The number of batches of a window, for which its rows need not be sorted."""
+        """Return the number of batches of a window, for which its rows need not be sorted."""
         rows, (lengths, *_) = self._read(window)
         pools, _ = self._pools(rows, lengths)
         width = int(lengths.max()) + 1
@@ -148,14 +148,14 @@ class WindowedBuckets(LazySequence[int, Integers]):
         return sum(len(cut(np.arange(len(pool)), pool, self._budget)) for pool in by_pool)
 
     def _read(self, window: int) -> tuple[Integers, list[Integers]]:
-        """The rows of a window, and their lengths."""
+        """Return the rows of a window, and their lengths."""
         starts = (self._windows[window] * self._block).tolist()
         spans = [(start, min(start + self._block, self._rows)) for start in starts]
         lengths = zip(*(self._lengths(*span) for span in spans), strict=True)
         return np.concatenate([np.arange(*span) for span in spans]), list(map(np.concatenate, lengths))
 
     def _pools(self, rows: Integers, lengths: Integers) -> tuple[Integers, Integers]:
-        """The pool that each row is sorted in, drawn, and what orders rows of equal lengths."""
+        """Return the pool that each row is sorted in, drawn, and what orders rows of equal lengths."""
         keys = hash_numbers(rows, *self._key, 2)
         size = max(1, POOL * self._budget // max(1, int(lengths.mean())))
         return (keys % np.uint64(-(-len(rows) // size))).astype(np.int64), keys

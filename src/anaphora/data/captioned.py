@@ -42,7 +42,7 @@ class CaptionCorpus(LocatedExamples[Caption]):
         return Path(re.split(r":\d+$|, (?:images|annotations)\[", example.place)[0]), example.line
 
     def references(self) -> dict[str, list[str]]:
-        """The captions of each image, in their order."""
+        """Return the captions of each image, in their order."""
         found: dict[str, list[str]] = {}
         for caption in self.captions:
             found.setdefault(caption.image, []).append(caption.text)
@@ -65,7 +65,7 @@ class CaptionSplits(Splits[CaptionCorpus]):
 
 
 def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) -> CaptionSplits:
-    """The splits; without validation a tenth of the images is held out by a hash of their names, as a Note says.
+    """Return the splits; without validation a tenth of the images is held out by a hash of their names, as a Note says.
 
     Raises DataError for a missing file, a faulty caption, an image without features or in two splits, and a split with
     nothing in it.
@@ -151,12 +151,12 @@ def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], 
 
 
 def _split_named(word: str, names: Names) -> str:
-    """The split that a word names; nothing where it names none."""
+    """Return the split that a word names; nothing where it names none."""
     return word if word in (names.train, *names.validation()) or word.startswith(names.test) else ""
 
 
 def _files(data: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The files of captions and of features."""
+    """Return the files of captions and of features."""
     texts, arrays = list[Path](), list[Path]()
     for path in data:
         if path.is_dir():

@@ -78,13 +78,13 @@ class Column:
     @overload
     def __getitem__(self, key: slice | Places) -> Integers: ...
     def __getitem__(self, key: int | slice | Places) -> int | Integers:
-        """A number, a view of a stretch, or the numbers at given places."""
+        """Return a number, a view of a stretch, or the numbers at given places."""
         if self._open_blocks:
             self._verify(key)
         return self._values[key]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Integers:
-        """All of it, for numpy."""
+        """Return all of it, for numpy."""
         return np.array(self[:], dtype=dtype, copy=copy)
 
     def _verify(self, key: int | slice | Places) -> None:
@@ -301,7 +301,7 @@ def stored_column(folder: Path, name: str, below: Bound) -> Integers | None:
 
 
 def _type_of(below: Bound) -> np.dtype[Any]:
-    """The smallest type for whole numbers below a bound, or the type that was given."""
+    """Return the smallest type for whole numbers below a bound, or the type that was given."""
     if not isinstance(below, int):
         return below
     names = ((1 << 8, "<u1"), (1 << 16, "<u2"), (1 << 32, "<u4"), (UNBOUNDED, "<i8"))

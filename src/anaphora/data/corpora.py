@@ -32,13 +32,13 @@ class AlignedFiles:
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs of lines without their special tokens; errors as for ``rows``."""
+        """Return the pairs of lines without their special tokens; errors as for ``rows``."""
         return map(plain_pair, self.rows())
 
     lines = __iter__
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
-        """The pairs of lines as they are written, none of them ``rejected``.
+        """Yield the pairs of lines as they are written, none of them ``rejected``.
 
         DataError with both counts, after the last common line, when they differ.
         """
@@ -79,15 +79,15 @@ class PairFile:
         return () if self.layout == PLAIN else (repr(self.layout),)
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
-        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
+        """Return the pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
         return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected, choice=_CHOICE)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs, lines of other than two columns left out."""
+        """Return the pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line, None for one of other than two columns."""
+        """Yield the pair of every line, None for one of other than two columns."""
         between: list[None] = []
         for row in self.rows(lambda line, why: between.append(None)):
             yield from between
@@ -118,7 +118,7 @@ class StringFile(PairFile):
         return (repr(self.format),)
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
-        """The pairs with their lines; DataError for a line that is not in the format."""
+        """Return the pairs with their lines; DataError for a line that is not in the format."""
         return self.format.read(string_lines(lines_of(self.path), str(self.path), self.table), str(self.path))
 
 
@@ -144,7 +144,7 @@ class EntryFile(PairFile):
 
 
 def plain_pair(row: Row) -> Pair:
-    """A pair without the special tokens at the ends of its lines."""
+    """Return a pair without the special tokens at the ends of its lines."""
     return without_special_tokens(row.source), without_special_tokens(row.target)
 
 
@@ -181,7 +181,7 @@ class PairCorpus:
         return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs, read again unless they are few."""
+        """Return the pairs, read again unless they are few."""
         if self.pairs is not None:
             return iter(self.pairs)
         return (pair for pair in self.lines() if pair is not None)
@@ -193,7 +193,7 @@ class PairCorpus:
         return self.name
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line of the files, None for a line that is left out."""
+        """Yield the pair of every line of the files, None for a line that is left out."""
         keeps = self.make_filter()
         for file in self.files:
             for pair in file.lines():
@@ -212,11 +212,11 @@ class PairCorpus:
         return keeps
 
     def sources(self) -> Iterator[str]:
-        """The source sides, read again."""
+        """Return the source sides, read again."""
         return (source for source, _ in self)
 
     def targets(self) -> Iterator[str]:
-        """The target sides, read again."""
+        """Return the target sides, read again."""
         return (target for _, target in self)
 
 
@@ -233,7 +233,7 @@ class TextCorpus:
     start: int = 0
 
     def __iter__(self) -> Iterator[str]:
-        """The lines without their special tokens, read again; empty ones are part of the text."""
+        """Return the lines without their special tokens, read again; empty ones are part of the text."""
         every_line = (without_special_tokens(line) for path in self.paths for line in read_lines(path))
         return islice(every_line, self.start, self.start + self.count)
 
@@ -257,7 +257,7 @@ class Splits(Generic[Corpus]):
 
 
 def file_digests(paths: Sequence[Path]) -> list[str]:
-    """A sha256 of each file's bytes; DataError for one that cannot be read."""
+    """Return the SHA-256 of each file's bytes; DataError for one that cannot be read."""
     digests = []
     for path in paths:
         check_regular(path)
@@ -270,10 +270,10 @@ def file_digests(paths: Sequence[Path]) -> list[str]:
 
 
 def fingerprint_of(digests: Sequence[str], *choices: object) -> str:
-    """A sha256 of the digests of files, in order, and of what was chosen from them."""
+    """Return the SHA-256 of the digests of files, in order, and of what was chosen from them."""
     return hashlib.sha256(json.dumps([digests, *choices]).encode()).hexdigest()
 
 
 def fingerprint(paths: Sequence[Path], *choices: object) -> str:
-    """A sha256 of the files' bytes, in order, and of what was chosen from them."""
+    """Return the SHA-256 of the files' bytes, in order, and of what was chosen from them."""
     return fingerprint_of(file_digests(paths), *choices)

@@ -25,7 +25,7 @@ Direction = tuple[str, str]
 def direction_of(
     data: Sequence[Path], given: tuple[str, str], usual: tuple[str, str], layout: Layout = PLAIN
 ) -> Direction | None:
-    """The languages of pairs, as the names of files and folders or the heading of a table have them; else None.
+    """Return the languages of pairs, as the names of files and folders or the heading of a table have them; else None.
 
     ``given`` are those that are known, empty where not. Two files are source and target in their order; a folder with
     ``train.cs`` and ``train.en`` goes in the direction of its name (``cs-en``), or else in that of ``usual``, where the
@@ -46,7 +46,7 @@ def direction_of(
 
 
 def _by_ending(path: Path, data: Sequence[Path]) -> tuple[str, ...]:
-    """The languages that the names of line-aligned files end in."""
+    """Return the languages that the names of line-aligned files end in."""
     if path.is_dir():
         entries = sorted(entry for entry in path.iterdir() if entry.is_file())
         chosen = [entry for entry in entries if stem_of(entry) == USUAL.train] or entries
@@ -57,7 +57,7 @@ def _by_ending(path: Path, data: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _resolve_direction(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual: tuple[str, str]) -> Direction:
-    """The languages of a folder in order, by what is known of one of them."""
+    """Return the languages of a folder in order, by what is known of one of them."""
     for source, target in (given, usual, (usual[0], ""), ("", usual[1])):
         if source in sides and target in sides and source != target:
             return source, target
@@ -71,13 +71,13 @@ def _resolve_direction(path: Path, sides: tuple[str, ...], given: tuple[str, str
 
 
 def _by_name(path: Path) -> Direction | None:
-    """The languages of a name such as ``Tatoeba.en-fr.tsv``."""
+    """Return the languages of a name such as ``Tatoeba.en-fr.tsv``."""
     pairs = _DIRECTION.findall(path.absolute().name)
     return next((two for two in pairs if all(map(_is_code, two)) and two[0] != two[1]), None)
 
 
 def _by_heading(path: Path, layout: Layout) -> Direction | None:
-    """The languages that the first line of a table names."""
+    """Return the languages that the first line of a table names."""
     first, second = languages_of_heading(path, layout)
     return (first, second) if _is_code(first) and _is_code(second) else None
 
@@ -92,7 +92,7 @@ def _by_content(path: Path, given: tuple[str, str]) -> Direction | None:
 
 
 def _code(path: Path) -> str:
-    """The language that a name ends in; nothing where it ends otherwise."""
+    """Return the language that a name ends in; nothing where it ends otherwise."""
     found = _ENDING.fullmatch(Path(path.name.removesuffix(".gz")).suffix)
     return found[1] if found and _is_code(found[1]) else ""
 

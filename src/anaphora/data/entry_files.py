@@ -21,7 +21,7 @@ ENDINGS = (".tmx", ".po", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".csv")
 
 
 def entry_file(path: Path, sides: tuple[str, str] = ("", ""), layout: Layout = PLAIN) -> EntryFile | None:
-    """A file of entries, in the languages ``sides``; None for any other file.
+    """Return a file of entries, in the languages ``sides``; None for any other file.
 
     Raises DataError for a file that cannot be read, and by its name for one that is no text.
     """
@@ -38,7 +38,7 @@ def holds_pairs(path: Path) -> bool:
 
 
 def entry_files_in(folder: Path) -> list[Path]:
-    """The files of entries in a folder by their names, in their order, hidden ones left out."""
+    """Return the files of entries in a folder by their names, in their order, hidden ones left out."""
     if is_project(folder):
         project = read_project(folder)
         return [*filter(Path.is_file, [project.saved]), *project.other_memories()]
@@ -53,7 +53,7 @@ def _visible(folder: Path) -> Iterator[Path]:
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without its ending."""
+    """Return the name of a file without its ending."""
     return Path(path.name.removesuffix(".gz")).stem
 
 
@@ -64,5 +64,5 @@ def languages_named(paths: Iterable[Path]) -> tuple[str, ...]:
 
 
 def languages_of_entries(paths: Sequence[Path]) -> tuple[str, ...]:
-    """The same without their regions, and only those that are known."""
+    """Return the same without their regions, and only those that are known."""
     return tuple(dict.fromkeys(code for code in map(bare, languages_named(paths)) if code in CODES))

@@ -43,7 +43,7 @@ class LocatedExamples(ABC, Generic[Example]):
 
     @abstractmethod
     def examples(self) -> Iterator[Example]:
-        """The examples, read again."""
+        """Return the examples, read again."""
 
     @abstractmethod
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
@@ -54,18 +54,18 @@ class LocatedExamples(ABC, Generic[Example]):
         return example.place
 
     def file_and_line(self, example: Example) -> tuple[Path, int]:
-        """The file of an example and its line, from 1; line 1 of a file that is one example."""
+        """Return the file of an example and its line, from 1; line 1 of a file that is one example."""
         path, _, line = example.place.rpartition(":")
         return (Path(path), int(line)) if path and line.isdecimal() else (Path(example.place), 1)
 
     def __iter__(self) -> Iterator[str]:
-        """The texts, read again."""
+        """Return the texts, read again."""
         return (example.text for example in self.examples())
 
     lines = __iter__
 
     def with_places(self) -> Iterator[tuple[Path, int, str]]:
-        """The text of each example with its file and its line, from 1."""
+        """Return the text of each example with its file and its line, from 1."""
         return ((*self.file_and_line(example), example.text) for example in self.examples())
 
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
@@ -86,21 +86,21 @@ class ExampleCorpus(LocatedExamples[Example]):
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file; DataError with the place of a fault."""
+        """Return the examples of a file; DataError with the place of a fault."""
 
     def held_out_key(self, example: Example) -> str:
         """Return the text that decides whether an example is held out."""
         return example.text
 
     def examples(self) -> Iterator[Example]:
-        """The examples, read again."""
+        """Yield the examples, read again."""
         for path in self.paths:
             for example in self.read(path):
                 if self.held_out is None or is_held_out(self.held_out_key(example), self.one_in) is self.held_out:
                     yield example
 
     def with_count(self, noun: str) -> Self:
-        """The corpus after reading it through; DataError where it has no example."""
+        """Return the corpus after reading it through; DataError where it has no example."""
         count = sum(1 for _ in self.examples())
         if not count:
             files = ", ".join(map(str, self.paths))

@@ -131,7 +131,7 @@ class Features:
 
 
 def array_files(folder: Path) -> list[Path]:
-    """The array files in a folder and in the folders in it, by name."""
+    """Return the array files in a folder and in the folders in it, by name."""
     found = (path for pattern in ("*", "*/*") for path in folder.glob(pattern))
     return sorted(path for path in found if path.name.lower().endswith(ENDINGS) and path.is_file())
 

@@ -31,7 +31,7 @@ def data_home() -> Path:
 
 
 def corpus_folder(name: str, *, corpora: Mapping[str, KnownCorpus] = CORPORA) -> Path:
-    """The folder of a corpus that was fetched; DataError with the command that fetches it when it was not."""
+    """Return the folder of a corpus that was fetched; DataError with the command that fetches it when it was not."""
     folder = data_home() / name
     missing = [file.name for file in known_corpus(name, corpora).files if not (folder / file.name).is_file()]
     if missing:

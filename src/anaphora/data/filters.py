@@ -30,7 +30,7 @@ Reason = Callable[[str, str], str]
 
 
 def log_ratio(source: int, target: int) -> float:
-    """The logarithm of the length ratio of a pair with so many characters."""
+    """Return the logarithm of the length ratio of a pair with so many characters."""
     return math.log((target + RATIO_SMOOTHING) / (source + RATIO_SMOOTHING))
 
 
@@ -48,7 +48,7 @@ class Filters:
         """All that what is left out of given pairs depends on."""
 
     def begin(self) -> Reason:
-        """A pass over a corpus, whose pairs with both sides are to be given in order.
+        """Return a pass over a corpus, whose pairs with both sides are to be given in order.
 
         Of near-duplicates, which differ in case, digits, signs and white space alone, the first one stays. That takes
         some 100 bytes of memory a pair.
@@ -78,7 +78,7 @@ def _is_in(text: str, scripts: frozenset[str]) -> bool:
 
 
 def _key(source: str, target: str) -> bytes:
-    """A hash of the words of a pair; of all of it where it has none."""
+    """Return a hash of the words of a pair; of all of it where it has none."""
     plain = [_NO_WORD.sub(" ", normalise(side).casefold()).strip() for side in (source, target)]
     text = "\n".join(plain if all(plain) else (source, target))
     return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -42,7 +42,7 @@ class Names:
     """The columns of other tables that a person chose."""
 
     def own_files(self, data: Sequence[Path]) -> dict[str, Any]:
-        """The ``[data]`` table for a person's own files."""
+        """Return the ``[data]`` table for a person's own files."""
         splits = {"train": self.train, "valid": self.valid, "test": self.test}
         return splits | {"files": tuple(map(str, data)), "columns": self.columns}
 
@@ -81,7 +81,7 @@ def demand_path(path: Path) -> None:
 
 
 def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> SplitFiles[PairFiles]:
-    """The files of a translation corpus; DataError when a path, a split or one side of it is missing."""
+    """Return the files of a translation corpus; DataError when a path, a split or one side of it is missing."""
     found: SplitFiles[PairFiles] = SplitFiles()
     for path in data:
         if path.is_file():
@@ -185,18 +185,18 @@ def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Sp
 
 
 def ending_of(path: Path, endings: Sequence[str]) -> str:
-    """The ending of a file's name, ``.gz`` aside, where it is one of ``endings``; empty for none."""
+    """Return the ending of a file's name, ``.gz`` aside, where it is one of ``endings``; empty for none."""
     name = _plain_name(path).lower()
     return next((end for end in endings if name.endswith(end)), "")
 
 
 def split_name(path: Path, endings: Sequence[str]) -> str:
-    """The name of a file without its ending."""
+    """Return the name of a file without its ending."""
     return _plain_name(path)[: -len(ending_of(path, endings)) or None]
 
 
 def _split_of(path: Path, endings: Sequence[str]) -> str:
-    """The last part of a name."""
+    """Return the last part of a name."""
     return re.split(r"[-._]", split_name(path, endings))[-1]
 
 
@@ -266,7 +266,7 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
 
 
 def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout: Layout) -> PairFiles | None:
-    """A file of two columns, or with its other side two line-aligned files; None for that other side."""
+    """Return a file of two columns, or with its other side two line-aligned files; None for that other side."""
     name = _plain_name(path)
     for here, there in (sides, sides[::-1]):
         if name.endswith(f".{here}"):
@@ -287,7 +287,7 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
 def _pairs(
     listing: dict[str, Path], name: str, sides: tuple[str, str], layout: Layout, *, lenient: bool = False
 ) -> PairFiles | None:
-    """The files of one split, or None; a split with one side alone is a DataError unless ``lenient``."""
+    """Return the files of one split, or None; a split with one side alone is a DataError unless ``lenient``."""
     source, target = (listing.get(f"{name}.{side}") for side in sides)
     both = listing.get(f"{name}.tsv")
     if source and target:
@@ -304,7 +304,7 @@ def _pairs(
 
 
 def _training_pairs(path: Path, listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> list[PairFiles]:
-    """The training split of a folder, in one file a side or in numbered shards; none where it has neither."""
+    """Return the training split of a folder, in one file a side or in numbered shards; none where it has neither."""
     if train := _pairs(listing, names.train, sides, names.layout):
         return [train]
     # a shard of text that is missing is reported where pairs are looked for first
@@ -332,7 +332,7 @@ def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, .
 
 
 def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> PairFiles | None:
-    """The one pair of files that is no other split, whatever it is called (``Tatoeba.en-fr.en`` and ``.fr``)."""
+    """Return the one pair of files that is no other split, whatever it is called (``Tatoeba.en-fr.en`` and ``.fr``)."""
     stems = [name.removesuffix(f".{sides[0]}") for name in listing if name.endswith(f".{sides[0]}")]
     others = (*names.validation(), names.test)
     both = [stem for stem in stems if f"{stem}.{sides[1]}" in listing and not stem.startswith(others)]
@@ -340,7 +340,7 @@ def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) 
 
 
 def _text(path: Path, listing: dict[str, Path], split: str) -> Path | None:
-    """The one file that is called ``split.txt`` or ends in ``.split.txt``."""
+    """Return the one file that is called ``split.txt`` or ends in ``.split.txt``."""
     fitting = [name for name in listing if name == f"{split}.txt" or name.endswith(f".{split}.txt")]
     if len(fitting) > 1:
         raise DataError(f"{path} should hold one {split} split, not {' and '.join(fitting)}: keep one of them there.")
@@ -348,7 +348,7 @@ def _text(path: Path, listing: dict[str, Path], split: str) -> Path | None:
 
 
 def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, anywhere: bool = False) -> list[str]:
-    """The names, less their ends, that begin with ``start``; or with ``anywhere`` have it after a dot."""
+    """Return the names, less their ends, that begin with ``start``; or with ``anywhere`` have it after a dot."""
     names = {name.removesuffix(end) for name in listing for end in ends if name.endswith(end)}
     return sorted(name for name in names if name.startswith(start) or (anywhere and f".{start}" in name))
 

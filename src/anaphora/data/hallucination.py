@@ -32,7 +32,7 @@ class HallucinatedCorpus(PairCorpus):
     more: tuple[Pair, ...] = ()
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line of the files, None for a line that is left out; then the others."""
+        """Yield the pair of every line of the files, None for a line that is left out; then the others."""
         yield from super().lines()
         yield from self.more
 
@@ -63,7 +63,7 @@ def hallucinate_pairs(corpus: PairCorpus, count: int, seed: int) -> Hallucinated
 
 
 def stems(source: str, target: str) -> Stems:
-    """The runs that both strings have in common, in their order."""
+    """Return the runs that both strings have in common, in their order."""
     blocks = SequenceMatcher(None, source, target, autojunk=False).get_matching_blocks()
     return [(block.a, block.b, block.size) for block in blocks if block.size >= _SHORTEST]
 

@@ -175,7 +175,7 @@ def hold_vectors(data: Sequence[Path]) -> bool:
 def _read(
     name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
 ) -> tuple[LabelledCorpus, Evidence, Evidence]:
-    """The corpus, and its examples by their labels and by how many they have.
+    """Return the corpus, and its examples by their labels and by how many they have.
 
     DataError at the first example with a label that is none of ``known``, where any is.
     """

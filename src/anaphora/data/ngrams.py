@@ -98,7 +98,7 @@ class _Words:
 
 
 def _windows(ids: Integers | Column, order: int, end: int, block: int, report: Report) -> Iterator[Array]:
-    """The windows of all predictions, block by block, [N, order].
+    """Yield the windows of all predictions, block by block, [N, order].
 
     Column k is the token k places before the predicted one, plus 1; 0 where none is.
     """
@@ -160,7 +160,7 @@ def _sorted_suffixes(
 
 
 def _laid_out(sorters: list[Sorter], groups: Sequence[int], size: int, growing: Any, number: Any) -> list[Grams]:
-    """The n-grams of every order with the places of their contexts and suffixes; ``sorters`` is emptied."""
+    """Return the n-grams of every order with the places of their contexts and suffixes; ``sorters`` is emptied."""
     every = np.zeros(size, dtype=number)
     place_of = np.zeros(groups[0], dtype=number)  # by the number of an n-gram of the order below
     for rows in sorters.pop(0).blocks():

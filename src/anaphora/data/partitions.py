@@ -25,7 +25,7 @@ class Partitions:
         self._batches, self._size = batches, size
 
     def epoch(self, number: int) -> "PartitionedEpoch":
-        """The batches of one epoch, a pure function of those of ``batches``."""
+        """Return the batches of one epoch, a pure function of those of ``batches``."""
         return PartitionedEpoch(self._batches.epoch(number), self._size)
 
 
@@ -47,7 +47,7 @@ class PartitionedEpoch(LazySequence[int, Batch]):
         return replace(batch, supervision=supervision)
 
     def _partition_of(self, position: int) -> Tensor:
-        """The target ids of the partition that has the batch at ``position``, ascending."""
+        """Return the target ids of the partition that has the batch at ``position``, ascending."""
         while self._starts[-1] <= position:
             self._find(self._starts[-1])
         start = self._starts[bisect_right(self._starts, position) - 1]

@@ -30,7 +30,7 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> Ragged:
-        """Rows held in memory."""
+        """Return rows held in memory."""
         ids, offsets = array("q"), array("q", [0])
         for row in rows:
             ids.extend(row)
@@ -64,7 +64,7 @@ class Ragged:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> Integers:
-        """The ids of one row."""
+        """Return the ids of one row."""
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     def slice(self, start: int, stop: int) -> Ragged:
@@ -73,7 +73,7 @@ class Ragged:
         return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def rows(self, rows: Integers) -> Ragged:
-        """The given rows, at least one of them, held in memory."""
+        """Return the given rows, at least one of them, held in memory."""
         return Ragged.of_lengths(np.concatenate(self.split(rows)), self.lengths[rows])
 
     def select_marked(self, marked: np.ndarray[Any, np.dtype[np.bool_]]) -> Ragged:
@@ -100,16 +100,16 @@ class Ragged:
         return np.diff(self.offsets[:]).astype(np.int64)
 
     def lengths_of(self, rows: Integers) -> Integers:
-        """The lengths of the given rows, without those of all others."""
+        """Return the lengths of the given rows, without those of all others."""
         return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
 
     def split(self, rows: Integers) -> list[Integers]:
-        """The ids of each of the given rows, as views of the flat array."""
+        """Return the ids of each of the given rows, as views of the flat array."""
         spans = zip(self.offsets[rows].tolist(), self.offsets[rows + 1].tolist(), strict=True)
         return [self.ids[begin:end] for begin, end in spans]
 
     def to_lists(self) -> list[list[int]]:
-        """The ids of every row."""
+        """Return the ids of every row."""
         return [row.tolist() for row in self.split(np.arange(len(self)))]
 
 

@@ -78,7 +78,7 @@ class TextWindows:
         self._starts = np.split(np.arange(streams) * self._span, micro_batches)
 
     def epoch(self, number: int) -> LazyBatches:
-        """The windows in order, the last of which may be shorter; (seed, number) alone decides where they end.
+        """Return the windows in order, the last of which may be shorter; (seed, number) alone decides where they end.
 
         Those of all micro-batches follow each other before the next windows of any.
         """
@@ -144,7 +144,7 @@ class TextSentences(BucketedBatches):
 
 
 def _random_length(steps: int, draw: Random) -> int:
-    """A length about ``steps``, or now and then about half of it."""
+    """Return a length about ``steps``, or now and then about half of it."""
     about = steps / 2 if draw.random() < HALVED else steps
     # the inverse of the distribution is plain arithmetic, the same with every version of every library
     jitter = JITTER.inv_cdf(max(draw.random(), 1e-9))

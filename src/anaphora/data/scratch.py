@@ -102,7 +102,7 @@ class Sorter:
             self._close_run()
 
     def blocks(self) -> Iterator[SortedRows]:
-        """All rows; those whose first words are equal lie in one block."""
+        """Yield all rows; those whose first words are equal lie in one block."""
         if self._waiting:
             self._close_run()
         columns = [column.whole() for column in self._columns]
@@ -141,7 +141,7 @@ class Sorter:
 
 
 def _merge_equal(rows: SortedRows) -> SortedRows:
-    """Rows sorted, and the counts of equal ones added up."""
+    """Return rows sorted, and the counts of equal ones added up."""
     order = np.lexsort(rows.words[::-1]) if len(rows.words) > 1 else np.argsort(rows.words[0], kind="stable")
     words = [word[order] for word in rows.words]
     new = np.ones(len(order), dtype=bool)

@@ -43,7 +43,7 @@ def translation_splits(
     seed: int = 1,
     report: Report = silent,
 ) -> Splits[PairCorpus]:
-    """The splits of a translation corpus.
+    """Return the splits of a translation corpus.
 
     ``filters`` leave pairs out of training, each reported. Without a validation split a seeded one is held out of the
     training split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the
@@ -61,7 +61,7 @@ def translation_splits(
 def string_splits(
     data: Sequence[Path], names: Names, *, columns: TableColumns = STRINGS, seed: int = 1, report: Report = silent
 ) -> Splits[PairCorpus]:
-    """The splits of pairs of strings, each file in a format that its content tells (``formats.strings``).
+    """Return the splits of pairs of strings, each file in a format that its content tells (``formats.strings``).
 
     Without a validation split a tenth of the inputs is held out, all answers of an input together. Notes say so, and
     how each file is read. Raises DataError as ``finding.find_files``, for a file of no known format, and with the line
@@ -83,7 +83,7 @@ def string_splits(
 def _parts(
     found: SplitFiles[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
-    """The splits in files that are found; without a validation split at most ``share`` of the training split."""
+    """Return the splits in files that are found; without a validation split at most ``share`` of the training split."""
     files, share = tuple(found.train), 0.0 if found.valid else share
 
     def scan(report: Report) -> Facts:
@@ -126,7 +126,7 @@ def _parts(
 
 
 def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = silent) -> Splits[TextCorpus]:
-    """The splits of a running text; without a validation split the last lines are held out, which a Note says.
+    """Return the splits of a running text; without a validation split the last lines are held out, which a Note says.
 
     Raises DataError for a missing file, invalid UTF-8, and a text too short to split.
     """
@@ -183,7 +183,7 @@ def _scan(
 
 
 def _report_left_out(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
-    """The pairs of a file; at its end, ``report`` receives what was left out of its lines.
+    """Yield the pairs of a file; at its end, ``report`` receives what was left out of its lines.
 
     What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
     such a version is not resumed on other pairs unnoticed.

@@ -54,19 +54,19 @@ class TaggedCorpus(ExampleCorpus[LocatedSentence]):
 
 
 def exact_lines(path: Path) -> Iterator[str]:
-    """The lines of a file with their ends; errors as for ``formats.lines.read_lines``."""
+    """Return the lines of a file with their ends; errors as for ``formats.lines.read_lines``."""
     return read_lines(path, exact=True, any_format=True)
 
 
 def find_tagged(data: Sequence[Path], names: Names) -> SplitFiles[Path]:
-    """The files of the splits; errors as for ``finding.find_files``."""
+    """Return the files of the splits; errors as for ``finding.find_files``."""
     return find_files(data, names, _ENDINGS)
 
 
 def tagged_splits(
     data: Sequence[Path], names: Names, format_: TaggedFormat, report: Report = silent
 ) -> Splits[TaggedCorpus]:
-    """The splits; without a validation split a tenth is held out by a hash of the words, which a Note reports.
+    """Return the splits; without a validation split a tenth is held out by a hash of the words, which a Note reports.
 
     Raises DataError for a missing file, a faulty line, and a split with nothing in it.
     """

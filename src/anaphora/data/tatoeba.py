@@ -22,7 +22,7 @@ _WORDS = re.compile(r"\w+")
 
 
 def read_archive(path: Path, member: str, most: int) -> list[tuple[str, str]]:
-    """The pairs of a text of two columns in a zip archive; columns after the second are left out.
+    """Return the pairs of a text of two columns in a zip archive; columns after the second are left out.
 
     Raises DataError for an archive that is damaged, lacks ``member``, or unpacks to more than ``most`` bytes.
     """
@@ -38,7 +38,7 @@ def read_archive(path: Path, member: str, most: int) -> list[tuple[str, str]]:
 
 
 def split(pairs: Sequence[tuple[str, str]]) -> Mapping[str, list[tuple[str, str]]]:
-    """The pairs of ``train`` and ``valid``, each in the order in which they came.
+    """Return the pairs of ``train`` and ``valid``, each in the order in which they came.
 
     A group is called by the first of its normalised sentences in code-point order (``e:`` or ``f:`` in front); the
     first 8 hexadecimal digits of the SHA-256 of that name, modulo 1000, choose the part.
@@ -56,7 +56,7 @@ def split(pairs: Sequence[tuple[str, str]]) -> Mapping[str, list[tuple[str, str]
 
 
 def write_lines(pairs: Sequence[tuple[str, str]]) -> Iterator[bytes]:
-    """The lines of a file of two columns."""
+    """Return the lines of a file of two columns."""
     return (f"{english}\t{french}\n".encode() for english, french in pairs)
 
 
@@ -67,7 +67,7 @@ class _Groups:
         self._above: dict[str, str] = {}
 
     def name(self, member: str) -> str:
-        """The first name of the group that ``member`` is in."""
+        """Return the first name of the group that ``member`` is in."""
         path = [member]
         while (above := self._above.setdefault(path[-1], path[-1])) != path[-1]:
             path.append(above)

@@ -44,7 +44,7 @@ def read_arrays(path: Path) -> Iterator[Trace]:
 
 
 def read_named_arrays(path: Path) -> Iterator[Trace]:
-    """The sequences of a table: the path of an ``.npy`` file beside it, a tab and the text.
+    """Yield the sequences of a table: the path of an ``.npy`` file beside it, a tab and the text.
 
     A first row without such a path is a heading. Raises DataError with its line for a fault.
     """
@@ -72,7 +72,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
 
 
 def read_traces(path: Path) -> Iterator[Trace]:
-    """The sequences of a file; DataError for an unknown ending, and with its place for a fault."""
+    """Return the sequences of a file; DataError for an unknown ending, and with its place for a fault."""
     if not (ending := ending_of(path, [*READERS])):
         raise DataError(f"{path} should end in {', '.join(READERS)}: name it so, or convert it.")
     return READERS[ending](path)
@@ -107,7 +107,7 @@ class TraceCorpus(ExampleCorpus[Trace]):
 
 
 def json_line(trace: Trace) -> str:
-    """A sequence of strokes as a line of JSON that ``read_stroke_json`` reads."""
+    """Return a sequence of strokes as a line of JSON that ``read_stroke_json`` reads."""
     assert trace.ends_T is not None
     text = {"text": trace.text} if trace.text else {}
     if trace.offsets is None:
@@ -151,13 +151,13 @@ def _read(name: str, files: Sequence[Path]) -> TraceCorpus:
 
 
 def _listing(folder: Path) -> dict[str, Path]:
-    """The entries of a folder by their names less a known ending."""
+    """Return the entries of a folder by their names less a known ending."""
     entries = (entry for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
     return {split_name(entry, [*READERS]): entry for entry in entries if entry.is_dir() or ending_of(entry, [*READERS])}
 
 
 def _files(path: Path) -> list[Path]:
-    """A file, or all files of a known ending below a folder."""
+    """Return a file, or all files of a known ending below a folder."""
     if path.is_file():
         return [path]
     found = [entry for entry in sorted(path.rglob("*")) if entry.is_file() and ending_of(entry, [*READERS])]

@@ -115,7 +115,7 @@ class Ratios(Distribution):
 
 
 def length_histogram(sides: Sequence[tuple[str, Lengths]]) -> Histogram:
-    """Lines by length, the sides over the same bins; the last bin has the longest hundredth."""
+    """Return lines by length, the sides over the same bins; the last bin has the longest hundredth."""
     width = max(1, math.ceil((max(lengths.quantile(0.99) for _, lengths in sides) + 1) / _BINS))
     edges = range(width, (_BINS + 1) * width, width)
     series = tuple((name, lengths.bin(edges)) for name, lengths in sides)

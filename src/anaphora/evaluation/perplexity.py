@@ -46,7 +46,7 @@ class TextSize:
     """Words between ASCII white space, for any tokenizer; every line end is one."""
 
     def __add__(self, other: "TextSize") -> "TextSize":
-        """The size of both texts, one after the other."""
+        """Return the size of both texts, one after the other."""
         return TextSize(self.characters + other.characters, self.bytes + other.bytes, self.words + other.words)
 
 
@@ -184,7 +184,7 @@ class Prediction(Likelihood):
         return figures | asdict(self.size) | known | {"adaptation": self.adaptation}
 
     def __str__(self) -> str:
-        """One line of words for each way of reading, and one for the known tokens where not all are."""
+        """Return one line of words for each way of reading, and one for the known tokens where not all are."""
         read = self._line("one pass" if self.carried else "line by line", self)
         lines = [f"{read}; {self.adaptation}" if self.adaptation else read]
         if self.unknown:

@@ -215,7 +215,7 @@ def blocks(ids: Iterable[int], before: int, count: int) -> Iterator[Tensor]:
 
 
 def rows_of_text(ids_BL: Tensor, carry_mask_B: Tensor) -> Batch:
-    """Rows of running text as a batch: the inputs, and the same one position later as targets."""
+    """Return rows of running text as a batch: the inputs, and the same one position later as targets."""
     lengths_B = torch.full((len(ids_BL),), ids_BL.shape[1] - 1)
     return Batch(
         inputs=Ids(ids_BL[:, :-1].contiguous(), lengths_B),

@@ -253,7 +253,7 @@ class _Watch:
 
 
 def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> tuple[int, int]:
-    """The training and validation splits of the trial as files, and how many lines they hold."""
+    """Return the training and validation splits of the trial as files, and how many lines they hold."""
     sizes = []
     for name, corpus, limit in (("train", splits.train, SAMPLED), ("valid", splits.valid, SAMPLED_VALID)):
         if isinstance(corpus, LocatedExamples):
@@ -275,7 +275,7 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
 
 
 def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
-    """The experiment over the sample, bounded to one epoch and ``seconds``."""
+    """Return the experiment over the sample, bounded to one epoch and ``seconds``."""
     places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0, "metric": "loss"}
     sampled, training = experiment.data.with_options(places), experiment.training.with_options(bounds)

@@ -45,7 +45,7 @@ class Setting(NamedTuple):
 
 
 def read_table(text: str, where: str) -> Table:
-    """The table that a TOML text from ``where`` holds; ConfigError names the line that is not TOML."""
+    """Return the table that a TOML text from ``where`` holds; ConfigError names the line that is not TOML."""
     try:
         return parse_toml(text)
     except ValueError as error:
@@ -53,7 +53,7 @@ def read_table(text: str, where: str) -> Table:
 
 
 def override(table: Table, settings: Iterable[str]) -> Table:
-    """A copy of ``table`` with settings such as ``training.epochs=5`` put in, the later ones last.
+    """Return a copy of ``table`` with settings such as ``training.epochs=5`` put in, the later ones last.
 
     A value is read as TOML; what is not TOML is taken as a string, so that ``cell=gru`` needs no quotes. A part
     given by its name alone becomes a table when one of its options is set. Old names of options count as their new

@@ -79,7 +79,7 @@ class Parent:
             )
 
     def adopt(self, experiment: AnyExperiment) -> AnyExperiment:
-        """The experiment with the parent's [text], where its vocabulary alone is taken over.
+        """Return the experiment with the parent's [text], where its vocabulary alone is taken over.
 
         Raises ConfigError where the one does not go with the other.
         """
@@ -201,23 +201,23 @@ class Parent:
 
 
 def _part(name: str) -> str:
-    """The part of the network that a tensor belongs to."""
+    """Return the part of the network that a tensor belongs to."""
     return name.partition(".")[0]
 
 
 def _shorten(differences: list[str]) -> str:
-    """The first of many, and how many more there are: sizes that differ, differ in most matrices."""
+    """Return the first of many, and how many more there are: sizes that differ, differ in most matrices."""
     more = len(differences) - _SHOWN
     return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
 
 def usual_replay(older: ExperimentBase) -> float:
-    """The fraction of old pairs in a batch where nobody says one; 0 for a run whose data cannot be replayed."""
+    """Return the fraction of old pairs in a batch where nobody says one; 0 for a run whose data cannot be replayed."""
     return _REPLAY if older.to_grow().replays else 0.0
 
 
 def incremental_table(older: ExperimentBase) -> dict[str, Any]:
-    """The experiment of ``older`` with small updates, unless it has them since it started so itself."""
+    """Return the experiment of ``older`` with small updates, unless it has them since it started so itself."""
     if older.start.replay or not older.to_grow().replays:
         return older.tables()
     table = older.to_grow().tables()

@@ -54,7 +54,7 @@ def read_experiment(
 
 
 def present(table: Table, where: str) -> tuple[Table, list[RenamedKey]]:
-    """A table in the names of the present format, and what a person should rename in it; without ``format``.
+    """Return a table in the names of the present format, and what a person should rename in it; without ``format``.
 
     A table without it is of format 1. One that says so is that of a run, in which nobody has to rename anything.
     """

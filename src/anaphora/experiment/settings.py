@@ -68,7 +68,7 @@ _Experiments = tuple[tuple[type[Config], str], ...]
 
 
 def every_setting() -> tuple[OwnedOption, ...]:
-    """The options and tables at the top of all experiments, in the order of their classes."""
+    """Return the options and tables at the top of all experiments, in the order of their classes."""
     return _find_owned(_experiments())
 
 
@@ -99,7 +99,7 @@ def settings_at(key: str) -> list[tuple[str, OwnedOption]]:
 
 @cache
 def _by_path(experiments: _Experiments) -> Mapping[str, list[tuple[str, OwnedOption]]]:
-    """Every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
+    """Return every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
     found: dict[str, list[tuple[str, OwnedOption]]] = {}
 
     def add(prefix: str, setting: Setting, of: tuple[str, ...]) -> None:

@@ -65,7 +65,7 @@ class WordVectors:
 
 
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:
-    """The files of a new experiment, unless they are those of ``parent``, whose weights have their vectors.
+    """Return the files of a new experiment, unless they are those of ``parent``, whose weights have their vectors.
 
     Raises ConfigError for other files than the parent's, or where it alone would keep their vectors as they are, and
     for language models with vectors of another size; DataError for files that are not there or hold such vectors;
@@ -99,7 +99,7 @@ def _language_model(file: str) -> PretrainedRun | None:
 
 
 def _ids(tokenizer: Tokenizer) -> dict[str, int]:
-    """The ids of all tokens by the way they are written, special tokens first."""
+    """Return the ids of all tokens by the way they are written, special tokens first."""
     return {token: row for row, token in enumerate(spellings(tokenizer))}
 
 

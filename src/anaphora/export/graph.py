@@ -92,7 +92,7 @@ class Graph:
         return self._helper.make_tensor_value_info(name, getattr(library("onnx").TensorProto, kind), shape)
 
     def body(self) -> "Graph":
-        """The body of a loop of this graph."""
+        """Return the body of a loop of this graph."""
         return Graph(self._fresh("body"), self)
 
     def scan(self, body: "Graph", first: Sequence[str], rows: Sequence[str], outputs: int) -> list[str]:
@@ -122,7 +122,7 @@ class Graph:
         return self.nodes("Split", signal, outputs=parts, axis=_LAST, num_outputs=parts)
 
     def join(self, signals: Sequence[str], axis: int = _LAST) -> str:
-        """Vectors one after the other; with axis 0 rows."""
+        """Return vectors one after the other; with axis 0 rows."""
         return signals[0] if len(signals) == 1 else self.node("Concat", *signals, axis=axis)
 
     def slice(self, signal: str, start: int, end: int, step: int = 1, axis: int = 0) -> str:
@@ -130,7 +130,7 @@ class Graph:
         return self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step)))
 
     def row(self, signal: str, place: int) -> str:
-        """One row of a signal."""
+        """Return one row of a signal."""
         return self.node("Gather", signal, self.constant(place))
 
     def mean(self, signal: str) -> str:

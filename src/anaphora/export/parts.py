@@ -45,7 +45,7 @@ class Parts:
         return self.graph.add([product, self.vector(f"{name}.bias")]) if bias else product
 
     def step(self, program: Program, signals: Mapping[str, str]) -> dict[str, str]:
-        """One step of rows: all signals, from the inputs and, by ``previous``, the state."""
+        """Return one step of rows: all signals, from the inputs and, by ``previous``, the state."""
         found = dict(signals)
         for part in program.parts:
             found.update(self._write(part, found))

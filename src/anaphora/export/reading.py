@@ -57,7 +57,7 @@ class Tokens:
         return [*(found.split() if self.spaced else found), *(TAB + tag for tag in named if tag)]
 
     def mark_spacing(self, line: str) -> list[str]:
-        """Words and signs, marked where no space is beside them."""
+        """Return words and signs, marked where no space is beside them."""
         parts = self.patterns["tokens"].findall(line.replace(JOINER, "\u25a0"))
         tokens, apart = list[str](), True
         for place, part in enumerate(parts):

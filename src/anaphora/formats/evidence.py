@@ -32,7 +32,7 @@ class Evidence:
         return not count or (count <= max(1, RARE * total) and 2 * count < total)
 
     def __str__(self) -> str:
-        """The counts, the most frequent kind first, with the places of rare ones."""
+        """Return the counts, the most frequent kind first, with the places of rare ones."""
         shown = [f"{kind}: {count:,}{self._where(kind)}" for kind, count in self.counts.most_common(_KINDS)]
         return ", ".join([*shown, "..."] if len(self.counts) > _KINDS else shown)
 

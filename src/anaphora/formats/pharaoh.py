@@ -23,7 +23,7 @@ def words_between_spaces(text: str) -> list[str]:
 
 
 def to_pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """One line, in order of the source, then of the target."""
+    """Return one line, in order of the source, then of the target."""
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 

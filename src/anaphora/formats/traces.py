@@ -56,7 +56,7 @@ def ink(place: str, strokes: Iterable[Sequence[Sequence[float]]], text: str = ""
 
 
 def pen_rows(place: str, rows: Sequence[Sequence[float]], text: str = "") -> Trace:
-    """Rows of two numbers and a pen bit (1 where the pen is lifted after the point), or of sketch-rnn's three.
+    """Return rows of two numbers and a pen bit (1 where the pen is lifted after the point), or of sketch-rnn's three.
 
     Of the three bits p1, p2, p3 (Ha and Eck 2017), p2 is the lifted pen, and a row with p3 ends the sequence. Raises
     DataError for a row of another width, a number that is none, and a bit that is neither 0 nor 1.

@@ -265,7 +265,7 @@ def _units(layer: Layer) -> dict[str, dict[str, Tensor]]:
 
 
 def _states(layer: Layer) -> dict[str, Tensor]:
-    """The memory of each unit, T x H: c, or h of units without."""
+    """Return the memory of each unit, T x H: c, or h of units without."""
     names = [name for name in layer.seen.signals if name.endswith(".h")]
     memory = {name: f"{name[:-1]}c" for name in names}
     return {name[:-2]: layer.signal(c if c in layer.seen.signals else name).double() for name, c in memory.items()}

@@ -73,7 +73,7 @@ class Attend:
         return (context, a), SavedAttention(focus, of_score, of_span, of_normalizer, b)
 
     def inside(self, saved: SavedAttention[Tensor]) -> dict[str, Tensor]:
-        """The centre of its window (X x B x 1), where it has one: see ``observer.OpenedPart``."""
+        """Return the centre of its window (X x B x 1), where it has one: see ``observer.OpenedPart``."""
         return {} if saved.of_span is None else {"centre": self.span.centre(saved.of_span)}
 
     def backward(self, ops: Ops[V], saved: SavedAttention[V], doutputs: Sequence[V | None]) -> Sequence[V | None]:

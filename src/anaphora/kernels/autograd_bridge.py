@@ -64,7 +64,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def apply_derived(forward: Forward, backward: Backward, *tensors: Tensor) -> Tensor:
-    """The output of ``forward`` over tensors, with the gradients of ``backward``.
+    """Return the output of ``forward`` over tensors, with the gradients of ``backward``.
 
     Changes of saved tensors before the backward pass are refused.
     """

@@ -58,13 +58,13 @@ class PreparedWeight(Multiplication, Protocol):
         """W' dy for every row."""
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
-        """The gradient of W, sum dy a' over the rows; added to ``onto_NK`` where that is given."""
+        """Return the gradient of W, sum dy a' over the rows; added to ``onto_NK`` where that is given."""
 
 
 def backend_for(
     precision: InferencePrecision, device: str = "cpu", has: Callable[[str], bool] | None = None
 ) -> Backend:
-    """The backend of a precision; of processors on this one, or one that ``has`` some features."""
+    """Return the backend of a precision; of processors on this one, or one that ``has`` some features."""
     has = has or _processor_has
     if precision == "int8":
         return "gemm-int8" if device == "cpu" and compiled.has_gemm("int8") else "int8"
@@ -80,7 +80,7 @@ def without_c(backend: Backend) -> Backend:
 
 
 def precision_of(backend: Backend) -> PackedPrecision:
-    """The precision that a backend multiplies in."""
+    """Return the precision that a backend multiplies in."""
     return "bf16" if backend in ("bf16", "gemm-bf16") else "int8" if backend in ("int8", "gemm-int8") else "fp32"
 
 
@@ -90,7 +90,7 @@ def runs_in_c(backend: Backend) -> bool:
 
 
 def for_training(backend: Backend, weight_NK: Tensor) -> PreparedWeight:
-    """The weight ready for one pass of training with its gradients.
+    """Return the weight ready for one pass of training with its gradients.
 
     Raises ValueError for a backend of int8, which training does not use.
     """
@@ -103,7 +103,7 @@ def for_training(backend: Backend, weight_NK: Tensor) -> PreparedWeight:
 
 
 def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
-    """The weight ready for products in which a row has the same bits in any batch."""
+    """Return the weight ready for products in which a row has the same bits in any batch."""
     precision = precision_of(backend)
     if _packs(backend, weight_NK):
         return PackedForward(weight_NK, precision)
@@ -125,7 +125,7 @@ def steady_linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
 
 
 def pad_rows(block: Tensor, dimension: int) -> Tensor:
-    """The block with zeros after it, up to a multiple of ``ROWS`` along ``dimension``."""
+    """Return the block with zeros after it, up to a multiple of ``ROWS`` along ``dimension``."""
     missing = -block.shape[dimension] % ROWS
     if not missing:
         return block

@@ -82,7 +82,7 @@ def folding(lengths: Sequence[int], widest: int, folds: int = 0, enough: Sequenc
 
 
 def unfolding(columns: Sequence[int], wanted: Sequence[int], widest: int) -> Plan:
-    """The kernels that unfold sentences of ``columns`` to as many as are ``wanted``, which are no fewer."""
+    """Return the kernels that unfold sentences of ``columns`` to as many as are ``wanted``, which are no fewer."""
     missing = [more - own + 1 for own, more in zip(columns, wanted, strict=True)]
     applications, now = list[Application](), list(columns)
     for application in reversed(folding(missing, widest).applications):
@@ -105,7 +105,7 @@ class Columns(NamedTuple):
 
 
 def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor) -> Tensor:
-    """The one vector (B x D) that is left of each sentence.
+    """Return the one vector (B x D) that is left of each sentence.
 
     Raises ShapeError for lengths outside 1 .. S.
 
@@ -120,7 +120,7 @@ def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor)
 
 
 def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: Tensor, enough_B: Tensor) -> Columns:
-    """The columns after the first ``folds`` kernels; a sentence with more than ``enough_B`` there is folded on.
+    """Return the columns after the first ``folds`` kernels; a sentence with more than ``enough_B`` there is folded on.
 
     Args, errors: as for ``convolution``.
     """
@@ -130,7 +130,7 @@ def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: 
 
 
 def unfold_columns(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wanted_B: Tensor) -> Tensor:
-    """As many columns as are wanted of each sentence (T x B x D), zero past the last.
+    """Return as many columns as are wanted of each sentence (T x B x D), zero past the last.
 
     Raises ShapeError for lengths outside 1 .. S, or fewer columns wanted than there are.
 
@@ -155,7 +155,7 @@ def _columns(x_SBD: Tensor, lengths_B: Tensor) -> Columns:
 
 
 def _zero_past_end(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
-    """The columns of each sentence, and zeros after them."""
+    """Return the columns of each sentence, and zeros after them."""
     closed_SB1 = (torch.arange(x_SBD.shape[0]).unsqueeze(1) >= lengths_B).unsqueeze(-1)
     return x_SBD.masked_fill(closed_SB1.to(x_SBD.device), 0)
 

@@ -73,7 +73,7 @@ def _has_more(unit: Unit) -> bool:
 
 
 def _torch_layer(cell: Cell) -> Callable[..., Any] | None:
-    """The function under torch's module for a unit; None for a unit that it lacks."""
+    """Return the function under torch's module for a unit; None for a unit that it lacks."""
     match cell:
         case Lstm():
             return torch.lstm
@@ -106,7 +106,7 @@ def _weights(unit: Unit, projection: Project, weights: Tensors) -> list[Tensor]:
 def _layer(
     cell: Cell, x_TBD: Tensor, rows: Rows, before: list[Tensor], weights: list[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
-    """Its output at every step (T x B x H, zero past the end of a sentence), and the last of each field."""
+    """Return its output at every step (T x B x H, zero past the end of a sentence), and the last of each field."""
     run = _torch_layer(cell)
     assert run is not None
     first = [field_BH.index_select(0, rows.order_B).unsqueeze(0) for field_BH in before]

@@ -10,7 +10,7 @@ Device = Literal["cpu", "cuda"]
 
 
 def device_for(name: Device, option: str) -> torch.device:
-    """The device of that name; on a GPU, products of single precision are not rounded from here on.
+    """Return the device of that name; on a GPU, products of single precision are not rounded from here on.
 
     Raises ConfigError, which names the ``option`` that asked for it, where torch finds no GPU or the name is none.
     """

@@ -38,7 +38,7 @@ class _Level(NamedTuple):
 
 
 def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_B: Tensor) -> Tensor:
-    """The one vector (B x H) that is left of each sentence.
+    """Return the one vector (B x H) that is left of each sentence.
 
     Raises ShapeError for lengths outside 1 .. S.
 
@@ -60,7 +60,7 @@ def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_
 
 
 def _fold(lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor) -> Tensor:
-    """The vectors of sentences, longest first."""
+    """Return the vectors of sentences, longest first."""
     recording = torch.is_grad_enabled() and any(leaf.requires_grad for leaf in (h_SBH, weight_NH, bias_C))
     matmuls, levels = Matmuls({"fold.weight": weight_NH}, {}, recording), list[_Level]()
 

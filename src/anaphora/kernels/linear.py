@@ -47,7 +47,7 @@ def _train_product(a_XK: Tensor, weight_NK: Tensor, rows_R: Tensor | None) -> Te
 
 
 def _rows_within(lengths_B: Tensor, a_BSK: Tensor) -> Tensor:
-    """The rows of the positions that sentences have."""
+    """Return the rows of the positions that sentences have."""
     places_S = torch.arange(a_BSK.shape[1], device=lengths_B.device)
     return (places_S < lengths_B.unsqueeze(1)).flatten().nonzero().squeeze(1).to(a_BSK.device)
 
@@ -59,7 +59,7 @@ def _take(block_XW: Tensor, rows_R: Tensor | None) -> Tensor:
 
 
 def _scatter(block_RW: Tensor, rows_R: Tensor | None, shape: torch.Size) -> Tensor:
-    """The block of such a shape with these rows, and zeros elsewhere."""
+    """Return the block of such a shape with these rows, and zeros elsewhere."""
     if rows_R is None:
         return block_RW.view(*shape, -1)
     flat = block_RW.new_zeros(shape.numel(), block_RW.shape[-1])

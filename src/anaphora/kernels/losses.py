@@ -17,7 +17,7 @@ from anaphora.shapes import check_shapes
 
 
 def class_loss(scores_BC: Tensor, classes_B: Tensor, weights_B: Tensor | None = None) -> Tensor:
-    """The summed negative log-likelihood of ``classes_B`` in nats, each row counted ``weights_B`` times."""
+    """Return the summed negative log-likelihood of ``classes_B`` in nats, each row counted ``weights_B`` times."""
 
     def derive(wanted: bool, scores_BC: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         log_probs_BC = torch.log_softmax(scores_BC, 1)

@@ -98,19 +98,19 @@ class Lowering:
             self.factors |= {name: list(values) for name, values in back_from.factors.items()}
 
     def value(self, width: int) -> Value:
-        """Rows to be written by an operation; going forward they stay if there is a backward pass."""
+        """Return rows to be written by an operation; going forward they stay if there is a backward pass."""
         made = self.scratch(width)
         made.kept = self._keeps
         return made
 
     def scratch(self, width: int) -> Value:
-        """Rows that are written anew at every step."""
+        """Return rows that are written anew at every step."""
         made = Value(width)
         self._made.append(made)
         return made
 
     def constant(self, tensor: Tensor) -> Value:
-        """A tensor that is the same for all steps; its width is that of all dimensions but the first."""
+        """Return a tensor that is the same for all steps; its width is that of all dimensions but the first."""
         return Value(tensor.shape[1:].numel(), tensor.contiguous())
 
     def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
@@ -121,7 +121,7 @@ class Lowering:
         return value
 
     def number(self, number: float) -> Value:
-        """One number for all steps and rows."""
+        """Return one number for all steps and rows."""
         return self.constant(self.like.new_full((1, 1), number))
 
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
@@ -137,7 +137,7 @@ class Lowering:
         return y
 
     def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
-        """The sum of values, for use at this step alone unless it ``keeps``; of one, the value itself."""
+        """Return the sum of values, for use at this step alone unless it ``keeps``; of one, the value itself."""
         if len(values) == 1:
             return values[0]
         total = (self.value if keeps else self.scratch)(values[0].width)
@@ -159,17 +159,17 @@ class Lowering:
         self._after.append(action)
 
     def all_rows(self, value: Value) -> Tensor:
-        """The rows of all steps, R x width, once they have been taken."""
+        """Return the rows of all steps, R x width, once they have been taken."""
         assert value.tensor is not None and value.place is not Place.FIXED
         return self.rows.before(value.tensor) if value.place is Place.BEFORE else value.tensor
 
     def vector(self, name: str) -> Tensor:
-        """A vector of the weights."""
+        """Return a vector of the weights."""
         self.asked[name] = self.matmuls.tensor(name)
         return self.asked[name].detach()
 
     def memory(self, name: str) -> Tensor:
-        """A memory tensor of the sentences of the first step."""
+        """Return a memory tensor of the sentences of the first step."""
         self.asked[name] = self.matmuls.tensor(name)
         return self.asked[name].detach()[: self.sentences]
 
@@ -202,7 +202,7 @@ class Lowering:
         self._made = [value for value in self._made if value not in totals]
 
     def entries(self) -> "array[int]":
-        """The operations as C takes them, each value at a place of its own."""
+        """Return the operations as C takes them, each value at a place of its own."""
         places, size = self.laid_out()
         arena = self.like.new_empty(size)
         for value, (at, height) in places.items():
@@ -215,7 +215,7 @@ class Lowering:
         return self._work * len(self.rows) > ALONE * len(self.rows.active)
 
     def laid_out(self, elsewhere: Container[Value] = ()) -> tuple[dict[Value, tuple[int, int]], int]:
-        """One arena for all values whose place is open: where each begins and its rows, and the size of all."""
+        """Return one arena for all values whose place is open: where each begins and its rows, and the size of all."""
         places, at = dict[Value, tuple[int, int]](), 0
         for value in self._made:
             if value.tensor is None and value not in elsewhere:
@@ -225,13 +225,13 @@ class Lowering:
         return places, at
 
     def operands(self) -> Iterator[tuple[int, int, Value]]:
-        """The number of each operation, that of each of its operands, and the value."""
+        """Yield the number of each operation, that of each of its operands, and the value."""
         for operation, (_, writes, reads) in enumerate(self._operations):
             for operand, value in enumerate((*(value for value, _ in writes), *reads)):
                 yield operation, operand, value
 
     def operations(self) -> Iterator[Operation]:
-        """The operations in order, once every value has its place; one without a tensor has the address 0."""
+        """Yield the operations in order, once every value has its place; one without a tensor has the address 0."""
         for name, writes, reads in self._operations:
             operands = [self._operand(value, adds) for value, adds in writes]
             yield Operation(name, operands + [self._operand(value, False) for value in reads])

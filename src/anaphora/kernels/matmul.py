@@ -52,11 +52,11 @@ class Matmuls:
         return self._runtime.loops_in_c(block, self._recording)
 
     def sentences(self, name: str, rows: int) -> Tensor:
-        """A memory tensor of the first ``rows`` sentences."""
+        """Return a memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
 
     def tensor(self, name: str) -> Tensor:
-        """A weight or a memory tensor as it was given."""
+        """Return a weight or a memory tensor as it was given."""
         return self._weights[name] if name in self._weights else self._memory[name]
 
     def is_weight(self, name: str) -> bool:
@@ -79,7 +79,7 @@ class Matmuls:
         return self._runtime.caches_weights and not self._recording
 
     def gradient(self, name: str, rows: int) -> Tensor:
-        """The gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
+        """Return the gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
         if name not in self._gradients:
             whole = self._weights[name] if name in self._weights else self._memory[name]
             self._gradients[name] = torch.zeros_like(whole)
@@ -102,13 +102,13 @@ class Matmuls:
         return self._ready(name).back(dy_XBN)
 
     def _ready(self, name: str) -> PreparedWeight:
-        """The weight as this pass multiplies by it, prepared when it is first asked for."""
+        """Return the weight as this pass multiplies by it, prepared when it is first asked for."""
         if name not in self._prepared:
             self._prepared[name] = prepare(self._weights[name], self._runtime)
         return self._prepared[name]
 
     def packed_right_side(self, name: str, back: bool) -> PackedMatrix:
-        """The right side of a product with W, or with W' going ``back``; where the loop runs in C."""
+        """Return the right side of a product with W, or with W' going ``back``; where the loop runs in C."""
         weight = self._ready(name) if self._recording else prepare_for_inference(self._weights[name], self._runtime)
         if back:
             assert isinstance(weight, PackedWeight)
@@ -137,7 +137,7 @@ class Matmuls:
         return torch.bmm(dy_XBN.transpose(0, 1), memory_BKN.transpose(1, 2)).transpose(0, 1)
 
     def gradients(self, needed: Collection[str] | None = None) -> dict[str, Tensor]:
-        """The gradients of matrices, each one large product, and of vectors that took part, by name.
+        """Return the gradients of matrices, each one large product, and of vectors that took part, by name.
 
         Only matrices that are ``needed`` are multiplied out; None needs all.
 
@@ -162,14 +162,14 @@ class Matmuls:
 
 
 def _stack(blocks: list[Tensor]) -> Tensor:
-    """All rows of all blocks, in order."""
+    """Return all rows of all blocks, in order."""
     if len(blocks) == 1:
         return blocks[0].reshape(-1, blocks[0].shape[-1])
     return torch.cat([block.reshape(-1, block.shape[-1]) for block in blocks])
 
 
 def _steps(blocks: list[Tensor], sentences: int) -> Tensor:
-    """All steps of all blocks, with zeros for the sentences that had left."""
+    """Return all steps of all blocks, with zeros for the sentences that had left."""
     if all(block.shape[1] == sentences for block in blocks):
         return torch.cat(blocks) if len(blocks) > 1 else blocks[0]
     return torch.cat([functional.pad(block, (0, 0, 0, sentences - block.shape[1])) for block in blocks])

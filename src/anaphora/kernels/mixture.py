@@ -121,7 +121,7 @@ def draw(mixture: Mixture, uniform_N: Tensor, normal_ND: Tensor) -> Tensor:
 
 
 def mean(mixture: Mixture) -> Tensor:
-    """The mean of each row, N x D."""
+    """Return the mean of each row, N x D."""
     return (mixture.log_weights_NK.exp().unsqueeze(2) * mixture.means_NKD).sum(1)
 
 

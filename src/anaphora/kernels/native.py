@@ -74,7 +74,7 @@ def is_native(stage: Stage) -> bool:
 
 @cache
 def stages_of_step(program: Program) -> tuple[Stage, ...]:
-    """The stages of a single step: one alone, in C, where that changes no bit."""
+    """Return the stages of a single step: one alone, in C, where that changes no bit."""
     found = _rounded_alike(program)
     if all(is_native(stage) or (not stage.loops and isinstance(stage.parts[0], _EXACT)) for stage in found):
         return (Stage(program.parts, loops=True),)
@@ -82,7 +82,7 @@ def stages_of_step(program: Program) -> tuple[Stage, ...]:
 
 
 def _rounded_alike(program: Program) -> tuple[Stage, ...]:
-    """Its stages, where each part has the same bits in a scan in C as in a step in C."""
+    """Return its stages, where each part has the same bits in a scan in C as in a step in C."""
     return tuple(s._replace(loops=True) if isinstance(s.parts[0], _ROUNDED) else s for s in stages(program))
 
 
@@ -210,7 +210,7 @@ class _Gradients:
 
 
 def _lying(signals: Signals, read: str) -> Value:
-    """Rows that are there already."""
+    """Return rows that are there already."""
     rows_RW = signals.all(signal_of(read))
     buffer = signals.carried_buffer(signal_of(read)) if is_previous(read) else None
     if buffer is not None:

@@ -36,7 +36,7 @@ def normal(a_XBW: Tensor, gain_W: Tensor, bias_W: Tensor | None = None) -> tuple
 
 
 def normal_back(saved: Normal, dy_XBW: Tensor, gain_W: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients da and dgain, by torch's reading of what ``kernels/README.md`` derives, in one pass.
+    """Return the gradients da and dgain, by torch's reading of what ``kernels/README.md`` derives, in one pass.
 
     da = (dn - mean(dn) - n * mean(dn * n)) / s with dn = dy * gain; dgain is the sum of dy * n over all rows.
     """

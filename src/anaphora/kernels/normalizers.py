@@ -20,11 +20,11 @@ class Normalizer(Config):
 
     @abstractmethod
     def forward(self, ops: Ops[V], e: V, open_: V, scale: float) -> tuple[V, Any]:
-        """The weights of scores that are multiplied by ``scale``, and what ``backward`` needs beside them."""
+        """Return the weights of scores that are multiplied by ``scale``, and what ``backward`` needs beside them."""
 
     @abstractmethod
     def backward(self, ops: Ops[V], saved: Any, a: V, da: V, open_: V, scale: float) -> V:
-        """The gradient of the scores."""
+        """Return the gradient of the scores."""
 
     def obstacle(self) -> str:
         return ""

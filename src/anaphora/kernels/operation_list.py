@@ -41,7 +41,7 @@ class GivenSignal(NamedTuple):
 def operation_list(
     stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, GivenSignal], hypotheses: int = 1
 ) -> "OperationList":
-    """The operations of a stage with native bodies, kept as long as its weights are what they are.
+    """Return the operations of a stage with native bodies, kept as long as its weights are what they are.
 
     Args:
         stage: it is not recorded.
@@ -115,7 +115,7 @@ class OperationList:
 
     @staticmethod
     def _as_signal(ops: Lowering, names: dict[Value, str], signal: str, value: Value) -> Value:
-        """A value that was written, as a signal: it lies where a run says."""
+        """Return a value that was written, as a signal: it lies where a run says."""
         if value in names:
             value = ops.copy(Value(value.width), value)
         value.place, names[value] = Place.NOW, signal
@@ -139,7 +139,7 @@ class OperationList:
         return all(matmuls.packed_right_side(name, back=False) is packed for name, packed in self._packed.items())
 
     def bind(self, matmuls: Matmuls, sentences: int) -> "BoundOperations":
-        """The list over the memory of so many sentences."""
+        """Return the list over the memory of so many sentences."""
         numbers, held = array("q", self._numbers), []
         for name, change, places in self._memory:
             held.append(change(matmuls.tensor(name).detach()[:sentences]).contiguous())
@@ -175,5 +175,5 @@ class BoundOperations(NamedTuple):
 
 @lru_cache(maxsize=64)
 def one_step(count: int) -> Rows:
-    """A single step of so many rows."""
+    """Return a single step of so many rows."""
     return Rows(torch.ones(count, dtype=torch.int64), 1, torch.device("cpu"))

@@ -77,25 +77,25 @@ class Primitives(Generic[V]):
     # Weights, memory and their gradients
 
     def vector(self, name: str) -> V:
-        """A vector, to add or to scale with."""
+        """Return a vector, to add or to scale with."""
 
     def columns(self, name: str) -> V:
-        """A matrix, column after column."""
+        """Return a matrix, column after column."""
 
     def add_vector_gradient(self, name: str, dy: V) -> None:
         """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
 
     def sentences(self, name: str) -> V:
-        """A memory tensor: something of each sentence."""
+        """Return a memory tensor: something of each sentence."""
 
     def add_gradient(self, name: str, d: V) -> None:
         """Add the sum over all steps to the gradient of a memory tensor."""
 
     def look_up(self, rows: V, name: str) -> V:
-        """The rows of a table of weights, by their numbers."""
+        """Return the rows of a table of weights, by their numbers."""
 
     def number(self, number: float) -> V:
-        """One number for all rows."""
+        """Return one number for all rows."""
 
     def zeros(self, width: int) -> V:
         """Zeros for each sentence."""
@@ -103,10 +103,10 @@ class Primitives(Generic[V]):
     # Shapes
 
     def width(self, a: V) -> int:
-        """Numbers of a row."""
+        """Return numbers of a row."""
 
     def or_zeros(self, gradient: V | None, width: int) -> V:
-        """A gradient, or zeros where nothing depends on a signal."""
+        """Return a gradient, or zeros where nothing depends on a signal."""
 
     def split(self, a: V, *blocks: int) -> Sequence[V]:
         """Neighbouring columns, as wide as ``blocks`` say in multiples of one width."""
@@ -120,7 +120,7 @@ class Primitives(Generic[V]):
     # Number by number
 
     def sum(self, values: Sequence[V], keeps: bool = False) -> V:
-        """The sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
+        """Return the sum of values; of one, the value itself. It is for use at this step alone unless it ``keeps``."""
 
     def accumulate(self, total: V, a: V) -> V:
         """Add ``a`` to ``total`` in place; nothing else may read ``total``."""
@@ -156,7 +156,7 @@ class Primitives(Generic[V]):
         """da = dr where r = max(a, 0) is not 0."""
 
     def maxout(self, t: V) -> V:
-        """The larger of every two neighbours."""
+        """Return the larger of every two neighbours."""
 
     def maxout_back(self, t: V, do: V) -> V:
         """dt: do for the larger of two neighbours, for the first of equal ones."""
@@ -164,7 +164,7 @@ class Primitives(Generic[V]):
     # Rows
 
     def normal(self, a: V, gain: str, bias: str = "") -> tuple[V, Any]:
-        """Rows normalised, scaled and shifted by vectors, and what ``normal_back`` needs."""
+        """Return rows normalised, scaled and shifted by vectors, and what ``normal_back`` needs."""
 
     def normal_back(self, saved: Any, dy: V, gain: str) -> V:
         """da, and the record of the gain's gradient."""
@@ -177,7 +177,7 @@ class Primitives(Generic[V]):
         raise NotImplementedError
 
     def whole(self) -> V:
-        """All positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
+        """Return all positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
 
     def softmax(self, e: V, open_: V, scale: float) -> V:
         """Softmax of the scores times ``scale`` over the open positions, 0 elsewhere."""
@@ -203,22 +203,22 @@ class Primitives(Generic[V]):
         """da = df (1 - sigm(a)) of f = ln sigm(a)."""
 
     def minimum(self, a: V, b: V) -> V:
-        """The smaller of two."""
+        """Return the smaller of two."""
 
     def row_sum(self, a: V) -> V:
-        """The sum of each row, as a row of one number."""
+        """Return the sum of each row, as a row of one number."""
 
     def squeeze(self, a: V) -> V:
-        """Rows of one number as numbers of the row above them."""
+        """Return rows of one number as numbers of the row above them."""
 
     def at_positions(self, a: V) -> V:
-        """Each number as a row of its own."""
+        """Return each number as a row of its own."""
 
     def over_positions(self, a: V) -> V:
-        """Each row as the row of every position."""
+        """Return each row as the row of every position."""
 
     def sum_positions(self, a: V) -> V:
-        """The sum of the rows of all positions."""
+        """Return the sum of the rows of all positions."""
 
     def places(self) -> V:
         """1 .. S."""
@@ -230,16 +230,16 @@ class Primitives(Generic[V]):
         """Zeros where a position is not open."""
 
     def median(self, weights: V) -> V:
-        """The first place, from 1, up to which half of the weights lie."""
+        """Return the first place, from 1, up to which half of the weights lie."""
 
     def neighbours(self, a: V, radius: int) -> V:
-        """The numbers around each, from ``radius`` before to ``radius`` behind it, zeros beyond the ends."""
+        """Return the numbers around each, from ``radius`` before to ``radius`` behind it, zeros beyond the ends."""
 
     def neighbours_back(self, d: V, radius: int) -> V:
-        """The gradient of numbers, from that of ``neighbours``."""
+        """Return the gradient of numbers, from that of ``neighbours``."""
 
     def cut_or_pad(self, a: V, width: int) -> V:
-        """The first numbers of each row, with zeros behind them where there are fewer."""
+        """Return the first numbers of each row, with zeros behind them where there are fewer."""
 
     def column(self, name: str, clock: V) -> tuple[V, Any]:
         """Row t of a memory tensor at step t, a ``clock``, and its place; the last stays."""
@@ -263,7 +263,7 @@ class Ops(Primitives[V]):
     def with_transforms(
         self, masked: bool, normalised: bool, conditioned: bool, normals: Sequence[tuple[str, Any]] = ()
     ) -> "Ops[V]":
-        """The same, with what may stand between a unit and its matrices. The unit itself knows of none of it.
+        """Return the same, with what may stand between a unit and its matrices. The unit itself knows of none of it.
 
         With ``masked``, what goes into every product is multiplied by the memory tensor ``mask`` (B x H): dropout of
         the recurrent state with one mask for all steps of a sentence (Gal and Ghahramani 2016, section 4.1). With

@@ -27,7 +27,7 @@ _PREVIOUS = "previous "
 
 
 def previous(signal: str) -> str:
-    """The name under which a part reads what ``signal`` was one step before."""
+    """Return the name under which a part reads what ``signal`` was one step before."""
     return _PREVIOUS + signal
 
 
@@ -37,7 +37,7 @@ def is_previous(read: str) -> bool:
 
 
 def signal_of(read: str) -> str:
-    """The signal that a read looks at, now or one step back."""
+    """Return the signal that a read looks at, now or one step back."""
     return read.removeprefix(_PREVIOUS)
 
 
@@ -61,14 +61,14 @@ class Part(Protocol):
         """Return the outputs, and what ``backward`` needs."""
 
     def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
-        """The gradient of each signal it read; None for one that has none."""
+        """Return the gradient of each signal it read; None for one that has none."""
 
     def obstacle(self) -> str:
         """Why C cannot run it, in a few words; empty where it can."""
 
 
 def kind_of(part: Part) -> str:
-    """The class of a part, with the kinds of what it was built from: "Unit (gru)"."""
+    """Return the class of a part, with the kinds of what it was built from: "Unit (gru)"."""
     built_from = [getattr(part, field.name) for field in fields(cast(Any, part))]
     kinds = [value.kind for value in built_from if isinstance(value, Config) and hasattr(value, "kind")]
     return f"{type(part).__name__} ({', '.join(kinds)})" if kinds else type(part).__name__
@@ -153,7 +153,7 @@ class Unit:
         return state, (saved, own.normals, [own.width(field) for field in state])
 
     def inside(self, saved: Any) -> dict[str, Tensor]:
-        """The gates of a step by name: see ``observer.OpenedPart``."""
+        """Return the gates of a step by name: see ``observer.OpenedPart``."""
         return self.cell.gates_of(saved[0])
 
     def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V]:

@@ -32,7 +32,7 @@ from anaphora.shapes import check_shapes
 
 
 def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor | None = None) -> Tensor:
-    """The summed mean square of every state, a scalar; rows count once without weights.
+    """Return the summed mean square of every state, a scalar; rows count once without weights.
 
     Raises ShapeError where the sizes do not agree.
     """
@@ -46,7 +46,7 @@ def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor | None
 
 
 def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor | None = None) -> Tensor:
-    """The summed mean square of every state's difference from the one before it: see ``size_penalty``."""
+    """Return the summed mean square of every state's difference from the one before it: see ``size_penalty``."""
     check_shapes(states_TBH=states_TBH, lengths_B=lengths_B)
 
     def derive(recording: bool, states_TBH: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -64,7 +64,7 @@ def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor | No
 def doubly_stochastic(
     weights_TBS: Tensor, lengths_B: Tensor, memory_lengths_B: Tensor, weights_B: Tensor | None = None
 ) -> Tensor:
-    """The summed penalty, a scalar; rows count once without ``weights_B``.
+    """Return the summed penalty, a scalar; rows count once without ``weights_B``.
 
     Args:
         weights_TBS: attention weights; what lies past the steps or the positions of a row is never looked at.
@@ -94,7 +94,7 @@ def doubly_stochastic(
 
 
 def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
-    """The summed cross-entropy, a scalar in nats, between ``links_TBS`` (fractions, not below 0) and attention.
+    """Return the summed cross-entropy, a scalar in nats, between ``links_TBS`` (fractions, not below 0) and attention.
 
     Raises ShapeError where the sizes do not agree.
     """

@@ -14,13 +14,13 @@ from anaphora.kernels.autograd_bridge import apply_derived
 
 
 def mean_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
-    """The mean over the positions of ``mask_BT``, of which every row has at least one."""
+    """Return the mean over the positions of ``mask_BT``, of which every row has at least one."""
     weights_BT = mask_BT.to(h_BTM.dtype) / mask_BT.sum(1, keepdim=True)
     return weighted_sum(h_BTM, weights_BT)
 
 
 def weighted_sum(h_BTM: Tensor, weights_BT: Tensor) -> Tensor:
-    """The sum over positions with constant weights."""
+    """Return the sum over positions with constant weights."""
 
     def forward(recording: bool, h_BTM: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         return _sum(h_BTM * weights_BT.unsqueeze(-1)), ()
@@ -32,7 +32,7 @@ def weighted_sum(h_BTM: Tensor, weights_BT: Tensor) -> Tensor:
 
 
 def max_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
-    """The maximum of each component over the positions of ``mask_BT``."""
+    """Return the maximum of each component over the positions of ``mask_BT``."""
     shape = h_BTM.shape
 
     def forward(recording: bool, h_BTM: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -46,7 +46,7 @@ def max_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
 
 
 def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
-    """The mean weighted by the softmax of the scores over the positions of ``mask_BT``."""
+    """Return the mean weighted by the softmax of the scores over the positions of ``mask_BT``."""
 
     def forward(recording: bool, h_BTM: Tensor, scores_BT: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         a_BT = torch.softmax(scores_BT.masked_fill(~mask_BT, -torch.inf), 1)
@@ -62,5 +62,5 @@ def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tenso
 
 
 def _sum(x_BTM: Tensor) -> Tensor:
-    """The sum over T, step after step: the order of torch.sum depends on B, and so do its last bits."""
+    """Return the sum over T, step after step: the order of torch.sum depends on B, and so do its last bits."""
     return x_BTM.cumsum(1)[:, -1]

@@ -23,7 +23,7 @@ Made = TypeVar("Made")
 
 
 def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight:
-    """A weight for products and their gradients in a runtime, the current one where none is given."""
+    """Return a weight for products and their gradients in a runtime, the current one where none is given."""
     runtime = runtime or current()
     if runtime.training:
         return for_training(runtime.training_backend, weight_NK)
@@ -31,7 +31,7 @@ def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight
 
 
 def prepare_for_inference(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
-    """A weight for products without a gradient in a runtime; a parameter's is kept while it has this value."""
+    """Return a weight for products without a gradient in a runtime; a parameter's is kept while it has this value."""
     backend = runtime.inference_backend
     if not runtime.caches_weights or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
         return for_inference(backend, weight_NK)

@@ -40,7 +40,7 @@ class Stage(NamedTuple):
 
 @cache
 def stages(program: Program) -> tuple[Stage, ...]:
-    """The stages of a program in an order in which each finds its signals ready."""
+    """Return the stages of a program in an order in which each finds its signals ready."""
     parts = program.parts
     writer = {signal: number for number, part in enumerate(parts) for signal in part.writes}
     sources = [{writer[signal_of(r)] for r in part.reads if signal_of(r) in writer} for part in parts]

@@ -22,7 +22,7 @@ class Recorder(Ops[Value]):
         self._ops, self.part = ops, part
 
     def _run(self, name: str, width: int, *reads: Value) -> Value:
-        """One operation that writes rows of a width."""
+        """Return one operation that writes rows of a width."""
         written = self._ops.value(width)
         self._ops.run(name, (written,), reads)
         return written
@@ -195,7 +195,7 @@ class Recorder(Ops[Value]):
     fused_over_memory = fuse
 
     def _gradient(self, gradient: Gradient) -> Value:
-        """The gradient of a memory tensor, or for each sentence that of a weight, to be added to."""
+        """Return the gradient of a memory tensor, or for each sentence that of a weight, to be added to."""
         full, ops = self.full(gradient.name), self._ops
         if not ops.matmuls.is_weight(full):
             return ops.constant(ops.matmuls.gradient(full, ops.sentences))

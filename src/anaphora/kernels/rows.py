@@ -90,18 +90,18 @@ class Rows:
         return flat if self.whole and self.sorted else flat.index_select(0, self._batch_places_R)
 
     def to_batch(self, rows_RW: Tensor) -> Tensor:
-        """The block in the order of the batch, zero past the end of a sentence; never the same memory."""
+        """Return the block in the order of the batch, zero past the end of a sentence; never the same memory."""
         if self.whole and self.sorted:
             return rows_RW.view(self._steps, self._sentences, -1).clone()
         return self._grid(rows_RW, self._batch_places_R)
 
     def of_grid(self, grid_TBW: Tensor) -> Tensor:
-        """The rows of a block of sentences, longest first."""
+        """Return the rows of a block of sentences, longest first."""
         flat = grid_TBW.reshape(-1, grid_TBW.shape[-1])
         return flat if self.whole else flat.index_select(0, self._places_R)
 
     def to_grid(self, rows_RW: Tensor) -> Tensor:
-        """The block of sentences, longest first, zero past the end of each."""
+        """Return the block of sentences, longest first, zero past the end of each."""
         if self.whole:
             return rows_RW.view(self._steps, self._sentences, -1)
         return self._grid(rows_RW, self._places_R)
@@ -112,7 +112,7 @@ class Rows:
 
 
 def rows_of(lengths_B: Tensor, steps: int, device: torch.device) -> Rows:
-    """The rows of such sentences, found once for the same lengths."""
+    """Return the rows of such sentences, found once for the same lengths."""
     return _rows_of(tuple(lengths_B.tolist()), steps, device, torch.is_inference_mode_enabled())
 
 

@@ -28,7 +28,7 @@ VARIABLE = "ANAPHORA_KERNELS"
 
 
 def _from_environment() -> Kernels:
-    """The value of the environment variable.
+    """Return the value of the environment variable.
 
     Raises ConfigError for an unknown one.
     """
@@ -80,7 +80,7 @@ class Runtime:
 
     @classmethod
     def inference(cls, device: torch.device = CPU, precision: InferencePrecision = "fp32") -> "Runtime":
-        """The runtime of search and evaluation on ``device``."""
+        """Return the runtime of search and evaluation on ``device``."""
         return _inference(device, precision)
 
     def native(self, block: Tensor) -> bool:
@@ -127,7 +127,7 @@ _current: ContextVar[Runtime | None] = ContextVar("runtime", default=None)
 
 
 def current() -> Runtime:
-    """The runtime of the innermost block; outside of every block, that of inference on the CPU."""
+    """Return the runtime of the innermost block; outside of every block, that of inference on the CPU."""
     return _current.get() or _outside()
 
 

@@ -89,7 +89,7 @@ def scan(
 
 @torch.no_grad()
 def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors, memory: Tensors) -> dict[str, Tensor]:
-    """One step, without gradients: X x B x width in, every signal out (the carried ones are the new state).
+    """Return one step, without gradients: X x B x width in, every signal out (the carried ones are the new state).
 
     X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
     """
@@ -109,7 +109,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
 
 
 def _forward(spec: ScanSpec, recording: bool, tensors: tuple[Tensor, ...]) -> tuple[ForwardPass, tuple[Tensor, ...]]:
-    """The forward pass, and its results: what the program returns, and the last value of what it carries."""
+    """Return the forward pass, and its results: what the program returns, and the last value of what it carries."""
     done = unroll.forward(spec, recording, *spec.by_name(tensors))
     if spec.observed:
         spec.observed.forward(done.signals, done.saved)

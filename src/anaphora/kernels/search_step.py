@@ -147,7 +147,7 @@ class SearchStep:
         return of_rows(x_NW.new_empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
 
     def entries(self) -> StepEntries:
-        """All operations in order, once ``after`` and ``last`` are complete."""
+        """Return all operations in order, once ``after`` and ``last`` are complete."""
         first = self._before.entries() + self._step + self.after.entries()
         last = self.last.entries()
         return StepEntries(first + last, entries_in(last)[1], self._some, self._threads)
@@ -175,5 +175,5 @@ def _at_once(weight: PackedMatrix) -> int:
 
 
 def of_rows(rows_NW: Tensor, place: Place = Place.NOW) -> Value:
-    """Rows that are there; whole numbers are of eight bytes each, as twice as many of four."""
+    """Return rows that are there; whole numbers are of eight bytes each, as twice as many of four."""
     return Value(rows_NW.shape[1] * rows_NW.element_size() // 4, rows_NW, place)

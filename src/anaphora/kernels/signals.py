@@ -50,7 +50,7 @@ class Signals:
         self._steps.pop(previous(signal), None)
 
     def initial(self, signal: str) -> Tensor:
-        """The value of a carried signal before its first step, B x width."""
+        """Return the value of a carried signal before its first step, B x width."""
         buffer = self._carried[signal]
         return buffer[: len(buffer) - len(self._rows)]
 
@@ -58,23 +58,23 @@ class Signals:
         return self._signals[signal]
 
     def carried_buffer(self, signal: str) -> Tensor | None:
-        """The buffer of a carried signal: the value before its first step, and the rows of all steps."""
+        """Return the buffer of a carried signal: the value before its first step, and the rows of all steps."""
         return self._carried.get(signal)
 
     def read(self, read: str) -> Tensor:
-        """All rows of what a part reads, 1 x R x width."""
+        """Return all rows of what a part reads, 1 x R x width."""
         if is_previous(read):
             return self._rows.before(self._carried[signal_of(read)]).unsqueeze(0)
         return self._signals[read].unsqueeze(0)
 
     def read_step(self, read: str, step: int) -> Tensor:
-        """The rows of one step of what a part reads, 1 x rows x width; to add to it is to add to the signal."""
+        """Return the rows of one step of what a part reads, 1 x rows x width; to add to it is to add to the signal."""
         if read not in self._steps:
             self._steps[read] = self._all_steps(read)
         return self._steps[read][step]
 
     def _all_steps(self, read: str) -> tuple[Tensor, ...]:
-        """The rows of every step of what a part reads: cut once, since a loop asks for them step by step."""
+        """Return the rows of every step of what a part reads: cut once, since a loop asks for them step by step."""
         active, signal = self._rows.active, signal_of(read)
         steps = torch.split(self._signals[signal].unsqueeze(0), active, 1)
         if not is_previous(read):

@@ -37,7 +37,7 @@ def softmax_loss(
     smoothing: float = 0.0,
     weights_N: Tensor | None = None,
 ) -> Tensor:
-    """The summed cross-entropy, a scalar in nats, of predicting ``targets_N`` from ``hidden_NH``.
+    """Return the summed cross-entropy, a scalar in nats, of predicting ``targets_N`` from ``hidden_NH``.
 
     Raises ShapeError where the sizes do not agree.
 

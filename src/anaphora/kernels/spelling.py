@@ -29,14 +29,14 @@ class Shape(NamedTuple):
     highways: int
 
     def names(self) -> list[str]:
-        """The weights in the order that the function takes them in."""
+        """Return the weights in the order that the function takes them in."""
         parts = [*(f"width{width}" for width in range(1, self.widths + 1))]
         parts += [f"{kind}{layer}" for layer in range(self.highways) for kind in ("transform", "hidden")]
         return ["characters.weight", *(f"{part}.{short}" for part in parts for short in ("weight", "bias"))]
 
 
 def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor], shape: Shape) -> Tensor:
-    """The vectors of N words, N x F, where F is the number of filters of all widths.
+    """Return the vectors of N words, N x F, where F is the number of filters of all widths.
 
     Raises ShapeError where characters and lengths do not agree.
 
@@ -125,7 +125,7 @@ def _affine(matmuls: Matmuls, part: str, a_RK: Tensor) -> Tensor:
 
 
 def _affine_back(matmuls: Matmuls, part: str, dy_RN: Tensor) -> Tensor:
-    """The gradient of a, and the record of those of W and b."""
+    """Return the gradient of a, and the record of those of W and b."""
     matmuls.add_gradient(f"{part}.bias", dy_RN.sum(0))
     return matmuls.times_back(f"{part}.weight", dy_RN)
 
@@ -141,7 +141,7 @@ def _highway_back(layer: int, saved: Sequence[Tensor], dz_NF: Tensor, matmuls: M
 
 
 def _rows(characters_NL: Tensor, lengths_N: Tensor, widths: int) -> _Rows:
-    """Every character with the ``widths - 1`` that follow it."""
+    """Return every character with the ``widths - 1`` that follow it."""
     begins_N = lengths_N.cumsum(0) - lengths_N
     word_R = torch.repeat_interleave(lengths_N)
     place_R = torch.arange(len(word_R), device=word_R.device) - begins_N[word_R]

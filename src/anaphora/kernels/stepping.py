@@ -36,7 +36,7 @@ def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
 
 
 def _bind(found: OperationList, matmuls: Matmuls, key: _Key) -> BoundOperations:
-    """The list over the memory of a step: that of the step before, if nothing has changed."""
+    """Return the list over the memory of a step: that of the step before, if nothing has changed."""
     states = {name: state_of(matmuls.tensor(name)) for name in found.memory}
     kept_states, kept = _kept.get(key, (None, None))
     if kept and kept.operations is found and kept_states == states:

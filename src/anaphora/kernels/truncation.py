@@ -103,6 +103,6 @@ def _before(known_TBH: Tensor, first_BH: Tensor, cuts_N: Tensor, sentences_N: Te
 
 
 def _rows(table_RX: Tensor, rows: Tensor) -> Tensor:
-    """The rows of a table, some of them many times; their gradients are added up in one order on any threads."""
+    """Return the rows of a table, some of them many times; their gradients are added up in one order on any threads."""
     picked = functional.embedding(rows.to(table_RX.device), table_RX.flatten(1))
     return picked.view(*rows.shape, *table_RX.shape[1:])

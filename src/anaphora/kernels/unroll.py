@@ -34,7 +34,7 @@ class ScanSpec:
     observed: Observation | None = None
 
     def by_name(self, tensors: Sequence[Tensor]) -> list[dict[str, Tensor]]:
-        """The tensors back under their names, one dictionary for each group."""
+        """Return the tensors back under their names, one dictionary for each group."""
         rest = iter(tensors)
         return [{name: next(rest) for name in group} for group in self.names]
 
@@ -52,7 +52,7 @@ class ForwardPass(NamedTuple):
 def forward(
     spec: ScanSpec, recording: bool, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors
 ) -> ForwardPass:
-    """Every stage in order: a looping one step by step, any other for all steps at once."""
+    """Return every stage in order: a looping one step by step, any other for all steps at once."""
     matmuls, signals = Matmuls(weights, memory, recording), Signals(spec.rows)
     for name, grid_TBW in inputs.items():
         signals.put(name, spec.rows.of_batch(grid_TBW))
@@ -83,7 +83,7 @@ def _steps(rows: Rows, stage: Stage, matmuls: Matmuls, signals: Signals) -> Iter
 
 
 def _step(stage: Stage, matmuls: Matmuls, signals: Signals, step: int) -> tuple[Any, ...]:
-    """One step of a loop, for the sentences that have not ended."""
+    """Return one step of a loop, for the sentences that have not ended."""
     saved = []
     for part in stage.parts:
         inputs = [signals.read_step(read, step) for read in part.reads]
@@ -95,7 +95,7 @@ def _step(stage: Stage, matmuls: Matmuls, signals: Signals, step: int) -> tuple[
 
 
 def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, signals: Signals) -> Any:
-    """All steps of a part that waits for none; returns what it saved.
+    """Return all steps of a part that waits for none; returns what it saved.
 
     A part that looks at its sentence is given one column for each sentence, any other nothing but rows.
     """

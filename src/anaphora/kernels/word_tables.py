@@ -49,7 +49,7 @@ class Words(NamedTuple):
 
 
 def rearrange(x: Tensor | Words, change: Callable[[Tensor], Tensor]) -> Tensor | Words:
-    """Vectors or words, put in another order by what does so with a block of any width."""
+    """Return vectors or words, put in another order by what does so with a block of any width."""
     return change(x) if isinstance(x, Tensor) else x._replace(ids_XB1=change(x.ids_XB1))
 
 
@@ -105,7 +105,7 @@ class _Tables:
         """int64: the row of each word; -1 of those that have none."""
 
     def missing(self, ids: Tensor) -> Tensor:
-        """Those of the words that have no row, each once."""
+        """Return those of the words that have no row, each once."""
         ids_M = ids[self.row_V[ids] < 0]
         return torch.unique(ids_M) if len(ids_M) else ids_M
 
@@ -202,7 +202,7 @@ def _weights_of(part: Project) -> tuple[str, ...]:
 
 @cache
 def _projections(program: Program) -> tuple[Project, ...]:
-    """The parts that read words, if all of them are projections."""
+    """Return the parts that read words, if all of them are projections."""
     reads = [part for part in program.parts if "x" in part.reads]
     found = tuple(part for part in reads if isinstance(part, Project))
     return found if len(found) == len(reads) else ()
@@ -210,7 +210,7 @@ def _projections(program: Program) -> tuple[Project, ...]:
 
 @cache
 def _looking_up(program: Program) -> Program:
-    """The program that looks projections of words up instead of computing them."""
+    """Return the program that looks projections of words up instead of computing them."""
     of_words = _projections(program)
     parts = (LookUp(p.name, p.source, p.target) if p in of_words else p for p in program.parts)
     return replace(program, parts=tuple(parts))

@@ -31,7 +31,7 @@ NEARLY = 99
 
 
 def words(text: str) -> list[str]:
-    """Words and punctuation marks in lower case; each character of scripts that are written without spaces."""
+    """Return words and punctuation marks in lower case; each character of scripts that are written without spaces."""
     text = text.casefold()
     return _PLAIN_WORD.findall(text) if _PLAIN.fullmatch(text) else list(_WORD.findall(text))
 
@@ -194,7 +194,7 @@ class Memory(Store):
         self.close()
 
     def __iter__(self) -> Iterator[Segment]:
-        """All segments, in the order in which they were added."""
+        """Return all segments, in the order in which they were added."""
         return self.after(0)
 
     def confirm(self, segment: Segment) -> int | None:

@@ -133,5 +133,5 @@ class FeedForwardStepper:
         return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos], device=device_of(self._model)))
 
     def match_length(self, state: Tensor, ids_N: Tensor, read: int) -> int:
-        """As many tokens as the context holds."""
+        """Return as many tokens as the context holds."""
         return min(read + 1, self.order)

@@ -131,7 +131,7 @@ class Attention(ABC):
 
     @abstractmethod
     def matrices(self) -> dict[str, Matrix]:
-        """Its weights. Raises ConfigError where it needs a query and annotations of other widths."""
+        """Return its weights. Raises ConfigError where it needs a query and annotations of other widths."""
 
     @abstractmethod
     def parts(self, query: str) -> tuple[Part, ...]:

@@ -147,7 +147,7 @@ class Decoder(nn.Module):
         return matrices | (self.attention.matrices() if self.attention else {})
 
     def _program(self, training: bool) -> Program:
-        """One step; ``training`` with dropout between the layers and on o_t."""
+        """Return one step; ``training`` with dropout between the layers and on o_t."""
         config = self.config
         before, beside = self._before_layers()
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
@@ -235,7 +235,7 @@ class Decoder(nn.Module):
         memory: Mapping[str, Tensor],
         language_KBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
-        """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
+        """Return one step of K hypotheses a sentence: o, with attention its weights, and the new state."""
         program, weights, x_KBW = read_words_of_step(self.program, self.weights.tensors(), x_KBD)
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}

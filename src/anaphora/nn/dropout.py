@@ -61,7 +61,7 @@ class IndependentDropout(Dropout):
         return Mask(name, source, target, f"{name} mask")
 
     def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
-        """One number for each number dropped from."""
+        """Return one number for each number dropped from."""
         rate, rows = self.probability, tuple(x_TBD.shape[:2])
         places = widths.items() if rate else ()
         drawn = {f"{name} mask": dropout_mask(f"{owner}.{name}", (*rows, size), rate, x_TBD) for name, size in places}
@@ -85,7 +85,7 @@ class VariationalDropout(Dropout):
         return SentenceMask(name, source, target)
 
     def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
-        """One row of numbers for each sentence."""
+        """Return one row of numbers for each sentence."""
         sentences = x_TBD.shape[1]
         drawn = {
             f"{name}.mask": dropout_mask(f"{owner}.{name}", (sentences, width), rate, x_TBD)

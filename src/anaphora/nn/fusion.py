@@ -74,13 +74,13 @@ class FrozenLanguageModel(nn.Module):
 
     @torch.no_grad()
     def forward(self, ids_TB: Tensor, lengths_B: Tensor) -> Tensor:
-        """Its states after every word of whole sentences that begin with ``<s>``: T x B x width."""
+        """Return its states after every word of whole sentences that begin with ``<s>``: T x B x width."""
         states_TBL: Tensor = self.recurrence(self._vectors(ids_TB), lengths_B).outputs["h"]
         return states_TBL
 
     @torch.no_grad()
     def advance(self, ids_N: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """Its top state after one more word of every row, N x width, and all that it carries on."""
+        """Return its top state after one more word of every row, N x width, and all that it carries on."""
         return self.recurrence.advance_rows(self._vectors(ids_N).unsqueeze(0), state)
 
     def _vectors(self, ids: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ class Readout:
         self._fusion = fusion if isinstance(fusion, DeepFusion) else None
 
     def matrices(self, width: int, context: int) -> dict[str, Matrix]:
-        """Its weights; ``width`` of the embeddings, ``context``: numbers of the context, where there is one."""
+        """Return its weights; ``width`` of the embeddings, ``context``: numbers of the context, where there is one."""
         config, matrices = self.config, dict[str, Matrix]()
         if config.readout_layer == "none":
             return matrices

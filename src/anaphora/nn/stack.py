@@ -210,7 +210,7 @@ class Stack(nn.Module):
         """Vectors that sequences start from in place of zeros or learned ones, H numbers by name: ``given_state``."""
 
     def _program(self, training: bool) -> Program:
-        """One step of the stack; ``training`` with dropout after every layer."""
+        """Return one step of the stack; ``training`` with dropout after every layer."""
         parts, top = self._layers.parts((), training, masked=self.config.layers)
         beside = [f"layer{self.config.layers - 1}.h"] if training and self._undropped else []
         return Program(tuple(parts), tuple(dict.fromkeys([top, *beside])))
@@ -260,13 +260,13 @@ class Stack(nn.Module):
         return scanned._replace(outputs=outputs)
 
     def advance(self, x_XBD: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """One step: the output of the top layer, and the new state."""
+        """Return one step: the output of the top layer, and the new state."""
         program, weights, x_XBW = read_words_of_step(self.program, self.weights.tensors(), x_XBD)
         signals = advance(program, {"x": x_XBW}, state, weights, {})
         return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def advance_rows(self, x_1ND: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """One step of N rows: the output of the top layer, N x H, and the new state, N x H by carried signal."""
+        """Return one step of N rows: the output of the top layer, N x H, and the new state, N x H by carried signal."""
         h_1NH, after = self.advance(x_1ND, {name: rows.unsqueeze(0) for name, rows in state.items()})
         return h_1NH[0], {name: rows[0] for name, rows in after.items()}
 

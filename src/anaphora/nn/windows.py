@@ -47,11 +47,11 @@ class WindowConfig(Config, ABC):
 
     @abstractmethod
     def width(self, embedding: int) -> int:
-        """Numbers of a state."""
+        """Return numbers of a state."""
 
     @abstractmethod
     def matrices(self, embedding: int) -> dict[str, Matrix]:
-        """Its weights."""
+        """Return its weights."""
 
     @abstractmethod
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:

@@ -42,7 +42,7 @@ class Adaptation(NamedTuple):
             raise ConfigError(f"Adaptation should take 1 to {MOST} pairs for a sentence, but is to take {self.pairs}.")
 
     def weight_for(self, similarity: float) -> float:
-        """The weight where the best match has this similarity."""
+        """Return the weight where the best match has this similarity."""
         return self.weight * similarity**2
 
     def __str__(self) -> str:

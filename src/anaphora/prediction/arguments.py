@@ -82,7 +82,7 @@ def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str)
 
 
 def sentence_of(tokenizer: Tokenizer, text: str, number: int, most: int = MAX_TOKENS) -> list[int]:
-    """The tokens of a text that is one sentence, on line ``number``.
+    """Return the tokens of a text that is one sentence, on line ``number``.
 
     TypeError for what is no text, DataError where it has more tokens than ``most``, or is too long for any sentence.
     """
@@ -93,5 +93,5 @@ def sentence_of(tokenizer: Tokenizer, text: str, number: int, most: int = MAX_TO
 
 
 def pieces_of(tokenizer: Tokenizer, text: str, ids: abc.Sequence[int]) -> list[str]:
-    """The pieces that ``ids`` of a given text stand for, with its own spaces: words alone do not know theirs."""
+    """Return the pieces that ``ids`` of a given text stand for, with its own spaces: words alone do not know theirs."""
     return tokenizer.pieces_of(text) if isinstance(tokenizer, WordTokenizer) else tokenizer.pieces(ids)

@@ -83,7 +83,7 @@ class Candidates:
         return f"{inflect(self.frequent, 'frequent word')} and {inflect(self.each, 'translation')} of each source word"
 
     def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer, also: Sequence[Sequence[int]] = ()) -> Ids:
-        """The candidates of every text, a function of it alone; ids rise.
+        """Return the candidates of every text, a function of it alone; ids rise.
 
         ``also`` are tokens that the translation of each must be able to have.
 
@@ -105,7 +105,7 @@ class Candidates:
         return pad(rows)
 
     def _likely(self, word: str, known: Lookup[int]) -> list[int]:
-        """The ids of the translations of a word, and of the word itself."""
+        """Return the ids of the translations of a word, and of the word itself."""
         translations = self._translations.find(word) or ()
         ids = (known.find(one) for one in (*translations[: self.each], word))
         return [token for token in ids if token is not None]

@@ -26,7 +26,7 @@ class GivesExamples(Protocol):
     """A predictor of a network that reads text."""
 
     def example(self, text: str, target: str | None = None) -> Example:
-        """A text with its target; without one, with what the network itself predicts.
+        """Return a text with its target; without one, with what the network itself predicts.
 
         Raises DataError for a text that is too long, ConfigError for a target where there can be none.
         """
@@ -50,4 +50,4 @@ class GivesSearches(Protocol):
     """A predictor that writes text token by token."""
 
     def search_for(self, text: str) -> Search:
-        """The search that translates or continues a text; DataError for one that is too long."""
+        """Return the search that translates or continues a text; DataError for one that is too long."""

@@ -37,7 +37,7 @@ class Glossary:
         return f"a glossary of {len(self.entries):,}"
 
     def of(self, text: str) -> list[Match]:
-        """The entries that a text has, each once."""
+        """Return the entries that a text has, each once."""
         found: dict[str, Match] = {}
         place = 0
         for word in _WORD.finditer(text):
@@ -47,7 +47,7 @@ class Glossary:
         return [*found.values(), *self._always]
 
     def _at(self, text: str, word: "regex.Match[str]") -> Iterator[tuple[Match, int]]:
-        """The entries of the longest form that begins with a word, and where it ends."""
+        """Yield the entries of the longest form that begins with a word, and where it ends."""
         start, longest = word.start(), 0
         for entry in self._by_start.get(word[0].lower(), ()):
             end = start + len(entry.source)

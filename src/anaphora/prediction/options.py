@@ -117,7 +117,7 @@ class SearchOptions(NamedTuple):
                 part.check()
 
     def resolve(self, beam: int, length_penalty: float) -> Self:
-        """The same, with what it leaves open as the run has it; samples have no beam.
+        """Return the same, with what it leaves open as the run has it; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
         """
@@ -163,7 +163,7 @@ class SearchOptions(NamedTuple):
         return max(1 + max(0, self.alternatives), self.minimum_risk)
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:
-        """A resolved search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
+        """Return a resolved search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
         kept: dict[str, Any] = {"protected": list(self.protect)} if self.protect else {}
         kept |= {"terms": len(self.terms.entries)} if self.terms else {}
         kept |= {"adaptation": str(self.adaptation)} if self.adaptation else {}

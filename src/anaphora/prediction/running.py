@@ -16,7 +16,7 @@ ON_CPU = Runtime.inference()
 
 
 def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") -> Runtime:
-    """The runtime of a predictor.
+    """Return the runtime of a predictor.
 
     Raises ConfigError for a device that is not there, and for a precision that is unknown or that the device lacks.
     """
@@ -27,7 +27,7 @@ def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") 
 
 
 def each_within(runtime: Runtime, items: Iterable[T]) -> Iterator[T]:
-    """The items, each made within ``runtime``, which is left before it is handed over."""
+    """Yield the items, each made within ``runtime``, which is left before it is handed over."""
     rest = iter(items)
     while True:
         with running(runtime):

@@ -37,7 +37,7 @@ def answers(
     refused: Callable[[int, AnaphoraError], Answer] | None = None,
     first: int = 1,
 ) -> Iterator[Answer]:
-    """One answer for each item, in order, a window at a time; no more than two windows are held.
+    """Yield one answer for each item, in order, a window at a time; no more than two windows are held.
 
     ``read`` prepares an item, given with its number in the stream (from ``first``). Where it refuses one, by an
     AnaphoraError or a TypeError, the items before are answered, and then the error is raised; so is what reading
@@ -89,7 +89,7 @@ def by_row(
 
 
 def windows(items: Iterable[T], size: int = WINDOW, check: Callable[[], None] = lambda: None) -> Iterator[list[T]]:
-    """The items in their order, in lists of at most ``size``; a list is never empty.
+    """Yield the items in their order, in lists of at most ``size``; a list is never empty.
 
     A sequence is split into full windows. Any other iterable is read by a thread, and a window ends
     ``PATIENCE`` seconds after its first item came, so that a client that writes one line and waits is answered. What
@@ -125,7 +125,7 @@ class _Reader(Generic[T]):
         Thread(target=self._read, args=(items,), daemon=True).start()
 
     def window(self, size: int, check: Callable[[], None]) -> list[T]:
-        """The next items; none at the end."""
+        """Return the next items; none at the end."""
         found: list[T] = []
         until = float("inf")
         while len(found) < size and self._ended is None:

@@ -58,7 +58,7 @@ def predict_table(
 
 
 def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int], bool]:
-    """The places of the input in a first row, and True if it is a heading."""
+    """Return the places of the input in a first row, and True if it is a heading."""
     found = columns.find(row.heads, place, [0, *range(2, len(columns.chosen))], keys=row.keys is not None)
     if found is None:
         raise DataError(

@@ -106,7 +106,7 @@ class Manifest(Record):
         return json_bytes(seal(self.model_dump()))
 
     def verify(self, folder: Path, name: str) -> mmap:
-        """One file of the checkpoint, mapped, or DamagedError when its bytes are not those that were written."""
+        """Return one file of the checkpoint, mapped, or DamagedError when its bytes are not those that were written."""
         entry = self.files[name]
         content = map_file(folder / name, entry.size)
         if sha256(content) != entry.sha256:

@@ -29,7 +29,7 @@ class Draws:
         return sum(self._random() for _ in range(12)) - 6
 
     def pick(self, items: Sequence[Item]) -> Item:
-        """One of the items, all equally likely."""
+        """Return one of the items, all equally likely."""
         return items[int(self._random() * len(items))]
 
 

@@ -49,7 +49,7 @@ class Automaton:
         self._ending = torch.tensor(ending, dtype=torch.int64).reshape(-1, 3).T
 
     def after(self, nodes_N: Tensor, ids_N: Tensor) -> Tensor:
-        """The nodes after one more token of each row."""
+        """Return the nodes after one more token of each row."""
         keys_E, next_E = self._keys_E.to(ids_N.device), self._next_E.to(ids_N.device)
         keys_N = nodes_N * STRIDE + ids_N
         places_N = torch.searchsorted(keys_E, keys_N).clamp(max=len(keys_E) - 1)

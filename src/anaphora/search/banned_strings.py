@@ -34,7 +34,7 @@ class Spelling:
         """The tokens that begin with a text."""
 
     def after(self, text: str, token: int) -> str:
-        """The text with what one more token writes; nothing after a token behind the vocabulary."""
+        """Return the text with what one more token writes; nothing after a token behind the vocabulary."""
         return text + self._writes[token] if token < len(self._writes) else ""
 
     def _tokens_at(self, text: str) -> list[int]:

@@ -65,7 +65,7 @@ class _Search:
         self.memory_lengths_B, self.trace = memory_lengths_B, Trace(request.attention)
 
     def start(self, start: SearchStart) -> _Live:
-        """One row a sentence, before any token was read."""
+        """Return one row a sentence, before any token was read."""
         lengths_B = start.memory_lengths_B
         sentences_B = torch.arange(len(lengths_B), device=lengths_B.device)
         scores_BK = torch.zeros(len(lengths_B), 1, dtype=torch.float64, device=lengths_B.device)
@@ -121,7 +121,7 @@ class _Search:
         )
 
     def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: ForcedSentences) -> KeptContinuations:
-        """The continuations that the beam keeps."""
+        """Return the continuations that the beam keeps."""
         pool = Pool.of(live.scores_BK, log_probs_NV, self.size, forced, live.steered)
         if self.diversity is not None:
             return self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])

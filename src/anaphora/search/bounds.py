@@ -33,7 +33,7 @@ class Bounds:
 
     @classmethod
     def of(cls, prefixes: Ids | None, max_length: int | abc.Sequence[int], sentences: int) -> "Bounds":
-        """The bounds of this many sentences, on the CPU; a prefix is always read whole.
+        """Return the bounds of this many sentences, on the CPU; a prefix is always read whole.
 
         Raises ConfigError for a maximum length below 1, and for another number of maximum lengths than sentences.
         """

@@ -15,7 +15,7 @@ class MinimumLength(Steering):
         self._tokens, self._eos = tokens, eos
 
     def edits(self, ids_NT: Tensor, state: Any) -> Edits:
-        """No ``</s>`` while the outputs are too short."""
+        """Ban ``</s>`` while the outputs are too short."""
         rows, written = ids_NT.shape
         if written >= self._tokens:
             return NO_EDITS
@@ -30,7 +30,7 @@ class NoRepeatedNgrams(Steering):
         self._n = n
 
     def edits(self, ids_NT: Tensor, state: Any) -> Edits:
-        """No token that completes an n-gram for the second time."""
+        """Ban tokens that complete an n-gram for the second time."""
         n, written = self._n, ids_NT.shape[1]
         if written < n:
             return NO_EDITS
@@ -55,7 +55,7 @@ class WholeWords(Steering):
         return self._lengths_B.to(sentences_B.device)[sentences_B]
 
     def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
-        """No token that continues a word, directly behind a prefix."""
+        """Ban tokens that continue a word directly behind a prefix."""
         written = ids_NT.shape[1]
         rows_X = (state == written).nonzero().squeeze(1)
         if not written or not len(rows_X):

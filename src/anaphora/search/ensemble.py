@@ -75,7 +75,7 @@ class FusedStepper(Ensemble):
         self._members, self._weight = [translator, model], weight
 
     def advance(self, memory: tuple[Any, ...], state: tuple[Any, ...], ids_N: Tensor) -> Step:
-        """One token of every row, read by both; attention is the translator's."""
+        """Return one token of every row, read by both; attention is the translator's."""
         translator, model = self._members
         step = translator.advance(memory[0], state[0], ids_N)
         # the language model may begin a sentence after </s>, the end of the line before

@@ -23,7 +23,7 @@ class Evidence:
     """Mean over the source positions of the attention that each got in all, at most 1; 0 without attention."""
 
     def of_steps(self, steps: Sequence[int]) -> Self:
-        """The same of some of the tokens."""
+        """Return the same of some of the tokens."""
         return type(self)(self.signals_TE[list(steps)], self.coverage)
 
 

@@ -54,7 +54,7 @@ class MixedStepper(Wrapper):
         return start._replace(memory=_Memory(start.memory, self._neighbours))
 
     def advance(self, memory: _Memory, state: Any, ids_N: Tensor) -> Step:
-        """One token of every row; ConfigError for a model whose steps give no states."""
+        """Return one token of every row; ConfigError for a model whose steps give no states."""
         step = self._model.advance(memory.model, state, ids_N)
         if step.states_NH is None:
             raise ConfigError("Mixing needs the states of one network, but this model gives none: leave it out.")

@@ -48,7 +48,7 @@ class Placeholders(NamedTuple):
         return Placeholders(*(tensor.to(device) for tensor in self))
 
     def of(self, sentences_B: Tensor) -> "Placeholders":
-        """Those of some of the sentences."""
+        """Return those of some of the sentences."""
         return Placeholders(*(tensor[sentences_B] for tensor in self))
 
 
@@ -103,7 +103,7 @@ class Pointing(Wrapper):
         return SearchStart(memory, state, start.memory_lengths_B)
 
     def advance(self, memory: _Memory, state: _State, ids_N: Tensor) -> Step:
-        """One token of every row; after a placeholder, the model reads its stand-in."""
+        """Return one token of every row; after a placeholder, the model reads its stand-in."""
         own = memory.placeholders
         beam = len(ids_N) // len(own.lengths_B)
         rows = own.of(torch.arange(len(own.lengths_B), device=ids_N.device).repeat_interleave(beam))

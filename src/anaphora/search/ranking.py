@@ -35,12 +35,12 @@ class Ranking:
             raise ConfigError("Scores per token have no length penalty: leave one of the two out.")
 
     def of(self, scores_BK: Tensor, tokens: int, uncovered_BK: Tensor | None = None) -> Tensor:
-        """The ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""
+        """Return the ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""
         ranks_BK = scores_BK / self.norms(tokens)[-1]
         return ranks_BK if uncovered_BK is None else ranks_BK + self.coverage_penalty * uncovered_BK
 
     def rank(self, hypothesis: Hypothesis) -> Hypothesis:
-        """The hypothesis with its rank, where there is no coverage penalty."""
+        """Return the hypothesis with its rank, where there is no coverage penalty."""
         tokens = len(hypothesis.ids) + hypothesis.finished
         rank = hypothesis.score / self.norms(tokens)[-1]
         return hypothesis if rank == hypothesis.rank else replace(hypothesis, rank=rank)
@@ -50,7 +50,7 @@ class Ranking:
         return self._norm(torch.arange(1, tokens + 1)).tolist()
 
     def bound(self, scores_BK: Tensor, most_B: Tensor) -> Tensor:
-        """The greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.
+        """Return the greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.
 
         Scores and c are at most 0, scores only fall, and lp grows with the length: nothing is above score / lp(most).
         Where all further tokens have a probability of nearly 1, that is nearly reached: no bound of scores is lower.

@@ -25,7 +25,7 @@ def score(
     check: Callable[[], None] = no_check,
     watch: Watch = lambda *_: None,
 ) -> list[Hypothesis]:
-    """Every row of the targets as a hypothesis, with the score that a search would give it.
+    """Return every row of the targets as a hypothesis, with the score that a search would give it.
 
     A row that ends in ``</s>`` is a finished hypothesis; without it, a prefix is scored. Without ``attention``, the
     hypotheses have no weights. ``watch`` sees every step; ``banned_tokens`` and ``check`` are those of

@@ -108,6 +108,6 @@ def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
 
 
 def _uniform(seed: int, example_id: int, step: int) -> float:
-    """A number from 0 to below 1; it never changes for the same three numbers."""
+    """Return a number from 0 to below 1; it never changes for the same three numbers."""
     source = np.random.Philox(key=np.array([seed, example_id], np.uint64), counter=np.array([0, 0, 0, step], np.uint64))
     return np.random.Generator(source).random()

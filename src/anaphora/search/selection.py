@@ -35,7 +35,7 @@ class Pool(NamedTuple):
     def of(
         cls, scores_BH: Tensor, log_probs_NV: Tensor, size: int, forced: ForcedSentences, steered: SteeredRows
     ) -> "Pool":
-        """The ``size`` best of every row, and what else is proposed; of a row that is forced, that token alone.
+        """Return the ``size`` best of every row, and what else is proposed; of a row that is forced, that token alone.
 
         ``log_probs_NV`` is changed in place by the edits of the step, which prefixes go before.
 
@@ -67,17 +67,17 @@ class Pool(NamedTuple):
         return rows_N.view(sentences, hypotheses, 1).expand(-1, -1, each)
 
     def take(self, order_BK: Tensor) -> KeptContinuations:
-        """Those at the given places of each sentence's continuations, side by side."""
+        """Return those at the given places of each sentence's continuations, side by side."""
         columns = (self.scores_BHC, self.rows_BHC, self.ids_BHC)
         return KeptContinuations(*(column.flatten(1).gather(1, order_BK) for column in columns))
 
     def best(self, size: int) -> KeptContinuations:
-        """The ``size`` best of every sentence; ties go to the lower row, then to the lower id."""
+        """Return the ``size`` best of every sentence; ties go to the lower row, then to the lower id."""
         order_BC = self.scores_BHC.flatten(1).sort(dim=1, descending=True, stable=True).indices
         return self.take(order_BC[:, :size])
 
     def allocate(self, size: int, steered: SteeredRows) -> KeptContinuations:
-        """The best of every bank, then the second best of each, until there are ``size``; best first."""
+        """Return the best of every bank, then the second best of each, until there are ``size``; best first."""
         totals_BC = self.scores_BHC.flatten(1)
         banks_BC = steered.constraints_met(self.rows_BHC.flatten(), self.ids_BHC.flatten()).view_as(totals_BC)
         order_BC = totals_BC.sort(dim=1, descending=True, stable=True).indices
@@ -179,7 +179,7 @@ def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _with(entries: Entries, values_NC: Tensor, ids_NC: Tensor, log_probs_NV: Tensor) -> tuple[Tensor, Tensor]:
-    """The continuations of every row with those of ``entries`` that are not among them."""
+    """Return the continuations of every row with those of ``entries`` that are not among them."""
     rows_X, ids_X = entries
     new_X = (ids_NC[rows_X] != ids_X[:, None]).all(dim=1)
     rows_X, ids_X = rows_X[new_X], ids_X[new_X]

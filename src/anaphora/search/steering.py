@@ -73,11 +73,11 @@ class Steering:
         return None
 
     def edits(self, ids_NT: Tensor, state: Any) -> Edits:
-        """The edits of the next step, for rows that have written ``ids_NT``, any prefix included."""
+        """Return the edits of the next step, for rows that have written ``ids_NT``, any prefix included."""
         return NO_EDITS
 
     def extend(self, state: Any, rows_N: Tensor, ids_N: Tensor) -> Any:
-        """The state of the given rows, repeated or left out, each after one more token."""
+        """Return the state of the given rows, repeated or left out, each after one more token."""
         return state
 
     def proposals(self, ids_NT: Tensor, state: Any) -> Entries | None:
@@ -103,7 +103,7 @@ class SteeredRows(NamedTuple):
 
     @classmethod
     def start(cls, by: Sequence[Steering], sentences_B: Tensor) -> Self:
-        """One row a sentence, with nothing written."""
+        """Return one row a sentence, with nothing written."""
         return cls(by, [one.start(sentences_B) for one in by], sentences_B.new_zeros(len(sentences_B), 0))
 
     @property
@@ -126,7 +126,7 @@ class SteeredRows(NamedTuple):
         return sum((one.constraints_met(state, rows_X, ids_X) for one, state in allocating), torch.zeros_like(rows_X))
 
     def extend(self, rows_N: Tensor, ids_N: Tensor) -> Self:
-        """The same for the given rows, each after one more token."""
+        """Return the same for the given rows, each after one more token."""
         if not self.by:
             return self
         states = [one.extend(state, rows_N, ids_N) for one, state in zip(self.by, self.states, strict=True)]

@@ -43,7 +43,7 @@ class Suffixes(Steering):
         return _State(sentences_B, torch.zeros_like(sentences_B), 0)
 
     def edits(self, ids_NT: Tensor, state: _State) -> Edits:
-        """No ``</s>`` before the suffix, and at the end only what leaves room for the rest of it."""
+        """Ban ``</s>`` before the suffix, and near the end all that leaves no room for the rest of it."""
         sizes_N, lengths_N = self._of(self._sizes_B, state), self._of(self._lengths_B, state)
         complete_N = self._count_written(state.sentences_N, state.nodes_N) == sizes_N
         early_X = (~complete_N).nonzero().squeeze(1)
@@ -58,7 +58,7 @@ class Suffixes(Steering):
         return Edits(only=Entries.concatenate(Entries(rows_X[kept_X], ids_X[kept_X]), ending), forbidden=forbidden)
 
     def proposals(self, ids_NT: Tensor, state: _State) -> Entries:
-        """Tokens that begin or continue the suffix, and the end behind it."""
+        """Return tokens that begin or continue the suffix, and the end behind it."""
         rows_X, ids_X, _ = self._continuations(state)
         sizes_N = self._of(self._sizes_B, state)
         complete_N = (sizes_N > 0) & (self._count_written(state.sentences_N, state.nodes_N) == sizes_N)

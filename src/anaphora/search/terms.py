@@ -63,7 +63,7 @@ class Terms(Steering):
         return _State(sentences_B, nodes_B, done_BG, torch.zeros_like(sentences_B, dtype=torch.bool), 0)
 
     def edits(self, ids_NT: Tensor, state: _State) -> Edits:
-        """No ``</s>`` before the last term, no forbidden form, no word that goes on behind a term."""
+        """Ban ``</s>`` before the last term, forbidden forms, and words that go on behind a term."""
         pending_NG = ~state.done_NG
         device = state.nodes_N.device
         early_X = pending_NG.any(dim=1).nonzero().squeeze(1)
@@ -76,7 +76,7 @@ class Terms(Steering):
         return Edits(only=self._due(state, pending_NG), forbidden=forbidden)
 
     def proposals(self, ids_NT: Tensor, state: _State) -> Entries:
-        """Tokens that begin or continue a pending term."""
+        """Return tokens that begin or continue a pending term."""
         return _unique(*self._going_on(state, ~state.done_NG)[:2])
 
     def extend(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
@@ -93,7 +93,7 @@ class Terms(Steering):
         return tokens_XG.sum(dim=1)
 
     def _due(self, state: _State, pending_NG: Tensor) -> Entries | None:
-        """The tokens that go furthest with a term, for rows with no time for anything else."""
+        """Return the tokens that go furthest with a term, for rows with no time for anything else."""
         left_N = self._terms.lengths_B.to(state.nodes_N.device)[state.sentences_N] - state.step
         needed_N = (pending_NG * self._most_G.to(left_N.device)).sum(dim=1)
         due_N = pending_NG.any(dim=1) & (left_N <= needed_N + 1)

@@ -36,7 +36,7 @@ class Trace:
             self._ends.append((*columns, np.full(len(columns[0]), step)))
 
     def hypotheses(self, memory_lengths: Sequence[int], size: int, eos: int) -> list[list[Hypothesis]]:
-        """The ``size`` best hypotheses of every sentence, best first; of equal ones the one that ended first.
+        """Return the ``size`` best hypotheses of every sentence, best first; of equal ones the one that ended first.
 
         ``memory_lengths`` has one for each sentence; the attention of its hypotheses has as many positions.
         """
@@ -57,7 +57,7 @@ class Trace:
         return found
 
     def _follow(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, npt.NDArray[np.float32] | None]:
-        """Tokens [M, T] and attention [M, T, S] of hypotheses that ended at the given steps, all at once."""
+        """Return tokens [M, T] and attention [M, T, S] of hypotheses that ended at the given steps, all at once."""
         longest = int(steps_M.max()) + 1
         ids_MT = np.zeros((len(steps_M), longest), dtype=np.int64)
         ids_MT[np.arange(len(steps_M)), steps_M] = ids_M

@@ -49,7 +49,7 @@ def unroll(
 
 
 def _gather(weights: list[tuple[Tensor, Tensor | None]], sentences: int) -> Tensor | None:
-    """The attention of all steps as [B, T, S] on the CPU, zero where a sentence had ended."""
+    """Return the attention of all steps as [B, T, S] on the CPU, zero where a sentence had ended."""
     if not weights or weights[0][1] is None:
         return None
     weights_BTS = torch.zeros(sentences, len(weights), weights[0][1].shape[1])

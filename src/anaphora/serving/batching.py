@@ -185,7 +185,7 @@ def batches(items: Iterable[T], text: Callable[[T], str]) -> Iterator[list[T]]:
 
 
 def _in_turn(jobs: Iterable[_Job], owner: Callable[[_Job], Hashable]) -> list[_Job]:
-    """One job of each owner, then a second one of each, and so on."""
+    """Return one job of each owner, then a second one of each, and so on."""
     turns = Counter[Hashable]()
 
     def turn(job: _Job) -> int:

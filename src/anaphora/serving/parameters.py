@@ -73,7 +73,7 @@ class Parameters(dict[str, Any]):
         return [_clean(text, name) for text in texts], several
 
     def passage(self, name: str, limits: ServingLimits) -> str:
-        """One text that is not blank. Raises Refusal for any other value, and beyond the limits."""
+        """Return one text that is not blank. Raises Refusal for any other value, and beyond the limits."""
         texts, several = self.texts(name, limits)
         if several or not texts[0].strip():
             raise bad(f"Invalid request: {name} should be a text, and not blank")

@@ -159,11 +159,11 @@ class ExperimentBase(Config):
         return False
 
     def to_grow(self) -> Self:
-        """The experiment without what a run that replays the data of this one cannot have."""
+        """Return the experiment without what a run that replays the data of this one cannot have."""
         return self
 
     def for_trial(self) -> Self:
-        """The experiment as a short trial on a sample of its data runs it."""
+        """Return the experiment as a short trial on a sample of its data runs it."""
         return self
 
     def resume(self, begun: Self) -> Self:
@@ -177,11 +177,11 @@ class ExperimentBase(Config):
         return not value.resolved if hasattr(value, "resolved") else value in ("auto", 0, ())
 
     def to_toml(self) -> str:
-        """The whole experiment, defaults included; reading it gives an equal one."""
+        """Return the whole experiment, defaults included; reading it gives an equal one."""
         return tomli_w.dumps(self.tables())
 
     def tables(self) -> dict[str, Any]:
-        """The same as nested tables."""
+        """Return the same as nested tables."""
         return self.model_dump()
 
 
@@ -222,7 +222,7 @@ class FittedExperiment(ExperimentBase):
     """An experiment without updates, written without the options that are for them."""
 
     def tables(self) -> dict[str, Any]:
-        """All options that have an effect, as nested tables."""
+        """Return all options that have an effect, as nested tables."""
         tables = super().tables()
         tables["training"] = {name: tables["training"][name] for name in _OF_FITTING}
         tables["data"] = {name: value for name, value in tables["data"].items() if name not in CUTS}

@@ -160,7 +160,7 @@ def _recipe(path: Path) -> str:
 
 
 def _rows(text: str, systems: Sequence[tuple[System, list[SegmentMetric]]], samples: int, seed: int) -> Iterator[Row]:
-    """The systems by one metric, the first one without a contrast."""
+    """Yield the systems by one metric, the first one without a contrast."""
     (_, first), *others = systems
     contrasts = [contrast(first, runs, samples, seed) for _, runs in others]
     adjusted = holm([one.randomisation_p for one in contrasts])

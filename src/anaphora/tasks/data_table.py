@@ -170,7 +170,7 @@ def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
 
 
 def with_whole_paths(table: dict[str, Any], places: Sequence[str]) -> dict[str, Any]:
-    """The tables with whole paths at these dotted keys, so that a run works from wherever it is called."""
+    """Return the tables with whole paths at these dotted keys, so that a run works from wherever it is called."""
     for key in places:
         name, _, option = key.partition(".")
         inside = table.get(name)

@@ -61,7 +61,7 @@ class Request:
     """The columns of a table that are read, in place of those of training."""
 
     def reading(self, experiment: AnyExperiment) -> AnyExperiment:
-        """The experiment with the columns that are asked for."""
+        """Return the experiment with the columns that are asked for."""
         return experiment.with_options(chosen_columns(self.columns)) if self.columns else experiment
 
     def refuse(self, path: Path, noun: str, taken: Sequence[str]) -> None:
@@ -81,7 +81,7 @@ class Comparable(Protocol):
     """Scores whose metrics are sums over the segments of the text, so that those of two runs can be tested."""
 
     def segment_metrics(self) -> Sequence[SegmentMetric]:
-        """Every metric of the text."""
+        """Return every metric of the text."""
 
 
 Results = Mapping[str, Any]
@@ -138,7 +138,7 @@ def own_splits(
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:
-    """The one run; ConfigError where there are several, of a model that is scored alone."""
+    """Return the one run; ConfigError where there are several, of a model that is scored alone."""
     if len(paths) > 1:
         raise ConfigError(f"{paths[0]} is {noun}, which is evaluated by itself: name one run.")
     return paths[0]

@@ -38,12 +38,12 @@ class PretrainedRun:
         self.tokenizer = self._tokenizers["text"]
 
     def vectors(self, wanted: Container[str], report: Report) -> Iterator[tuple[str, list[float]]]:
-        """The vectors that looking up ``wanted`` tokens gives, but no special tokens; errors as for ``load``."""
+        """Yield the vectors that looking up ``wanted`` tokens gives, but no special tokens; errors as for ``load``."""
         rows_VE = self.load(report).model["embedding.weight"] * self.embedding.scale
         for token, vector_E in islice(zip(spellings(self.tokenizer), rows_VE, strict=True), len(MARKS), None):
             if token in wanted:
                 yield token, vector_E.tolist()
 
     def load(self, report: Report) -> Checkpoint:
-        """Its best checkpoint; RunError when there is none that is whole and fits its network."""
+        """Return its best checkpoint; RunError when there is none that is whole and fits its network."""
         return load_fitting(self._run, self._tokenizers, report=report)

@@ -32,12 +32,12 @@ Predictor = TypeVar("Predictor")
 
 
 def begun_with(run: Run) -> ExperimentBase:
-    """The experiment that a run was begun with; ConfigError with one sentence."""
+    """Return the experiment that a run was begun with; ConfigError with one sentence."""
     return parse(run.experiment, str(run.path / EXPERIMENT))
 
 
 def experiment_of(path: Path) -> ExperimentBase:
-    """The experiment that a run folder was begun with; RunError where it is none."""
+    """Return the experiment that a run folder was begun with; RunError where it is none."""
     return begun_with(Run.open(path))
 
 
@@ -49,7 +49,7 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
 
 
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> TrainedModel:
-    """A checkpoint of a run folder with its experiment, network and vocabularies.
+    """Return a checkpoint of a run folder with its experiment, network and vocabularies.
 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
@@ -80,7 +80,7 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
 
 
 def task_at(path: Path) -> Task:
-    """The task of a run folder, or of a file of another program; RunError where it is none."""
+    """Return the task of a run folder, or of a file of another program; RunError where it is none."""
     name = _opener(path)
     return tasks_named(name)[0] if name else task_of(experiment_of(path))
 
@@ -113,7 +113,7 @@ def load(
     initial_state: str | Path | Mapping[str, npt.ArrayLike] | None = None,
     report: Report = silent,
 ) -> Any:
-    """The predictor of a run folder's checkpoint, ready to use.
+    """Return the predictor of a run folder's checkpoint, ready to use.
 
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is

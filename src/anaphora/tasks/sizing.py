@@ -28,12 +28,12 @@ AnyTier = TypeVar("AnyTier", bound=tuple[Any, ...])
 
 
 def tier_for(count: int, tiers: Sequence[AnyTier]) -> AnyTier:
-    """The first tier, from the smallest to the largest, that is for so much data."""
+    """Return the first tier, from the smallest to the largest, that is for so much data."""
     return next(tier for tier in tiers if count <= tier[0])
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
-    """A table of tiers, one a line, the data that each is for in front."""
+    """Return a table of tiers, one a line, the data that each is for in front."""
     names = [name for name in tiers[0]._fields[1:] if any(getattr(tier, name) for tier in tiers)]
     heads = [f"{counted} up to", *names]
     rows = [[f"{tier[0]:,}", *(f"{getattr(tier, name):,}" for name in names)] for tier in tiers]
@@ -43,7 +43,7 @@ def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
 
 
 def training_table(tier: Tier, learning_rate: float, batch_tokens: int, patience: int, **more: Any) -> dict[str, Any]:
-    """The ``[training]`` table for the epochs of a tier, by Adam; ``more`` are further options of it."""
+    """Return the ``[training]`` table for the epochs of a tier, by Adam; ``more`` are further options of it."""
     return {
         "optimizer": {"kind": "adam", "learning_rate": learning_rate},
         "batch_tokens": batch_tokens,
@@ -54,7 +54,7 @@ def training_table(tier: Tier, learning_rate: float, batch_tokens: int, patience
 
 
 def figure(table: Mapping[str, Any], key: str, words: str) -> str:
-    """The number at a dotted key in words, nothing where a setting has put something else there.
+    """Return the number at a dotted key in words, nothing where a setting has put something else there.
 
     A noun after the number is in the plural, as in "{:,} epochs".
     """
@@ -72,6 +72,6 @@ def value_at(table: Mapping[str, Any], key: str) -> object:
 
 
 def word_at(table: Mapping[str, Any], key: str) -> str:
-    """The word at a dotted key; nothing where there is none, or something else, which the experiment refuses."""
+    """Return the word at a dotted key; nothing where there is none, or something else, which the experiment refuses."""
     value = value_at(table, key)
     return value if isinstance(value, str) else ""

@@ -76,7 +76,7 @@ class TrainingJob(ABC):
         return experiment
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizers of every side, from the training split; by default that of its text."""
+        """Return the tokenizers of every side, from the training split; by default that of its text."""
         experiment, text = self._experiment, {"text": self.splits.train.lines}
         return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
@@ -110,7 +110,7 @@ class UpdatingJob(TrainingJob):
 
     @abstractmethod
     def batches(self, context: TrainingContext, report: Report) -> Batches:
-        """The training split in batches."""
+        """Return the training split in batches."""
 
     @abstractmethod
     def validation(self, context: TrainingContext, report: Report) -> Validate:
@@ -235,7 +235,7 @@ def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, re
 
 
 def not_skipping(report: Report) -> Report:
-    """The same, but for what was left out of the data: that is said elsewhere."""
+    """Return the same, but for what was left out of the data: that is said elsewhere."""
 
     def quietly(event: Event) -> None:
         if not isinstance(event, Skipped):

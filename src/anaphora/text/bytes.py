@@ -40,7 +40,7 @@ class ByteTokenizer(Tokenizer):
         return hashlib.sha256(f"byte {case_name(self.lowercase)}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """One id a byte, without special tokens at the ends."""
+        """Return one id a byte, without special tokens at the ends."""
         return [_FIRST + byte for byte in self.normal(text).encode()]
 
     def encode_with_places(self, text: str) -> list[tuple[int, int]]:

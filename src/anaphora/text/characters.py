@@ -64,7 +64,7 @@ class CharacterTokenizer(Tokenizer):
         return (json.dumps({"characters": self.alphabet}, ensure_ascii=False) + "\n").encode()
 
     def encode(self, text: str) -> list[int]:
-        """One id a character, without special tokens at the ends."""
+        """Return one id a character, without special tokens at the ends."""
         return [self._ids.get(character, UNK) for character in self.normal(text)]
 
     def encode_with_places(self, text: str) -> list[tuple[int, int]]:

@@ -158,7 +158,7 @@ def _join(text: str, more: str, after_tag: bool) -> str:
 
 
 def _partners(sentence: str, found: Sequence[Span]) -> dict[int, int]:
-    """The pairs of opening and closing tags, well nested, both ways, by their places in what is found."""
+    """Return the pairs of opening and closing tags, well nested, both ways, by their places in what is found."""
     opened: list[tuple[str, int]] = []
     partners: dict[int, int] = {}
     for place, one in enumerate(found):

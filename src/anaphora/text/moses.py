@@ -42,7 +42,7 @@ class MosesText:
         self._tokeniser = MosesTokenizer(lang=language)
 
     def __call__(self, text: str) -> str:
-        """The tokens of one line, joined by single spaces; nothing is escaped."""
+        """Return the tokens of one line, joined by single spaces; nothing is escaped."""
         normal = self._normaliser.normalize(lower_case(text, self._lowercase))
         return str(self._tokeniser.tokenize(normal, escape=False, return_str=True))
 

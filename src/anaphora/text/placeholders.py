@@ -66,7 +66,7 @@ class Span(NamedTuple):
 
 
 def checked_kinds(kinds: Iterable[str]) -> tuple[Kind, ...]:
-    """The same kinds; ConfigError for one that is none."""
+    """Return the same kinds; ConfigError for one that is none."""
     found = []
     for kind in kinds:
         if kind not in KINDS:
@@ -104,7 +104,7 @@ def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
 
 
 def _glue(text: str, start: int, end: int, of_tags: bytearray) -> Span:
-    """A placeholder with the letters beside it."""
+    """Return a placeholder with the letters beside it."""
     while start and not of_tags[start - 1] and is_glued(text[start - 1]):
         start -= 1
     while end < len(text) and not of_tags[end] and is_glued(text[end]):

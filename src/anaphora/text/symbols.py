@@ -94,7 +94,7 @@ class SymbolTokenizer(CharacterTokenizer):
         return found
 
     def encode(self, text: str) -> list[int]:
-        """One id a symbol, without special tokens at the ends."""
+        """Return one id a symbol, without special tokens at the ends."""
         return [self._ids.get(symbol, UNK) for symbol in self.symbols_of(text)]
 
     def encode_with_places(self, text: str) -> list[tuple[int, int]]:

@@ -206,7 +206,7 @@ def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRu
 
 
 def _plain(lines: Lines, rule: TextRule | None, tabs: bool) -> Lines:
-    """Lines by a rule; with ``tabs``, that of what stands in front of one."""
+    """Return lines by a rule; with ``tabs``, that of what stands in front of one."""
     if rule is None:
         return lines
     separator = TAB if tabs else "\n"

@@ -54,7 +54,7 @@ class Tokenizer(Protocol):
     """Tokens of the vocabulary, special ones included."""
 
     def __hash__(self) -> int:
-        """A tokenizer does not change, so that what follows from it can be kept."""
+        """Return a tokenizer does not change, so that what follows from it can be kept."""
         return object.__hash__(self)
 
     @property
@@ -98,7 +98,7 @@ class Tokenizer(Protocol):
         """The line that ids stand for, special tokens left out: the inverse of ``encode`` up to normalisation."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """One short string an id, as pictures show it; a space reads as U+2581."""
+        """Return one short string an id, as pictures show it; a space reads as U+2581."""
 
     def serialise(self) -> bytes:
         """Return the content of the vocabulary's file."""

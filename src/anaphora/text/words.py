@@ -107,7 +107,7 @@ class WordTokenizer(Tokenizer):
         return hashlib.sha256(f"word {self.lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """One id a word, without special tokens at the ends."""
+        """Return one id a word, without special tokens at the ends."""
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
     def encode_with_places(self, text: str) -> list[tuple[int, int]]:

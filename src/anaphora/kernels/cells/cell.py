@@ -47,7 +47,7 @@ class Cell(Config):
 
     @abstractmethod
     def backward(self, ops: Ops[V], saved: Any, dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
-        """The gradient of the new state gives those of the projected input and of the previous state."""
+        """Return the gradient of the new state gives those of the projected input and of the previous state."""
 
     def obstacle(self) -> str:
         return ""

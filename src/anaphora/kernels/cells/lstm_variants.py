@@ -58,7 +58,7 @@ class _Variant(Cell):
         return da, (ops.add(dh_before, dc_before),)  # 3
 
     def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
-        """Those that it has."""
+        """Return those that it has."""
         return dict(saved[0])
 
 

@@ -22,7 +22,7 @@ class Operands(Protocol):
         """W a."""
 
     def vector(self, name: str) -> Tensor:
-        """A vector, to add or to scale with."""
+        """Return a vector, to add or to scale with."""
 
 
 class Record:
@@ -40,7 +40,7 @@ class Record:
         return self.leaf(name, self.ops.vector)
 
     def leaf(self, name: str, read: Callable[[str], Tensor]) -> Tensor:
-        """A weight or a memory tensor as an operation reads it, with a gradient."""
+        """Return a weight or a memory tensor as an operation reads it, with a gradient."""
         if name not in self.leaves:
             self.leaves[name] = read(name).detach().requires_grad_()
         return self.leaves[name]
@@ -62,7 +62,7 @@ class AutogradCell(Cell):
 
     @abstractmethod
     def step(self, x_BG: Tensor, state: State, ops: Operands) -> State:
-        """The new state from the projected input and the state before, in operations that autograd can follow.
+        """Return the new state from the projected input and the state before, in operations that autograd can follow.
 
         Write ``1 / (1 + torch.exp(-a))`` for sigmoid: see ``kernels/pointwise.py`` for the reason.
         """
@@ -71,7 +71,7 @@ class AutogradCell(Cell):
         return f"autograd runs the unit '{self.kind}'"
 
     def forward(self, ops: Any, x: Any, state: Any) -> Any:
-        """One step of tensors, recorded."""
+        """Record one step of tensors."""
         return record_step(ops, (x, *state), lambda given, record: self.step(given[0], given[1:], record))
 
     def backward(self, ops: Any, saved: Any, dstate: Any) -> Any:
@@ -91,7 +91,7 @@ def record_step(ops: Ops[Tensor], inputs: State, step: Callable[[State, Record],
 
 
 def undo_step(ops: Any, saved: Any, dnew: State) -> State:
-    """The gradients of the inputs; those of what the step read are added to theirs."""
+    """Return the gradients of the inputs; those of what the step read are added to theirs."""
     given, new, record = saved
     record.ops = ops
     wanted = (*given, *record.leaves.values())

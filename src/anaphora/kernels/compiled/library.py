@@ -21,7 +21,7 @@ Checkpoints record it, so that a resumed run can say that its last bits may diff
 
 @cache
 def _library() -> CDLL | None:
-    """The library; None where it was not built, cannot be loaded, or was built of other sources."""
+    """Return the library; None where it was not built, cannot be loaded, or was built of other sources."""
     found = find_spec("anaphora.kernels.compiled._library")
     if found is None or found.origin is None:
         return None

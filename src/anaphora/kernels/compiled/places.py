@@ -7,7 +7,7 @@ from anaphora.kernels.compiled.library import available, run
 
 
 def find_places(numbers_N: Tensor, keys: Tensor) -> Tensor:
-    """The place of each key among ascending numbers, -1 for one that is none of them; of int64, on one device.
+    """Return the place of each key among ascending numbers, -1 for one that is none of them; of int64, on one device.
 
     Of equal numbers it is any of their places.
     """

@@ -69,7 +69,7 @@ def normalised_scores(
     weights: Tensors,
     carried: Tensors,
 ) -> Tensor:
-    """The weights of attention by a score."""
+    """Return the weights of attention by a score."""
     score, span, normalizer = options
     e_BS = SCORES[type(score)](score, query_BQ, memory_BSM, weights, carried)
     if score.scaled:
@@ -154,18 +154,18 @@ SCORES: dict[type[Score], Callable[[Any, Tensor, Tensor, Tensors, Tensors], Tens
 
 
 def whole(span: Global, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
-    """All of them."""
+    """Return all of them."""
     return list(range(1, positions + 1)), 1
 
 
 def monotonic(span: LocalMonotonic, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
-    """Those around p_t = t (Luong et al. 2015, section 3.2); past the end, those around the last."""
+    """Return those around p_t = t (Luong et al. 2015, section 3.2); past the end, those around the last."""
     p = min(int(carried["clock"]), positions)
     return [s for s in range(1, positions + 1) if p - span.radius <= s <= p + span.radius], 1
 
 
 def predictive(span: LocalPredictive, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
-    """Those around p_t = S sigm(v_p' tanh(W_p h)), under a Gaussian (Luong et al. 2015, equations 9 and 10)."""
+    """Return those around p_t = S sigm(v_p' tanh(W_p h)), under a Gaussian (Luong et al. 2015, equations 9 and 10)."""
     p = positions * sigmoid(weights["centre_v"][0] @ torch.tanh(weights["centre"] @ query_Q))
     found = [s for s in range(1, positions + 1) if p - span.radius <= s <= p + span.radius]
     deviation = span.radius / 2

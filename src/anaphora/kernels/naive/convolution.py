@@ -8,7 +8,7 @@ from torch.nn import functional
 
 
 def gated_convolution(h_SBH: Tensor, weights: Mapping[str, Tensor], lengths_B: Tensor) -> Tensor:
-    """The vector that is left of each sentence, B x H (Cho et al. 2014b, equations 3 to 5).
+    """Return the vector that is left of each sentence, B x H (Cho et al. 2014b, equations 3 to 5).
 
     ``weights`` are the matrices W_l, W_r, G_l and G_r of the paper by these names, and perhaps the biases b and d.
     """
@@ -30,7 +30,7 @@ def _parent(left_H: Tensor, right_H: Tensor, weights: Mapping[str, Tensor]) -> T
 
 
 def convolution(x_SBD: Tensor, kernels: Mapping[str, Tensor], widest: int, lengths_B: Tensor) -> Tensor:
-    """The vector that is left of each sentence, B x D (Kalchbrenner and Blunsom 2013, section 3.2).
+    """Return the vector that is left of each sentence, B x D (Kalchbrenner and Blunsom 2013, section 3.2).
 
     ``kernels`` are K^i and L^i as ``fold<i>`` and ``close<i>``, D x i.
     """
@@ -68,5 +68,5 @@ def unfold_columns(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: in
 
 
 def _rows_over(columns_DN: Tensor, kernel_DI: Tensor) -> Tensor:
-    """Each row of the kernel applied along the same row of the columns, and tanh."""
+    """Return each row of the kernel applied along the same row of the columns, and tanh."""
     return torch.tanh((columns_DN.unfold(1, kernel_DI.shape[1], 1) * kernel_DI.unsqueeze(1)).sum(-1))

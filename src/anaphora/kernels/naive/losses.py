@@ -31,7 +31,7 @@ def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Te
 
 
 def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
-    """The same of s_t - s_{t-1}."""
+    """Return the same of s_t - s_{t-1}."""
     return size_penalty(states_TBH[1:] - states_TBH[:-1], lengths_B - 1, weights_B)
 
 

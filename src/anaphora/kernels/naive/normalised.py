@@ -20,7 +20,7 @@ def normalise(a_BW: Tensor, gain: Tensor) -> Tensor:
 
 
 def normalised_lstm_step(cell: Lstm, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """The normalised LSTM of the appendix, with the cell as it is on its way out."""
+    """Return the normalised LSTM of the appendix, with the cell as it is on its way out."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + normalise(h @ weights["h"].T, weights["h_gain"])).chunk(4, dim=-1)
     c = torch.sigmoid(a_f) * c + torch.sigmoid(a_i) * torch.tanh(a_g)

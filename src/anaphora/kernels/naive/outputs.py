@@ -15,7 +15,7 @@ from anaphora.kernels.naive.units import softmax
 def sum_weighted(
     loss: Callable[[Tensor, int], Tensor], hidden_NH: Tensor, targets_N: Tensor, weights_N: Tensor
 ) -> Tensor:
-    """The loss of every row times its weight, summed."""
+    """Return the loss of every row times its weight, summed."""
     rows = zip(hidden_NH, targets_N.tolist(), weights_N, strict=True)
     return torch.stack([weight * loss(h_H, y) for h_H, y, weight in rows]).sum()
 

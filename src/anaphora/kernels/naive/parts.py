@@ -16,7 +16,7 @@ from anaphora.kernels.program import Program
 
 @cache
 def with_naive_units(program: Program) -> Program:
-    """The same program, with each unit replaced by its reference implementation where there is one."""
+    """Return the same program, with each unit replaced by its reference implementation where there is one."""
     return replace(program, parts=tuple(NaiveUnit(part) if _has_reference(part) else part for part in program.parts))
 
 
@@ -50,7 +50,7 @@ class NaiveUnit:
         return self.unit.writes
 
     def forward(self, ops: Any, inputs: Any) -> Any:
-        """One step."""
+        """Take one step."""
         count = len(self.unit.inputs)
         return record_step(ops, (sum(inputs[1:count], inputs[0]), *inputs[count:]), self._step)
 

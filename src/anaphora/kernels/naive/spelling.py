@@ -9,7 +9,7 @@ from anaphora.kernels.spelling import Shape
 
 
 def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor], shape: Shape) -> Tensor:
-    """The vectors of N words (Kim et al. 2016, equations 5, 6 and 8)."""
+    """Return the vectors of N words (Kim et al. 2016, equations 5, 6 and 8)."""
     words = zip(characters_NL.tolist(), lengths_N.tolist(), strict=True)
     return torch.stack([_word(characters[:length], weights, shape) for characters, length in words])
 

@@ -73,7 +73,7 @@ def two_gate_step(cell: TwoGate | LstmForget, a_BG: Tensor, before: State, weigh
 
 
 def lstm_no_output_tanh_step(cell: LstmNoOutputTanh, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """The LSTM with h_t = o * c_t."""
+    """Return the LSTM with h_t = o * c_t."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
     c = sigmoid(a_f) * c + sigmoid(a_i) * torch.tanh(a_g)
@@ -81,7 +81,7 @@ def lstm_no_output_tanh_step(cell: LstmNoOutputTanh, a_BG: Tensor, before: State
 
 
 def lstm_no_forget_step(cell: LstmNoForget, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """The LSTM with f = 1, and the other gates in the order i, g, o."""
+    """Return the LSTM with f = 1, and the other gates in the order i, g, o."""
     h, c = before
     a_i, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
     c = c + sigmoid(a_i) * torch.tanh(a_g)
@@ -153,7 +153,7 @@ UNITS: dict[type[Cell], Callable[..., State]] = {
 
 
 def unit_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """One step of any unit; one without a derived gradient is its own naive reading."""
+    """Return one step of any unit; one without a derived gradient is its own naive reading."""
     if isinstance(cell, AutogradCell):
         return cell.step(a_BG, before, _Weights(weights))
     return UNITS[type(cell)](cell, a_BG, before, weights)

@@ -73,7 +73,7 @@ def decoder(
     read: Literal["current", "previous"] = "current",
     language_TBL: Tensor | None = None,
 ) -> Unrolled:
-    """The decoder; writes ``o`` and, with attention, its ``weights``.
+    """Return the decoder; writes ``o`` and, with attention, its ``weights``.
 
     ``looking`` are the options of attention by a score; None is the window of Graves 2013. ``query`` "current": Luong
     et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context as one more input of the
@@ -156,7 +156,7 @@ def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) 
 def _layers(
     cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors, residual: bool
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """One step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t].
+    """Return one step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t].
 
     Where ``_first_half`` was before, c_t alone.
     """
@@ -180,7 +180,7 @@ def _layers(
 
 
 def _first_half(cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors) -> State:
-    """The bottom layer's first transition: it sees [y_t; o_{t-1}]."""
+    """Return the bottom layer's first transition: it sees [y_t; o_{t-1}]."""
     W = torch.cat([weights[f"{part}.weight"] for part in ("input0", "feed") if f"{part}.weight" in weights], dim=1)
     a_BG = torch.cat(inputs, dim=-1) @ W.T + weights.get("input0.bias", 0)
     if "norm_ask.gain" in weights:
@@ -205,7 +205,7 @@ def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], ma
 
 
 def _unroll(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tensors, steps: int) -> Unrolled:
-    """The loop over time."""
+    """Return the loop over time."""
     state, every_step = dict(first), []
     for t in range(steps):
         outputs, new = step(t, state)
@@ -216,10 +216,10 @@ def _unroll(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tens
 
 
 def _height(weights: Tensors) -> int:
-    """The number of layers."""
+    """Return the number of layers."""
     return sum(name.startswith("input") and name.endswith(".weight") for name in weights)
 
 
 def _of(part: str, weights: Tensors) -> dict[str, Tensor]:
-    """The weights of one part under their short names."""
+    """Return the weights of one part under their short names."""
     return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}

@@ -35,7 +35,7 @@ def adaptive_loss(
     cutoffs: tuple[int, ...],
     weights_N: Tensor | None = None,
 ) -> Tensor:
-    """The summed -ln p of words given by their rank, 0 for the most frequent.
+    """Return the summed -ln p of words given by their rank, 0 for the most frequent.
 
     Raises ShapeError where the sizes do not agree.
 

@@ -36,7 +36,7 @@ class Classes(NamedTuple):
 
     @classmethod
     def of(cls, class_V: Tensor) -> "Classes":
-        """The layout of classes numbered from 0 without a gap."""
+        """Return the layout of classes numbered from 0 without a gap."""
         sizes_C = torch.bincount(class_V)
         order_V = torch.argsort(class_V, stable=True)
         place_V = torch.empty_like(order_V)
@@ -56,7 +56,7 @@ def class_factored_loss(
     classes: Classes,
     weights_N: Tensor | None = None,
 ) -> Tensor:
-    """The summed -ln p of ``targets_N``; both biases may be tensors of no elements, for none.
+    """Return the summed -ln p of ``targets_N``; both biases may be tensors of no elements, for none.
 
     Raises ShapeError where the sizes do not agree.
     """
@@ -68,7 +68,7 @@ def class_factored_loss(
 def _derive(
     targets_N: Tensor, classes: Classes, weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
-    """Both terms of 1."""
+    """Compute both terms of 1."""
     hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves
     class_N = classes.class_V[targets_N]
     loss, of_class = cross_entropy(recording, hidden_NH, classes_CH, class_bias_C, class_N, weights_N)
@@ -111,7 +111,7 @@ def _among_class(
     runs: list[tuple[slice, slice]],
     weights_N: Tensor | None,
 ) -> tuple[Tensor, Gradients]:
-    """The second term for rows sorted by class, W being the words of their classes: the loss, dh, dW and db."""
+    """Return the second term for rows sorted by class, W being the words of their classes: the loss, dh, dW and db."""
     weights = [prepare(weight_WH[words]) for _, words in runs]
     longest = max(words.stop - words.start for _, words in runs)
     z = hidden_NH.new_full((len(hidden_NH), longest), -torch.inf)

@@ -45,7 +45,7 @@ class Tree(NamedTuple):
 def hierarchical_loss(
     hidden_NH: Tensor, nodes_IH: Tensor, bias_I: Tensor, targets_N: Tensor, tree: Tree, weights_N: Tensor | None = None
 ) -> Tensor:
-    """The summed -ln p of ``targets_N``; ``bias_I`` may be a tensor of no elements, for none.
+    """Return the summed -ln p of ``targets_N``; ``bias_I`` may be a tensor of no elements, for none.
 
     Raises ShapeError where the sizes do not agree.
     """

@@ -43,7 +43,7 @@ class Chain(NamedTuple):
 def linear_chain_loss(
     emissions_TBC: Tensor, chain: Chain, tags_TB: Tensor, lengths_B: Tensor, weights_B: Tensor | None = None
 ) -> Tensor:
-    """The summed -ln p of the tag sequences, a scalar in nats.
+    """Return the summed -ln p of the tag sequences, a scalar in nats.
 
     Raises ShapeError where the sizes do not agree.
 
@@ -60,7 +60,7 @@ def linear_chain_loss(
 
 
 def best_tags(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
-    """The most probable tag sequence of each sentence (Viterbi 1967), T x B; 0 in the padding.
+    """Return the most probable tag sequence of each sentence (Viterbi 1967), T x B; 0 in the padding.
 
     Of equally probable sequences the one with lower tag numbers from its end. No sum is rounded differently in another
     batch, so that neighbours never matter.

@@ -27,7 +27,7 @@ def sampled_softmax_loss(
     log_drawn_V: Tensor,
     weights_N: Tensor | None = None,
 ) -> Tensor:
-    """The summed loss of telling ``targets_N`` from the distinct ``words_C``.
+    """Return the summed loss of telling ``targets_N`` from the distinct ``words_C``.
 
     ``log_drawn_V`` is ln Q of every word, one number for all where it has no elements; ``bias_V`` may have none. Raises
     ShapeError where the sizes do not agree.

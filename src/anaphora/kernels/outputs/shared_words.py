@@ -24,7 +24,7 @@ OfRows = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor
 def shared_words_loss(
     of_rows: OfRows, leaves: tuple[Tensor, Tensor, Tensor], targets_N: Tensor, words_C: Tensor, weights_N: Tensor | None
 ) -> Tensor:
-    """The summed loss of rows; ``leaves`` are h, W and b (of no elements for none), ``words_C`` distinct."""
+    """Return the summed loss of rows; ``leaves`` are h, W and b (of no elements for none), ``words_C`` distinct."""
 
     def derive(recording: bool, h_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> tuple[Tensor, Gradients]:
         loss = torch.zeros((), dtype=torch.float64, device=h_NH.device)

@@ -55,6 +55,6 @@ class Concat(Additive):
         return ops.mul(ops.at_positions(f), ops.vector("coverage"))
 
     def term_back(self, ops: Ops[V], f: V, dz: V) -> V:
-        """The gradient of the coverage."""
+        """Return the gradient of the coverage."""
         ops.add_vector_gradient("coverage", ops.mul(ops.at_positions(f), dz))
         return ops.squeeze(ops.row_sum(ops.mul(dz, ops.vector("coverage"))))

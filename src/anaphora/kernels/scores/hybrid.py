@@ -91,5 +91,5 @@ class Hybrid(Additive):
         return ops.times("location", f)
 
     def term_back(self, ops: Ops[V], f: V, dz: V) -> V:
-        """The gradient of f_s."""
+        """Return the gradient of f_s."""
         return ops.back("location", dz)

@@ -39,7 +39,7 @@ class Location(Score):
         return {}
 
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V], open_: V) -> tuple[V, None]:
-        """The scores e = W_a h, as wide as the memory."""
+        """Return the scores e = W_a h, as wide as the memory."""
         return ops.cut_or_pad(ops.times("places", query), ops.positions), None
 
     def backward(self, ops: Ops[V], saved: None, de: V, open_: V) -> Sequence[V]:

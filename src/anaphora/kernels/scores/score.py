@@ -33,7 +33,7 @@ class Score(Config):
 
     @abstractmethod
     def width(self, query: int, hidden: int) -> int:
-        """The width that the score sums over."""
+        """Return the width that the score sums over."""
 
     def reach(self, lengths_B: Tensor) -> Tensor:
         """Return the number of positions that it can tell apart, for sentences of these lengths: all of them."""
@@ -48,7 +48,7 @@ class Score(Config):
 
     @abstractmethod
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V], open_: V) -> tuple[V, Any]:
-        """The scores, a number for each position, before scaling, and what ``backward`` needs.
+        """Return the scores, a number for each position, before scaling, and what ``backward`` needs.
 
         Those of positions that are not open are not looked at.
         """

@@ -13,5 +13,5 @@ class Global(Span):
     kind: Literal["global"] = "global"
 
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], None]:
-        """All positions up to the end."""
+        """Return all positions up to the end."""
         return Focus(ops.whole(), None), None

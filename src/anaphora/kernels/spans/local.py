@@ -91,5 +91,5 @@ class LocalPredictive(Span):
         return [ops.sigmoid_back(r, ops.mul(dp, length))]  # 3, 2
 
     def _ends(self, ops: Ops[V]) -> tuple[V, V]:
-        """Length of each sentence, and radius."""
+        """Return length of each sentence, and radius."""
         return ops.sentences("length"), ops.number(self.radius)

@@ -39,7 +39,7 @@ class Span(Config):
         """Return the open positions, and what ``backward`` needs. Every sentence keeps at least one open position."""
 
     def centre(self, saved: Any) -> Tensor:
-        """The middle of each window (X x B x 1), where ``forward`` saved something."""
+        """Return the middle of each window (X x B x 1), where ``forward`` saved something."""
         raise NotImplementedError
 
     def backward(self, ops: Ops[V], saved: Any, dfactor: V, open_: V) -> Sequence[V]:

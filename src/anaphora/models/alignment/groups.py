@@ -55,7 +55,7 @@ def has_both_sides(widths: Integers, heights: Integers) -> np.ndarray[tuple[int,
 
 
 def even_sample(sources: Ragged, targets: Ragged, most: int) -> Integers:
-    """Rows in order, as many as have ``most`` possible links together, at least one; all of them where they fit.
+    """Return rows in order, as many as have ``most`` possible links together, at least one; all of them where they fit.
 
     The same lengths give the same sample, with every version of every library.
     """

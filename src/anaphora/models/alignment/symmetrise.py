@@ -12,7 +12,7 @@ _AROUND = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 def symmetrise(to_target: Set[Link], to_source: Set[Link], how: Symmetrise) -> frozenset[Link]:
-    """One set of links (source, target) of the two sets that the directions found."""
+    """Return one set of links (source, target) of the two sets that the directions found."""
     match how:
         case "intersection":
             return frozenset(to_target & to_source)

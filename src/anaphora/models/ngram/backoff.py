@@ -59,7 +59,7 @@ class BackoffTable:
         return grams_RC
 
     def match_length(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """Length of the longest n-gram in the table that ends in ``ids_R``, given its context."""
+        """Return length of the longest n-gram in the table that ends in ``ids_R``, given its context."""
         there_RN = self._grams(context_RC, ids_R) >= 0
         return (there_RN * torch.arange(1, there_RN.shape[1] + 1, device=there_RN.device)).amax(dim=1)
 

@@ -189,5 +189,5 @@ class NgramStepper:
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
     def match_length(self, state: Tensor, ids_N: Tensor, read: int) -> int:
-        """Length of the longest n-gram in the table."""
+        """Return length of the longest n-gram in the table."""
         return int(self._table.match_length(state, ids_N)[0])

@@ -36,6 +36,6 @@ class ConvolutionEncoder(Encoder):
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
-        """One vector of each sentence."""
+        """Return one vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
         return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.max_kernel, lengths_B))

@@ -45,7 +45,7 @@ class GatedConvolutionEncoder(Encoder):
         self.weights = Weights(matrices)
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
-        """One vector of each sentence."""
+        """Return one vector of each sentence."""
         weights, x_SBD = self.weights.tensors(), x_BSD.transpose(0, 1)
         closed_SB = torch.arange(len(x_SBD), device=x_SBD.device).unsqueeze(1) >= lengths_B.to(x_SBD.device)
         h_SBH = project(weights, "input", x_SBD.masked_fill(closed_SB.unsqueeze(-1), 0))

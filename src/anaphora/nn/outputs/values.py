@@ -104,7 +104,7 @@ class ValueOutput(Layer, ABC):
 
     @abstractmethod
     def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
-        """Vectors of the density, N x D."""
+        """Return vectors of the density, N x D."""
 
     def _outputs(self, states_XH: Tensor) -> tuple[Tensor, Tensor]:
         """Return the parameters of vectors and the scores of flags."""

@@ -37,17 +37,17 @@ class ArpaTokenizer(WordTokenizer):
         self._decomposed = {form: word for form, word in composed if form not in self._ids}
 
     def words(self, text: str) -> list[str]:
-        """The words of one line, the known ones as the file spells them."""
+        """Return the words of one line, the known ones as the file spells them."""
         normalise(text)  # refuses what cannot be encoded
         return [word if word in self._ids else self._spelt(word) for word in words_in(text)]
 
     def encode(self, text: str) -> list[int]:
-        """One id a word, without special tokens at the ends."""
+        """Return one id a word, without special tokens at the ends."""
         ids = list(map(self._ids.get, words_in(text)))
         return super().encode(text) if None in ids else cast(list[int], ids)
 
     def encode_with_places(self, text: str) -> list[tuple[int, int]]:
-        """The words and where they begin: see ``Tokenizer``."""
+        """Return the words and where they begin: see ``Tokenizer``."""
         return list(zip(self.encode(text), starts_in(normalise(text)), strict=True))
 
     def _spelt(self, word: str) -> str:
@@ -57,7 +57,7 @@ class ArpaTokenizer(WordTokenizer):
 
 
 def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
-    """The model in an ARPA file and the tokenizer of its words; DataError for a file that is none or damaged."""
+    """Return the model in an ARPA file and the tokenizer of its words; DataError for a file that is none or damaged."""
     arpa = read_arpa(path)
     known = arpa.words[: len(arpa.orders[0].log10_N)]
     if _END not in known:

@@ -53,18 +53,18 @@ class InspectedLanguageModel(TextScores):
         return Example(batch, {"recurrence": (MARKS[stepper.bos], *pieces)}, (*pieces, MARKS[stepper.eos]))
 
     def search_for(self, text: str) -> Search:
-        """The search for the rest of a line."""
+        """Return the search for the rest of a line."""
         ids, model = self._readable(text), self._stepper()
         request = SearchRequest(max_length=len(ids) + _LINE, banned_tokens=self._tokenizer.symbols.unwritten)
         return Search(model, prompt_batch(model.bos, [ids], [0]), len(ids), request, self._tokenizer.pieces)
 
     def _encode(self, text: str) -> list[int]:
-        """The tokens of a text, its line ends among them."""
+        """Return the tokens of a text, its line ends among them."""
         eos = self._tokenizer.symbols.eos
         return [token for line in text.split("\n") for token in [eos, *self._tokenizer.encode(line)]][1:]
 
     def _readable(self, text: str) -> list[int]:
-        """The same of a text that can be looked into; DataError for others."""
+        """Return the same of a text that can be looked into; DataError for others."""
         if "\n" in one_text(text) and self._of_sentences:
             raise DataError("A model of sentences reads one line at a time, but the text has several: give one.")
         ids = self._encode(text)
@@ -76,7 +76,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
     def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
-        """The model one symbol at a time, over text of ``tokenizer``; ConfigError where its own is another."""
+        """Return the model one symbol at a time, over text of ``tokenizer``; ConfigError where its own is another."""
         if tokenizer.fingerprint != self._tokenizer.fingerprint:
             raise ConfigError(
                 f"Fusion needs a language model of the target vocabulary ({tokenizer.symbols.size:,} tokens), "
@@ -180,7 +180,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         )
 
     def _request(self, beam: int, sampling: Sampling, lines: int | None = 1) -> SearchRequest:
-        """The request of a beam of this size, or of samples for 0."""
+        """Return the request of a beam of this size, or of samples for 0."""
         return SearchRequest(
             max_length=1,
             beam=beam,
@@ -190,7 +190,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         )
 
     def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
-        """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``.
+        """Return the tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``.
 
         Special tokens at the ends of its lines are not read, as in training text.
         """

@@ -89,7 +89,7 @@ class State:
 
 
 def _tensors(state: Any) -> Iterator[Tensor]:
-    """The tensors of a state, in an order that is always the same."""
+    """Yield the tensors of a state, in an order that is always the same."""
     if isinstance(state, Tensor):
         yield state
         return
@@ -150,7 +150,7 @@ class TextScores:
         return sum(word.log_prob for word in self.full_scores(sentence, bos, eos))
 
     def full_scores(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
-        """The score of every word, and of ``</s>`` with ``eos``."""
+        """Yield the score of every word, and of ``</s>`` with ``eos``."""
         state, after = self.State(), self.State()
         (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
         *words, behind = by_word(self._tokenizer, one_text(sentence))
@@ -212,7 +212,7 @@ class TextScores:
         return self._full_score(before, tokens, after)
 
     def _full_score(self, before: Place, tokens: Sequence[int], after: Place) -> FullScore:
-        """The score of a word by its tokens, one step each."""
+        """Return the score of a word by its tokens, one step each."""
         stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
         for token in tokens:
             ids_N = self._id(token)
@@ -302,13 +302,13 @@ class TextScores:
         return answers(lines, read, answer, task="rescore", unit="hypotheses", runtime=self._runtime, **streaming)
 
     def _read_alone(self, line: str, number: int) -> list[int]:
-        """The tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
+        """Return the tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
         row = self._line(given_text(line, number))
         demand_short(row, TOKENS, number, "split it, or measure it as running text (anaphora evaluate)")
         return row
 
     def _score_alone(self, rows: Sequence[list[int]], watch: Watch, answered: Count) -> Iterable[LineScore]:
-        """The scores of lines with nothing before them, the longest scored first."""
+        """Return the scores of lines with nothing before them, the longest scored first."""
         nats, done = [0.0] * len(rows), 0
         begin = self._stepper().bos  # a stepper also puts the model into evaluation mode
         for places, log_probs in line_log_probs(self._model, rows, begin):
@@ -385,12 +385,12 @@ class Reading:
         return np.array(self._sizes, dtype=np.float64).reshape(-1, 3)
 
     def take(self) -> list[list[int]]:
-        """The lines that were begun since the last time."""
+        """Return the lines that were begun since the last time."""
         taken, self._rows = self._rows, []
         return taken
 
 
 def prompt_batch(bos: int, prompts: Sequence[list[int]], example_ids: Sequence[int]) -> Batch:
-    """Lines that a search begins after ``bos``, and that must continue these prompts, perhaps empty ones."""
+    """Return lines that a search begins after ``bos``, and that must continue these prompts, perhaps empty ones."""
     constraints = Constraints(prefixes=pad(prompts) if any(prompts) else None)
     return Batch.of_rows(example_ids, pad([[bos]] * len(prompts)), constraints=constraints)

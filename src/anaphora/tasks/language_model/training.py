@@ -128,7 +128,7 @@ def language_model_splits(experiment: LanguageModelExperiment, report: Report) -
 
 
 def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[str, Any]:
-    """The tables of an experiment that mixes ``runs``, on the data of the first.
+    """Return the tables of an experiment that mixes ``runs``, on the data of the first.
 
     Raises RunError for what is no run, ConfigError for a run that is no language model.
     """
@@ -140,7 +140,7 @@ def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[st
 
 
 def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment:
-    """The experiment with what its runs are, and with their tokenizer.
+    """Return the experiment with what its runs are, and with their tokenizer.
 
     Raises as ``interpolation_table``, and ConfigError for an experiment with a tokenizer of its own.
     """
@@ -158,7 +158,7 @@ class InterpolationJob(FittingJob, TextJob):
     _experiment: InterpolationExperiment
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizer that all runs share; ConfigError when they do not."""
+        """Return the tokenizer that all runs share; ConfigError when they do not."""
         first, *others = self._experiment.interpolation.runs
         tokenizers = Run.open(Path(first)).tokenizers()
         for other in others:
@@ -202,6 +202,6 @@ def _read_experiment(run: str) -> LanguageModelExperiment:
 
 
 def _member(begun: LanguageModelExperiment) -> dict[str, object]:
-    """The tables of a run's network, and which kind it is."""
+    """Return the tables of a run's network, and which kind it is."""
     tables = begun.tables()
     return {name: tables[name] for name in MEMBERS[begun.model].model_fields}

@@ -131,7 +131,7 @@ def recognize_format(
 
 
 def _kind_of(line: str, experiment: Any, place: str, held: Sequence[str], report: Report) -> str:
-    """The format whose first line this may be; ``held`` are lines around it."""
+    """Return the format whose first line this may be; ``held`` are lines around it."""
     kind = experiment.data.format
     if _is_conllu(line) or (kind == "conllu" and line.startswith("#")):
         return "conllu"
@@ -152,7 +152,7 @@ def _kind_of(line: str, experiment: Any, place: str, held: Sequence[str], report
 
 
 def _table(data: Any, kind: str, first: str, file: Path) -> TableColumns:
-    """The columns of words and tags in training files of a ``kind``, by the first row of one."""
+    """Return the columns of words and tags in training files of a ``kind``, by the first row of one."""
     if kind == "jsonl":
         return WORDS._replace(chosen=("text", "label"), header=("text", "label"))
     column = str(data.columns[-1]) if data.columns else data.column
@@ -177,7 +177,7 @@ def _table(data: Any, kind: str, first: str, file: Path) -> TableColumns:
 
 
 def _conllu_column(column: str) -> str:
-    """The column to predict as experiments keep it."""
+    """Return the column to predict as experiments keep it."""
     named = "UPOS" if column == "auto" else column.upper()
     if named.isdecimal() and 0 < int(named) <= len(conllu.COLUMNS):
         named = conllu.COLUMNS[int(named) - 1]
@@ -187,7 +187,7 @@ def _conllu_column(column: str) -> str:
 
 
 def _first_row(path: Path) -> str:
-    """The first line that holds a token; empty for none."""
+    """Return the first line that holds a token; empty for none."""
     contents = (content_of(line) for line in exact_lines(path))
     return next((line for line in contents if line.strip() and not line.startswith((DOCUMENT, "# "))), "")
 
@@ -198,5 +198,5 @@ def _is_conllu(line: str) -> bool:
 
 
 def kind_by_name(path: Path) -> Format | None:
-    """The format of a file that the ending of its name says; None for none."""
+    """Return the format of a file that the ending of its name says; None for none."""
     return _ENDINGS.get(ending_of(path, [*_ENDINGS]))

@@ -101,7 +101,7 @@ class TracePredictor(FieldPredictor[Any]):
         return isinstance(self.field, Tokens)
 
     def generate(self, text: str = "", **options: Any) -> Drawing | Series:
-        """One sequence; ``options`` and errors as for ``generate_stream``."""
+        """Return one sequence; ``options`` and errors as for ``generate_stream``."""
         return next(self.generate_stream([text], **options))
 
     def generate_stream(
@@ -115,7 +115,7 @@ class TracePredictor(FieldPredictor[Any]):
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Drawing | Series]:
-        """A sequence for each text, in order; a model without texts takes empty ones.
+        """Yield a sequence for each text, in order; a model without texts takes empty ones.
 
         Args:
             texts: what to write.
@@ -184,7 +184,7 @@ class TracePredictor(FieldPredictor[Any]):
         return Side.of(self.field, [self.field.encode(whole, str)])
 
     def _complete(self, drawn: SampledTrace, text: str, prime: Trace | None) -> Drawing | Series:
-        """The sequence as the data has it, after what it was primed with."""
+        """Return the sequence as the data has it, after what it was primed with."""
         size, scale = self.model.output.size, self.experiment.scale
         values_TD = scale.decode(drawn.values_TX[:, :size])
         given = 0 if prime is None else len(prime.values_TD)
@@ -205,7 +205,7 @@ class TracePredictor(FieldPredictor[Any]):
 def _sample(
     network: ValueNetwork, batch: Batch, read_PX: Floats, length: int, watch: Watch, *, bias: float, seed: int
 ) -> list[SampledTrace]:
-    """A sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
+    """Return a sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
 
     Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so that a
     row is the same whatever is drawn beside it.

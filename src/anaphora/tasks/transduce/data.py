@@ -56,14 +56,14 @@ class TransductionScores:
         return self.scores.json() | without
 
     def segment_metrics(self) -> list[SegmentMetric]:
-        """Those of ``StringScores``, also without the characters ``left_out``."""
+        """Return those of ``StringScores``, also without the characters ``left_out``."""
         if self.without is None:
             return self.scores.segment_metrics()
         bare = [replace(one, conditions=f"without '{self.left_out}'") for one in self.without.segment_metrics()]
         return [*self.scores.segment_metrics(), *bare]
 
     def sentence_lines(self, **marks: str) -> Iterable[str]:
-        """One JSON object an input, ``marks`` in front."""
+        """Yield one JSON object an input, ``marks`` in front."""
         for source, (output, answers) in self.outputs.items():
             line = {"source": source, "output": output, "answers": list(answers), "right": output in answers}
             yield figures_as_json(marks | line)

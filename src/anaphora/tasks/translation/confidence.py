@@ -75,7 +75,7 @@ def signals_of(evidence: Evidence, source: int, text: str, tokens: Sequence[Toke
 
 
 def _of_word(signals_TE: Floats, steps: Sequence[int]) -> tuple[float, ...]:
-    """The features of a word that some steps wrote: of itself, of its neighbours and of the sentence."""
+    """Return the features of a word that some steps wrote: of itself, of its neighbours and of the sentence."""
     ln_p, entropy, margin, attention = signals_TE[list(steps)].T
     before, after = (max(0, steps[0] - 1), min(len(signals_TE) - 1, steps[-1] + 1))
     around = (signals_TE[before, 0], signals_TE[after, 0], signals_TE[after, 1])
@@ -85,7 +85,7 @@ def _of_word(signals_TE: Floats, steps: Sequence[int]) -> tuple[float, ...]:
 
 
 def _steps_of_words(text: str, tokens: Sequence[Token]) -> list[list[int]]:
-    """The steps that wrote each word of a text; words are what stands between white space."""
+    """Return the steps that wrote each word of a text; words are what stands between white space."""
     spans = [match.span() for match in _WORD.finditer(text)]
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     found: list[list[int]] = [[] for _ in spans]

@@ -169,7 +169,7 @@ class TargetConstraints:
         return [Terms(terms, adjacency_of(self._target).after_V, eos)]
 
     def _check_affix(self, given: str | None, name: str, rows: Requests, number: int) -> str:
-        """A prefix or suffix as it is given; ``rows`` are the sentence that it belongs to, if there is any."""
+        """Return a prefix or suffix as it is given; ``rows`` are the sentence that it belongs to, if there is any."""
         if given is None:
             raise DataError(
                 f"Line {number} has no {name}: give one for every line of the text, an empty one where there is none."
@@ -195,7 +195,7 @@ class TargetConstraints:
         return text
 
     def _form_of(self, text: str, placed: Sequence[tuple[int, int]], name: str, number: int) -> Form:
-        """The tokens that are placed in a text; DataError where one of them is unknown."""
+        """Return the tokens that are placed in a text; DataError where one of them is unknown."""
         line = self._target.normal(text)
         for (token, start), (_, end) in pairwise([*placed, (UNK, len(line))]):
             if token == UNK:
@@ -206,7 +206,7 @@ class TargetConstraints:
         return tuple(token for token, _ in placed)
 
     def _suffix(self, text: str, masked: MaskedText, number: int) -> Form:
-        """The tokens of a suffix as they are behind a word, so that a sign at its beginning may join it."""
+        """Return the tokens of a suffix as they are behind a word, so that a sign at its beginning may join it."""
         bare = text.lstrip()
         if masked.units and text.startswith(JOINING):
             raise DataError(
@@ -223,7 +223,7 @@ class TargetConstraints:
         raise DataError(f"Line {number} has the suffix '{bare}', which the translator cannot write: use other words.")
 
     def _with_terms(self, row: SentenceRequest, glossary: Glossary, number: int) -> SentenceRequest:
-        """A sentence with its terms; DataError for those that cannot be written, or contradict."""
+        """Return a sentence with its terms; DataError for those that cannot be written, or contradict."""
         text = list(row.masked.text)
         for unit in row.masked.units:
             text[unit.start : unit.end] = "\0" * (unit.end - unit.start)
@@ -262,7 +262,7 @@ class TargetConstraints:
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
     def _forms(self, text: str, capital: bool) -> list[Form]:
-        """A form as tokens, as it is written, and with a capital where one may be."""
+        """Return a form as tokens, as it is written, and with a capital where one may be."""
         texts = dict.fromkeys((text, text[:1].upper() + text[1:]) if capital else (text,))
         space = " " if self._space is not None else ""
         return [tuple(self._target.encode(space + one)) for one in texts]
@@ -295,14 +295,14 @@ def _ends_in(form: Form, suffix: Form) -> bool:
 
 @_once
 def banned_tokens_of(target: Tokenizer) -> tuple[int, ...]:
-    """The tokens that are never written: ``<pad>``, ``<s>``, and those that only stand for placeholders."""
+    """Return the tokens that are never written: ``<pad>``, ``<s>``, and those that only stand for placeholders."""
     reserved = (number for number, piece in enumerate(spellings(target)) if not set(RESERVED).isdisjoint(piece))
     return (target.symbols.pad, target.symbols.bos, *reserved)
 
 
 @_once
 def adjacency_of(target: Tokenizer) -> Adjacency:
-    """Tokens that make no word with a placeholder beside them."""
+    """Return tokens that make no word with a placeholder beside them."""
     of_words = isinstance(target, WordTokenizer)
     pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in spellings(target)]
     marked = [one.startswith(JOINER) or not of_words for one in spellings(target)]

@@ -179,7 +179,7 @@ class _Run:
         return (one.text for one in self.labels if is_translatable(one.text))
 
     def put(self, known: Known, language: str) -> str:
-        """The stretch with translations."""
+        """Return the stretch with translations."""
         lines = [_with_key(one, known.get(one.text), language) for one in self.labels]
         return "".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair)
 
@@ -209,7 +209,7 @@ class _Flow:
         return next((why for text in self.texts(known) if (why := fault(text, known[text]))), "")
 
     def put(self, known: Known, language: str) -> list[str]:
-        """The stretches with translations."""
+        """Return the stretches with translations."""
         pieces = self._pieces(known)
         if not pieces:
             return [run.put(known, language) for run in self._runs]
@@ -241,14 +241,14 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
 
 
 def _with_key(one: Label, translation: str | None, language: str) -> str:
-    """A translation with the key that the text has; the text itself where there is none."""
+    """Return a translation with the key that the text has; the text itself where there is none."""
     if translation is None:
         return one.with_key(one.text, "")
     return one.with_key(with_gaps(one.text, translation.strip()) or translation, language)
 
 
 def with_gaps(text: str, translation: str) -> str | None:
-    """A translation with the white space that ``text`` has within it, where that is not a space.
+    """Return a translation with the white space that ``text`` has within it, where that is not a space.
 
     It stays between sentences, and beside a word that both have once. Tabs, control characters and runs of spaces have
     to come back, and None says that one has no place; a no-break space and the like become a space there.
@@ -330,7 +330,7 @@ class Pretranslation(NamedTuple):
 
 
 def segments_of(project: Project) -> Segments:
-    """The segments of the documents of a project.
+    """Return the segments of the documents of a project.
 
     Raises DataError for a document or a memory of the project that is not in its format.
     """
@@ -364,12 +364,12 @@ def pretranslate(segments: Sequence[str], translate: Translate, language: str) -
 
 
 def _key(segment: str) -> str:
-    """A segment without its tags, which may be numbered otherwise."""
+    """Return a segment without its tags, which may be numbered otherwise."""
     return key_of(PATTERNS["tags"].sub(" ", segment))
 
 
 def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
-    """The texts of a document that have no translation there; None for one in another format."""
+    """Return the texts of a document that have no translation there; None for one in another format."""
     kind = kind_of(path)
     if kind in READERS and kind != _BOTH_SIDES:
         document = Document.read(path, kind, languages)

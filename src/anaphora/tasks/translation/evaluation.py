@@ -100,7 +100,7 @@ class TranslationScores:
         return found
 
     def sentence_lines(self, **marks: str) -> Iterator[str]:
-        """One JSON object a sentence, ``marks`` in front: what was translated, into what, and how well."""
+        """Yield one JSON object a sentence, ``marks`` in front: what was translated, into what, and how well."""
         condition = self.conditions[0]
         figures = sentence_scores(self.texts, self.references, language=self.language, condition=condition)
         rows = zip(self.sources, self.references, self.outputs, figures, strict=True)
@@ -122,7 +122,7 @@ class TranslationScores:
         return found | ({"groups": groups} if groups else {})
 
     def metrics(self) -> tuple[Metric, ...]:
-        """The scores as a run folder keeps them."""
+        """Return the scores as a run folder keeps them."""
         how = self.describe_search()
         return tuple(
             Metric(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
@@ -242,7 +242,7 @@ def score_translations(
 
 
 def _experiments(paths: Sequence[Path]) -> list[TranslationExperiment]:
-    """The experiments of runs that must be translators."""
+    """Return the experiments of runs that must be translators."""
     found = []
     for path in paths:
         experiment = experiment_of(path)
@@ -253,7 +253,7 @@ def _experiments(paths: Sequence[Path]) -> list[TranslationExperiment]:
 
 
 def _combination_name(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:
-    """The name of runs that translate as one: with all that changes what they write."""
+    """Return the name of runs that translate as one: with all that changes what they write."""
     translators = f"{mean} mean of {' + '.join(map(str, paths))}" if len(paths) > 1 else str(paths[0])
     return translators if fusion is None else f"{translators} + {fusion[1]:g} x {fusion[0]}"
 
@@ -266,7 +266,7 @@ def compare(first: TranslationScores, second: TranslationScores) -> list[Compari
 def _with_groups(
     path: Path, experiment: TranslationExperiment, results: Mapping[str, TranslationScores], report: Report
 ) -> dict[str, TranslationScores]:
-    """The results with their groups: by the length of the source, and by words that training never showed.
+    """Return the results with their groups: by the length of the source, and by words that training never showed.
 
     The latter are left out with a warning where the training split is not at hand.
     """

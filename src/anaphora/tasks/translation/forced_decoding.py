@@ -82,7 +82,7 @@ class ForcedDecoder:
     def score_pairs(
         self, sources: Sequence[str], targets: Sequence[str], *, attention: bool = False, **streaming: Unpack[Streaming]
     ) -> list[Translation]:
-        """The given translations with the scores that the model gives them, in their order.
+        """Return the given translations with the scores that the model gives them, in their order.
 
         Raises DataError for unequal counts, and as ``score_stream``.
         """
@@ -106,7 +106,7 @@ class ForcedDecoder:
         return self._score(pairs, attention, **streaming)
 
     def score_lines_of(self, lines: Iterable[str], where: str, report: Report = silent) -> Iterator[LineScore]:
-        """The scores of lines of a file, each a source, a tab and its translation."""
+        """Return the scores of lines of a file, each a source, a tab and its translation."""
         scored = self.score_stream(split_pairs(lines, where), report=report)
         return (LineScore(one.score / LN_10, one.tokens, one.unknown) for one in scored)
 
@@ -118,7 +118,7 @@ class ForcedDecoder:
         symmetrise: str | None = None,
         **streaming: Unpack[Streaming],
     ) -> list[Links]:
-        """The links between the space-separated words of every pair: where attention is greatest.
+        """Return the links between the space-separated words of every pair: where attention is greatest.
 
         Raises DataError for unequal counts, and as ``align_stream``.
         """
@@ -128,7 +128,7 @@ class ForcedDecoder:
     def align_stream(
         self, pairs: Iterable[tuple[str, str]], *, symmetrise: str | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Links]:
-        """The links of pairs as they come, in order; see ``score_stream``, and its errors.
+        """Return the links of pairs as they come, in order; see ``score_stream``, and its errors.
 
         Raises ConfigError without attention, and where two directions should be joined.
         """
@@ -241,7 +241,7 @@ def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[Simila
 
 
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
-    """Words that are one token on either side, spread over the vocabulary; reserved ones first."""
+    """Return words that are one token on either side, spread over the vocabulary; reserved ones first."""
     pieces = spellings(target)
     reserved = [one for word in RESERVED if (one := _placeholder(word, source, target))]
     numbers = range(len(MARKS), len(pieces))
@@ -258,13 +258,13 @@ def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
 
 
 def _placeholder(word: str, source: Tokenizer, target: Tokenizer) -> Placeholder | None:
-    """A word that is one known token on either side; None for another."""
+    """Return a word that is one known token on either side; None for another."""
     ids, of_source = target.encode(word), source.encode(word)
     return Placeholder(word, ids[0]) if len(ids) == len(of_source) == 1 and UNK not in (*ids, *of_source) else None
 
 
 def _word(target: Tokenizer, piece: str) -> str:
-    """The word that a piece is; nothing where it is a part of one."""
+    """Return the word that a piece is; nothing where it is a part of one."""
     if target.context_free and not isinstance(target, WordTokenizer):
         return piece.removeprefix(SPACE) if piece.startswith(SPACE) and piece[1:].isalnum() else ""
     return piece if piece.isalnum() else ""

@@ -98,7 +98,7 @@ class TranslationPredictor(ForcedDecoder):
         report: Report = silent,
         **asked: Unpack[SearchKeywords],
     ) -> list[Translation]:
-        """The translation of every text in their order, each as one sentence unless they are ``split``.
+        """Return the translation of every text in their order, each as one sentence unless they are ``split``.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
         and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
@@ -131,7 +131,7 @@ class TranslationPredictor(ForcedDecoder):
         first: int = 1,
         **streaming: Unpack[Streaming],
     ) -> Iterator[Translation]:
-        """The translations of lines as they come, in order; without ``split``, every line is one sentence.
+        """Return the translations of lines as they come, in order; without ``split``, every line is one sentence.
 
         A line that is ``Framed`` has a translation with its prefix and suffix; DataError as below where it cannot.
         Messages number lines from ``first``.
@@ -171,7 +171,7 @@ class TranslationPredictor(ForcedDecoder):
         )
 
     def align_translation(self, line: str, translation: Translation) -> Translation:
-        """A translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
+        """Return a translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
 
         It is decoded sentence by sentence where it was translated so. Errors are those of ``score_pairs``.
         """
@@ -186,7 +186,7 @@ class TranslationPredictor(ForcedDecoder):
         return Translation.join(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
     def example(self, text: str, target: str | None = None) -> Example:
-        """A sentence with its given translation, or with the greedy one."""
+        """Return a sentence with its given translation, or with the greedy one."""
         source = EncodedSentence(text, sentence_of(self.source, text, 1))
         if target is None:
             searched = self.search_for(text)
@@ -203,14 +203,14 @@ class TranslationPredictor(ForcedDecoder):
         return Example(batch, {"encoder": of_source, "decoder": read, "language_model": read}, (*pieces, MARKS[EOS]))
 
     def search_for(self, text: str) -> Search:
-        """The search for the translation of a sentence."""
+        """Return the search for the translation of a sentence."""
         ids = sentence_of(self.source, text, 1)
         [batch] = self.batches([EncodedSentence(text, ids)])
         request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.symbols.unwritten)
         return Search(self.stepper(), batch, 0, request, self.target.pieces)
 
     def search(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
-        """The translations of sentences by a beam of this size, unnormalised."""
+        """Return the translations of sentences by a beam of this size, unnormalised."""
         rows = [EncodedSentence(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
         stepper, banned = self.stepper(), self.target.symbols.unwritten
         found: dict[int, tuple[str, float]] = {}

@@ -127,7 +127,7 @@ def learn_shortlist(
 
 
 def _by_source(direction: Direction, size: int) -> list[list[int]]:
-    """The translations of each source token, the most probable first; special tokens have none."""
+    """Return the translations of each source token, the most probable first; special tokens have none."""
     lexicon = direction.lexicon
     sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size
     order = np.lexsort((targets, -lexicon.probs, sources))

@@ -47,7 +47,7 @@ def with_tags(
     source: int,
     weights_TS: Weights | None,
 ) -> TokenizedText:
-    """A text and its tokens with the tags of its source, each with the number of source tokens ``before`` it.
+    """Return a text and its tokens with the tags of its source, each with the number of source tokens ``before`` it.
 
     ``source`` counts these tokens. Weights are those of both sides without ``</s>``, None for a model without
     attention.
@@ -63,14 +63,14 @@ def with_tags(
 
 
 def with_source_tags(text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]) -> TokenizedText:
-    """A source without its tags and its tokens, with them, each where it is."""
+    """Return a source without its tags and its tokens, with them, each where it is."""
     seen = _visible(tokens, text)
     put = [Placement(sum(token.end <= place for token in seen), number) for number, place in enumerate(places)]
     return _insert(text, tokens, seen, put, tags)
 
 
 def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: str) -> TokenizedText:
-    """A text and its tokens between what stays around them."""
+    """Return a text and its tokens between what stays around them."""
     if not before and not after:
         return text, list(tokens)
     found = [*tokens_kept(before), *(token.shift(len(before)) for token in tokens)]
@@ -80,7 +80,7 @@ def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: st
 def put_tags(
     tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, boundaries: Sequence[int]
 ) -> list[Placement]:
-    """The tags in their new order, each with one of ``boundaries``, which ascend.
+    """Return the tags in their new order, each with one of ``boundaries``, which ascend.
 
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
     """
@@ -88,7 +88,7 @@ def put_tags(
 
 
 def diagonal(target: int, source: int) -> Weights:
-    """The weights of so many tokens where a model has none."""
+    """Return the weights of so many tokens where a model has none."""
     weights_TS = np.exp(-_SHARPNESS * _distance(target, source))
     return np.asarray(weights_TS / weights_TS.sum(axis=1, keepdims=True))
 
@@ -154,7 +154,7 @@ class _Places:
                 yield Placement(end, closing)
 
     def _run(self, opening: int, closing: int, free: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-        """The run that a pair encloses; None where there is no token left."""
+        """Return the run that a pair encloses; None where there is no token left."""
         sums_T = self._sums[:, self._before[closing]] - self._sums[:, self._before[opening]]
         values_T = 2 * sums_T - self._sums[:, -1]
         best: tuple[float, int, int] | None = None
@@ -171,7 +171,7 @@ class _Places:
         return best and (best[1], best[2])
 
     def _point(self, before: int, free: Iterable[tuple[int, int]]) -> int:
-        """The boundary across which tokens look least."""
+        """Return the boundary across which tokens look least."""
         left_T, all_T = self._sums[:, before], self._sums[:, -1]
         crossing_T = (all_T - left_T) + (left_T[-1] - left_T)
         own = np.concatenate([self._range(low, high) for low, high in free])
@@ -201,7 +201,7 @@ def _visible(tokens: Sequence[Token], text: str) -> list[Token]:
 def _insert(
     text: str, tokens: Sequence[Token], seen: Sequence[Token], put: Sequence[Placement], tags: Sequence[Tag]
 ) -> TokenizedText:
-    """The text with the tags at their boundaries, and all tokens with their new places."""
+    """Return the text with the tags at their boundaries, and all tokens with their new places."""
     composed, place, found = "", 0, list[Token]()
     rest = list(tokens)
     for boundary, group in groupby(put, key=lambda one: one.boundary):

@@ -170,12 +170,12 @@ class Translation:
             raise ConfigError(NO_LINKS)
 
     def _tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The pieces of both sides without ``</s>``."""
+        """Return the pieces of both sides without ``</s>``."""
         return self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
 
     @classmethod
     def join(cls, text: str, parts: Sequence["Translation"], gaps: Sequence[tuple[str, str]]) -> Self:
-        """The translation ``text`` that the translations of its sentences make, with no alternatives.
+        """Return the translation ``text`` that the translations of its sentences make, with no alternatives.
 
         ``gaps`` are what stands in front of every sentence but the first, in the source and in the translation.
         """

@@ -62,7 +62,7 @@ class UnknownWords:
         return [self._translation(words[place]) if place >= 0 else MARKS[UNK] for place in places]
 
     def _translation(self, word: str) -> str:
-        """The translation of a word, or the word itself.
+        """Return the translation of a word, or the word itself.
 
         An entry in another case that translates the word by itself says that it is copied, and nothing of how it is
         written: a dictionary learnt from lower-cased text has ``berlin`` for ``berlin``.
@@ -129,7 +129,7 @@ def demand_unknown(decoder: ForcedDecoder) -> None:
 
 
 def _words_of(decoder: ForcedDecoder, able: str, otherwise: str) -> WordTokenizer:
-    """The source's tokenizer of a translator of words; ConfigError for smaller tokens, with what is ``able``."""
+    """Return the source's tokenizer of a translator of words; ConfigError for smaller tokens, with what is ``able``."""
     if not isinstance(decoder.source, WordTokenizer) or not isinstance(decoder.target, WordTokenizer):
         raise ConfigError(
             f"{able} where tokens are words, but this translator has smaller tokens and leaves no word unknown: "
@@ -190,13 +190,13 @@ class Unmasking:
         return found.with_attention(*pieces, None if weights is None else weights.numpy())
 
     def _tokens(self, text: str, ids: Sequence[int], masked: MaskedText) -> list[Token]:
-        """The tokens of a translation without its tags."""
+        """Return the tokens of a translation without its tags."""
         size = self._target.symbols.size
         kept = {step: masked.units[number - size].text for step, number in enumerate(ids) if number >= size}
         return tokens_of(self._target.pieces([number if number < size else UNK for number in ids]), text, kept)
 
     def _source_tokens(self, row: SentenceRequest) -> list[Token]:
-        """The tokens of the source with all that was kept, by their positions."""
+        """Return the tokens of the source with all that was kept, by their positions."""
         masked, text = row.masked, row.masked.text
         tokens = tokens_of(pieces_of(self._source, text, row.ids), text, {})
         for unit, places in zip(masked.units, row.places, strict=True):
@@ -262,7 +262,7 @@ def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: 
 
 
 def _splice(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[MaskedSpan]) -> str:
-    """Tokens that spell words, and between them the marks, with a space where a word would be mutilated."""
+    """Return tokens that spell words, and between them the marks, with a space where a word would be mutilated."""
     text, start = "", 0
     for step, mark in sorted(marks.items()):
         text = _append(text, target, ids[start:step])
@@ -276,14 +276,14 @@ def _splice(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], uni
 
 
 def _append(text: str, target: Tokenizer, ids: Sequence[int]) -> str:
-    """A text and the tokens behind it."""
+    """Return a text and the tokens behind it."""
     more = target.decode(ids)
     apart = text and more and (target.pieces(ids)[0].startswith(SPACE) or is_glued(more[0]))
     return f"{text} {more}" if apart and not more.startswith(" ") else text + more
 
 
 def tokens_of(pieces: Sequence[str], text: str, kept: Mapping[int, str]) -> list[Token]:
-    """The tokens of a text by their pieces.
+    """Return the tokens of a text by their pieces.
 
     ``kept`` are placeholders, by the step of the token that is one.
     """
@@ -305,7 +305,7 @@ def tokens_of(pieces: Sequence[str], text: str, kept: Mapping[int, str]) -> list
 
 
 def split_at_spaces(tokens: Iterable[Token]) -> list[Token]:
-    """The tokens, those that hold spaces as several of the same step."""
+    """Return the tokens, those that hold spaces as several of the same step."""
     found = list[Token]()
     for token in tokens:
         first, *others = token.piece.split(" ")
@@ -327,7 +327,7 @@ def _find_lost(tokens: list[Token], lost: list[int], text: str, end: int) -> Non
 
 
 def respace(tokens: Sequence[Token], text: str) -> list[Token]:
-    """The tokens with their spaces as they are in a text."""
+    """Return the tokens with their spaces as they are in a text."""
     found, place = list[Token](), 0
     for token in tokens:
         bare = token.piece.strip(SPACE)
