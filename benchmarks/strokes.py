@@ -17,7 +17,7 @@ import numpy as np
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.tasks.evaluation import Request
-from anaphora.tasks.registry import task_of, tasks_named
+from anaphora.tasks.registry import find_tasks, task_of
 from anaphora.tasks.runs import experiment_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -56,7 +56,7 @@ def main() -> None:
             if not run.exists():
                 settings = [output, f"training.seed={seed}"]
                 train(read_experiment(EXPERIMENT, "strokes", settings, data=[given.folder]), run)
-            [scored] = tasks_named("trace")[0].evaluate([run], Request(keep=False), lambda event: None).scored
+            [scored] = find_tasks("trace")[0].evaluate([run], Request(keep=False), lambda event: None).scored
             found = scored.results["test"].json()
             likelihood = found["log_likelihood"] - found["flag_log_likelihood"]
             print(

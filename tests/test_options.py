@@ -12,7 +12,7 @@ from anaphora.prediction.options import CONFLICTS, SearchKeywords, SearchOptions
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.registry import tasks_named
+from anaphora.tasks.registry import find_tasks
 from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
 from anaphora.tasks.translation import TranslationPredictor
 
@@ -51,7 +51,7 @@ def test_the_command_line_has_the_names_defaults_bounds_and_help_that_are_declar
 
 @pytest.mark.parametrize("task", ["translate", "describe"])
 def test_tables_of_experiments_have_the_bounds_that_are_declared(task: str) -> None:
-    for kind in tasks_named(task):
+    for kind in find_tasks(task):
         fields = kind.experiment.model_fields["evaluation"].annotation.model_fields
         for name in declarations(SearchOptions).keys() & fields.keys():
             [least] = [one.ge for one in fields[name].metadata if hasattr(one, "ge")]

@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from anaphora.cli.app import GroupedCommand
-from anaphora.cli.tables import given_in, with_tables
+from anaphora.cli.tables import changed_options, with_tables
 from anaphora.options import Excludes, Needs, Option
 
 
@@ -60,7 +60,7 @@ def test_options_in_conflict_are_refused_by_the_rows_beside_them() -> None:
         conflicts: ClassVar = (Excludes("--bare", "--colour", "There is no paint"),)
 
     def paint(paint: Paint, quick: Annotated[bool, Option("In a hurry.")] = False) -> None:
-        found.append((paint, quick, given_in(paint)))
+        found.append((paint, quick, changed_options(paint)))
 
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     app.command()(with_tables(paint, [Needs("--quick", "--coats")]))

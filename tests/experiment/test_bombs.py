@@ -16,7 +16,7 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.experiment import memory, run_training
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import TASKS, tasks_named
+from anaphora.tasks.registry import TASKS, find_tasks
 from anaphora.tasks.runs import experiment_of, load_trained
 from tests.conftest import Trained
 
@@ -76,7 +76,7 @@ TIMES_AND_TRIES = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_whole_number_that_sizes_something_has_an_upper_bound(name: str) -> None:
-    tables = {table for task in tasks_named(name) for table in tables_within(task.experiment)}
+    tables = {table for task in find_tasks(name) for table in tables_within(task.experiment)}
     unbounded = {
         f"{table.__name__}.{option}"
         for table in tables

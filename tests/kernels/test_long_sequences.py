@@ -12,7 +12,7 @@ from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, mixture_loss
 from anaphora.kernels.parts import Add, Project, Unit, previous
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
-from anaphora.kernels.pooling import attention_pooled, mean_pooled
+from anaphora.kernels.pooling import attention_pool, mean_pool
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import scan
@@ -51,8 +51,8 @@ LOSSES: dict[str, tuple[Callable[..., Tensor], tuple[Tensor, ...]]] = {
     "guidance": (lambda a: guidance(a, LINKS_TBS.to(a)), (SHARES_TBS,)),
     "size": (lambda h: size_penalty(h, LENGTHS_B), (1 + drawn(STEPS, 2, 10),)),
     "change": (lambda h: change_penalty(h, LENGTHS_B), (1 + drawn(STEPS, 2, 10),)),
-    "mean": (lambda h: mean_pooled(h, MASK_BT), (1 + drawn(2, STEPS, 10),)),
-    "attention": (lambda h, e: attention_pooled(h, e, MASK_BT), (1 + drawn(2, STEPS, 10), drawn(2, STEPS))),
+    "mean": (lambda h: mean_pool(h, MASK_BT), (1 + drawn(2, STEPS, 10),)),
+    "attention": (lambda h, e: attention_pool(h, e, MASK_BT), (1 + drawn(2, STEPS, 10), drawn(2, STEPS))),
     "mixture": (lambda p: mixture_loss(p, drawn(STEPS, 2).to(p), DENSITY), (drawn(STEPS, DENSITY.width),)),
     "squared": (lambda y: squared_error(y, drawn(STEPS, 3, seed=1).to(y)), (drawn(STEPS, 3),)),
     "labels": (lambda z: label_loss(z, (drawn(STEPS, 3, seed=1) > 0).to(z)), (drawn(STEPS, 3),)),

@@ -19,7 +19,7 @@ from anaphora.kernels.naive.units import gru_step
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
-from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
+from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
@@ -276,9 +276,9 @@ KERNELS: dict[str, Kernel] = {
         lambda size: leaves_of((3, size), (size,)),
         lambda carried_BH: ~CONTINUED.unsqueeze(1),
     ),
-    "mean": pooling(mean_pooled, lambda h_TM: h_TM.mean(0)),
-    "max": pooling(max_pooled, lambda h_TM: h_TM.amax(0)),
-    "attention": pooling(attention_pooled, lambda h_TM, s_T: torch.softmax(s_T, 0) @ h_TM, scored=True),
+    "mean": pooling(mean_pool, lambda h_TM: h_TM.mean(0)),
+    "max": pooling(max_pool, lambda h_TM: h_TM.amax(0)),
+    "attention": pooling(attention_pool, lambda h_TM, s_T: torch.softmax(s_T, 0) @ h_TM, scored=True),
     "guidance": Kernel(
         lambda a_TBS: guidance(a_TBS, links(len(a_TBS))),
         lambda a_TBS: naive.guidance(a_TBS, links(len(a_TBS))),

@@ -87,7 +87,7 @@ def _options(
     pass
 
 
-def _what_came(error: Any) -> str:
+def _rejected_value(error: Any) -> str:
     """Return the value that an option was given and cannot have, where the parser's sentence leaves it out."""
     cause = error.__cause__
     return f", but got {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
@@ -143,7 +143,7 @@ def _run(given: Sequence[str]) -> int:
         return error.exit_code
     except _UsageError as error:
         verb = error.ctx.command_path if error.ctx else "anaphora"
-        complain(f"{error.format_message().rstrip('.')}{_what_came(error)} (see {verb} --help)")
+        complain(f"{error.format_message().rstrip('.')}{_rejected_value(error)} (see {verb} --help)")
         return AnaphoraError.exit_code
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
         _close_output()  # whoever read it has gone

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_asked, with_languages
+from anaphora.cli.experiments import AUTO, ExperimentRequest, requested_experiment, with_languages
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import console, print_json, say
@@ -51,7 +51,7 @@ def run(
     from anaphora.experiment.check import check
 
     with listening() as report:
-        experiment = experiment_asked(with_languages(asked, report), report)
+        experiment = requested_experiment(with_languages(asked, report), report)
         checked = check(experiment, trial=trial, exact=exact, report=report)
     if as_json:
         print_json(checked.json())

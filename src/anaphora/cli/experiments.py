@@ -15,7 +15,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
 from anaphora.options import Argument, Option
-from anaphora.tasks.registry import TASKS, named_in, tasks_named
+from anaphora.tasks.registry import TASKS, find_tasks, named_in
 
 if TYPE_CHECKING:
     from anaphora.experiment.overrides import Table
@@ -118,7 +118,7 @@ def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentReques
     return asked
 
 
-def experiment_asked(
+def requested_experiment(
     asked: ExperimentRequest,
     report: Report,
     text: "tuple[str | Table, str] | None" = None,
@@ -137,7 +137,7 @@ def experiment_asked(
 
 def _of_pairs(task: str) -> bool:
     """True if the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
-    kinds = tasks_named(task) if task in TASKS else ()
+    kinds = find_tasks(task) if task in TASKS else ()
     tables: list[Any] = [kind.experiment.model_fields["data"].annotation for kind in kinds]
     return not task or any("source" in table.model_fields for table in tables)
 

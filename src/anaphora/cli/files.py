@@ -12,7 +12,7 @@ from anaphora.formats.lines import Refuse, decode_lines, read_lines, writing_lin
 from anaphora.text.special_tokens import without_special_tokens
 
 
-def is_typed(file: str) -> bool:
+def is_interactive(file: str) -> bool:
     """True if ``file`` is standard input, and a person types there and reads the answers."""
     return file == "-" and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
+from anaphora.cli.files import given_lines, is_interactive, typed_texts, writing
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_declared
@@ -65,7 +65,7 @@ def run(
 
     asked: dict[str, Any] = {"beam": 1 if greedy else beam, **vars(sampling)}
     asked |= {} if length is None else {"length": length}
-    if (prompt, prompts, length, lines) == (None,) * 4 and is_typed("-"):
+    if (prompt, prompts, length, lines) == (None,) * 4 and is_interactive("-"):
         prompts = "-"
     with listening() as report:
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where, initial_state)
@@ -73,7 +73,7 @@ def run(
         unknown = model.generate(prompt or "", **asked, lines=lines, on_text=_write).unknown
         show()
     else:
-        unknown = (_continue_typed if is_typed(prompts) else _continue_lines)(model, prompts, asked)
+        unknown = (_continue_typed if is_interactive(prompts) else _continue_lines)(model, prompts, asked)
     if unknown:
         say(f"Unknown tokens of the prompt{'s' * (prompts is not None)}, read as <unk>: {unknown:,}.")
 

@@ -136,7 +136,7 @@ def run(
             learns=files.learn,
         )
         app = application(service, (lambda line: None) if quiet else say)
-        if not known and not _is_own(host):
+        if not known and not _is_loopback(host):
             use = "use it and add to its memory" if files.learn else "use it"
             say(f"Whoever can reach this address can {use}: give --keys FILE to ask for API keys.")
         pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
@@ -171,7 +171,7 @@ def _add_key(keys: Path, name: str, *, learns: bool) -> None:
     say(f"The key is printed once; {keys} keeps its hash.")
 
 
-def _is_own(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """True if only this machine can reach an address."""
     try:
         return ip_address(host).is_loopback

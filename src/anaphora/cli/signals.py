@@ -75,18 +75,18 @@ def handling_signals() -> Iterator[Signals]:
 def leave(outcome: "Outcome", folder: Path, exit_code: int) -> NoReturn:
     """Say how to continue a training that was told to stop, and leave with the exit code of what told it."""
     if (folder / "latest").exists():
-        say(f"Stopped after update {outcome.update:,}; {how_to_go_on(folder)}")
+        say(f"Stopped after update {outcome.update:,}; {resume_command(folder)}")
     raise typer.Exit(exit_code)
 
 
-def say_what_is_kept(folder: Path) -> None:
+def report_kept_checkpoint(folder: Path) -> None:
     """Say what a training that was interrupted leaves in its run folder, and how to resume it."""
     if (folder / "latest").exists():
-        say(f"The last checkpoint is kept; {how_to_go_on(folder)}")
+        say(f"The last checkpoint is kept; {resume_command(folder)}")
     elif (folder / "encoded").exists():
-        say(f"There is no checkpoint yet, but the encoded corpus is kept; {how_to_go_on(folder)}")
+        say(f"There is no checkpoint yet, but the encoded corpus is kept; {resume_command(folder)}")
 
 
-def how_to_go_on(folder: Path) -> str:
+def resume_command(folder: Path) -> str:
     """Return the command that continues a training."""
     return f"to continue: anaphora train --resume --run {quote(str(folder))}"

@@ -82,7 +82,7 @@ def is_on_command_line(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def given_in(*tables: Any) -> list[str]:
+def changed_options(*tables: Any) -> list[str]:
     """Return the options in dataclasses that have another value than their default."""
     fields_of = ((table, one) for table in tables for one in _parameters(table.__class__))
     return [_option(one) for table, one in fields_of if getattr(table, one.name) != one.default]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_asked, experiment_text, with_languages
+from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_text, requested_experiment, with_languages
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
+from anaphora.cli.signals import handling_signals, leave, report_kept_checkpoint
 from anaphora.cli.talk import say, show
 from anaphora.errors import ConfigError
 from anaphora.events import silent
@@ -93,7 +93,7 @@ def run(
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
             exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
     except (KeyboardInterrupt, typer.Exit):
-        say_what_is_kept(folder)
+        report_kept_checkpoint(folder)
         raise
     stopped = outcome.reason == "stopped"
     if not first:
@@ -123,13 +123,13 @@ def _experiment(
 ) -> "Experiment":
     """The experiment that is asked for: of a run that is ``resumed``, that starts from a ``parent``, or a new one."""
     if resumed:
-        asked = _begun_with(resumed, asked)
+        asked = _resumed_request(resumed, asked)
     elif asked.recipe or not parent:
         asked = with_languages(asked, report)
-    return experiment_asked(asked, report, _toml(asked, resumed or parent, start, report), start)
+    return requested_experiment(asked, report, _toml(asked, resumed or parent, start, report), start)
 
 
-def _begun_with(run: Path, asked: ExperimentRequest) -> ExperimentRequest:
+def _resumed_request(run: Path, asked: ExperimentRequest) -> ExperimentRequest:
     """Return the data of a resumed run, unless the command or the file of an experiment names other files."""
     from anaphora.experiment.overrides import read_table
     from anaphora.tasks.runs import experiment_of

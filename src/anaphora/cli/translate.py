@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from anaphora.cli.bulk import Workers
-from anaphora.cli.files import given_lines, given_texts, is_typed, typed_texts
+from anaphora.cli.files import given_lines, given_texts, is_interactive, typed_texts
 from anaphora.cli.options import Combination, Machine
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import declared_option, files_in, given_in
+from anaphora.cli.tables import changed_options, declared_option, files_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
@@ -166,7 +166,7 @@ def run(
     from anaphora.cli.documents import document_kind, translate_document
 
     faults, split = _Faults(), not no_split
-    kind = document_kind(file, given_in(outputs, framing, workers))
+    kind = document_kind(file, changed_options(outputs, framing, workers))
     mean, fusion = combination.known_mean(len(runs)), combination.fusion
     if outputs.output and workers.count:
         from anaphora.bulk.translation import LoadTranslator
@@ -177,7 +177,7 @@ def run(
         return faults.end()
     from anaphora.tasks.translation import load_together
 
-    with listening(bars=not is_typed(file)) as report:
+    with listening(bars=not is_interactive(file)) as report:
         translator = load_together(runs, mean, fusion, report, *where)
         translator = remembering.wrap(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
@@ -198,7 +198,7 @@ def _translate_lines(
     how: dict[str, Any],
 ) -> None:
     """Translate the lines of a file as they come; ``how`` is passed to the translator."""
-    typed, waiting = is_typed(file), deque[str]()
+    typed, waiting = is_interactive(file), deque[str]()
     aligned = outputs.aligner(translator, how["report"])
     lines = _record_lines(typed_texts() if typed else given_texts(file), waiting)
     asked = framing.frame(lines, faults.others)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from anaphora.cli.files import check_writable, writing
-from anaphora.cli.tables import given_in
+from anaphora.cli.tables import changed_options
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.formats.json_text import figures_as_json
@@ -111,7 +111,7 @@ class Outputs:
             raise ConfigError(
                 f"--pairs should be a .tsv file, which training reads, but is {self.pairs}: name it {self.pairs}.tsv."
             )
-        for option in {"--json", "--nbest", "--confidence"} & {*given_in(self)}:
+        for option in {"--json", "--nbest", "--confidence"} & {*changed_options(self)}:
             if self.pairs is not None and self.output is None:
                 raise ConfigError(
                     f"{option} is for translations, but --pairs alone writes pairs: add --output, or leave it out."

@@ -57,7 +57,7 @@ def stem_of(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def languages_named(paths: Iterable[Path]) -> tuple[str, ...]:
+def declared_languages(paths: Iterable[Path]) -> tuple[str, ...]:
     """The languages of the files of entries among ``paths``, as they write them; errors as for ``entry_file``."""
     found = (languages_in(path, kind) for path in paths if (kind := kind_of(path)) in KINDS)
     return tuple(dict.fromkeys(language for languages in found for language in languages))
@@ -65,4 +65,4 @@ def languages_named(paths: Iterable[Path]) -> tuple[str, ...]:
 
 def languages_of_entries(paths: Sequence[Path]) -> tuple[str, ...]:
     """Return the same without their regions, and only those that are known."""
-    return tuple(dict.fromkeys(code for code in map(bare, languages_named(paths)) if code in CODES))
+    return tuple(dict.fromkeys(code for code in map(bare, declared_languages(paths)) if code in CODES))

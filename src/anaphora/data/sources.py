@@ -14,7 +14,7 @@ from typing import Any
 
 from anaphora.data import corpora
 from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFiles, Splits, StringFile, TextCorpus
-from anaphora.data.entry_files import languages_named
+from anaphora.data.entry_files import declared_languages
 from anaphora.data.filters import Filter, Filters
 from anaphora.data.finding import USUAL, Names, SplitFiles, demand_data, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
@@ -176,7 +176,7 @@ def _scan(
     if empty:
         told(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
-        languages = ", ".join(languages_named(_flat(files)))
+        languages = ", ".join(declared_languages(_flat(files)))
         why = "".join(f"; {one}" for one in left_out) + (f"; languages there are {languages}" if languages else "")
         raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none{why}.")
     return usable

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches, mean_f1, most_frequent_shown, total
+from anaphora.evaluation.tags import Matches, format_most_frequent, mean_f1, total
 from anaphora.wording import inflect
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -227,7 +227,7 @@ class SeveralLabelScores:
             f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
             f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({inflect(self.count, 'example')})"
         )
-        return "\n".join([head, *most_frequent_shown(self.by_label)])
+        return "\n".join([head, *format_most_frequent(self.by_label)])
 
 
 def several_label_scores(

@@ -57,7 +57,7 @@ def by_frequency(matches: Mapping[str, Matches]) -> list[tuple[str, Matches]]:
     return sorted(matches.items(), key=lambda item: (-item[1].expected, item[0]))
 
 
-def most_frequent_shown(matches: Mapping[str, Matches]) -> list[str]:
+def format_most_frequent(matches: Mapping[str, Matches]) -> list[str]:
     """Return a line for each of the most frequent tags or labels."""
     return [
         f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, {one.expected:,}"

@@ -12,7 +12,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import Table, override
 from anaphora.formats.tsv import Layout
-from anaphora.tasks.registry import TASKS, tasks_named
+from anaphora.tasks.registry import TASKS, find_tasks
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
 from anaphora.tasks.task import GivenData, Task
 from anaphora.text.tokenization import AnyTokenizer
@@ -86,7 +86,7 @@ def automatic(
 
 def _sized_tasks() -> dict[str, Task]:
     """Return the tasks that are sized by the data, by name."""
-    usual = ((name, tasks_named(name)[0]) for name in TASKS)
+    usual = ((name, find_tasks(name)[0]) for name in TASKS)
     return {name: task for name, task in usual if task.counted}
 
 

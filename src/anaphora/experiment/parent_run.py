@@ -16,7 +16,7 @@ from anaphora.run import Run
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import begun_with, load_fitting
+from anaphora.tasks.runs import load_fitting, stored_experiment
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.vocabulary_extension import extend_tokenizer
@@ -49,7 +49,7 @@ class Parent:
         self._path = Path(experiment.start.run)
         self._run = Run.open(self._path)
         self._mode = experiment.start.vocabulary
-        self.begun = begun = begun_with(self._run)
+        self.begun = begun = stored_experiment(self._run)
         """Experiment of the parent when it was begun."""
         self._old = self._run.tokenizers()
         if self._mode == "only":

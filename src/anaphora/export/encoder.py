@@ -96,7 +96,7 @@ def encode(graph: Graph, encoder: Encoder, x: str) -> EncodedNodes:
 def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> EncodedNodes:
     config = encoder.config
     kept = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.sentence_encoding_from]
-    x, summaries = _words_turned(graph, x) if config.reversed else x, list[dict[str, str]]()
+    x, summaries = _reverse_words(graph, x) if config.reversed else x, list[dict[str, str]]()
     for layer in range(config.layers):
         outputs, states = [], list[dict[str, str]]()
         for way in encoder.directions:
@@ -118,14 +118,14 @@ def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> EncodedNodes:
         x = graph.add([both, x]) if config.residual and layer else both
         last = states[kept]
         summaries.append({field: graph.join([state[field] for state in last]) for field in config.cell.state})
-    return EncodedNodes(_words_turned(graph, x) if config.reversed else x, summaries)
+    return EncodedNodes(_reverse_words(graph, x) if config.reversed else x, summaries)
 
 
 def _reverse(graph: Graph, x: str) -> str:
     return graph.slice(x, -1, -END, -1)
 
 
-def _words_turned(graph: Graph, x: str) -> str:
+def _reverse_words(graph: Graph, x: str) -> str:
     """Return all positions but the last, which is ``</s>``, in reverse."""
     return graph.join([_reverse(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, END)], axis=0)
 
@@ -172,7 +172,7 @@ class Start:
         self._graph, self._decoder, self._attention, self._width = graph, decoder, attention, width
         self._bridge = Parts(graph, "decoder.weights.", decoder.weights.tensors())
 
-    def given_out(self, encoded: EncodedNodes) -> dict[str, Signal]:
+    def export_memory(self, encoded: EncodedNodes) -> dict[str, Signal]:
         """Return the memory, after it and ``state NAME`` were made outputs of the graph."""
         annotations, summaries = encoded
         if self._decoder.config.sentence_encoding_layer == "tanh":

@@ -61,7 +61,7 @@ def _sequence_graphs(trained: TrainedModel, model: EncoderDecoder) -> Graphs:
         raise refuse_graph('deep fusion (fusion.kind = "deep")')
     x, reads = _read(graph, trained)
     decoder = model.decoder
-    memory = Start(graph, decoder, model.attention, model.encoder.width).given_out(encode(graph, model.encoder, x))
+    memory = Start(graph, decoder, model.attention, model.encoder.width).export_memory(encode(graph, model.encoder, x))
     inputs = {name: step.input(name, signal.shape) for name, signal in memory.items()}
     parts = Parts(step, "decoder.weights.", decoder.weights.tensors(), inputs)
     add_step(parts, decoder.program, ("target_embedding", model.written), model.output)
@@ -221,7 +221,7 @@ def _value_graphs(trained: TrainedModel, model: ValueNetwork) -> Graphs:
         graph, decoder = Graph("encoder"), model.decoder
         x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
         start = Start(graph, decoder, model.config.attention, model.encoder.width)
-        shared = start.given_out(encode(graph, model.encoder, x))
+        shared = start.export_memory(encode(graph, model.encoder, x))
         models["encoder"], tokenizers["text"] = graph.model(), tokens_of(trained, trained.tokenizers["text"])
         memory = {name: step.input(name, signal.shape) for name, signal in shared.items()}
         program, parts = decoder.program, Parts(step, "decoder.weights.", decoder.weights.tensors(), memory)

@@ -104,7 +104,7 @@ def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
 def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps: bool) -> RecordedSteps | None:
     """Take all steps; ``keeps``: whether there will be a backward pass."""
     if not keeps:
-        _forward_alone(stage, rows, matmuls, signals)
+        _forward_without_gradient(stage, rows, matmuls, signals)
         return None
     values = _Values(signals)
     ops = Lowering(matmuls, rows, signals.like, keeps=True)
@@ -122,7 +122,7 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps:
     return RecordedSteps(ops, tuple(saved))
 
 
-def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals) -> None:
+def _forward_without_gradient(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals) -> None:
     """Without a backward pass: what to do is listed once for sentences of the same lengths."""
     own = {signal for part in stage.parts for signal in part.writes}
     reads = {read for part in stage.parts for read in part.reads if is_previous(read) or read not in own}

@@ -115,7 +115,7 @@ class Primitives(Generic[V]):
         """Columns side by side: ``split`` undone."""
 
     def every_step(self, of_sentence: V, like: V) -> V:
-        """What each sentence has once, for each row of ``like``."""
+        """Values that each sentence has once, for each row of ``like``."""
 
     # Number by number
 
@@ -258,7 +258,7 @@ class Ops(Primitives[V]):
     """Name in front of those of its tensors."""
     masked = normalised = conditioned = False
     normals: list[tuple[str, Any]]
-    """What the normalisation of each product needs to go back, in the order in which they were made."""
+    """Values that the normalisation of each product needs to go back, in the order in which they were made."""
 
     def with_transforms(
         self, masked: bool, normalised: bool, conditioned: bool, normals: Sequence[tuple[str, Any]] = ()

@@ -75,7 +75,7 @@ def kind_of(part: Part) -> str:
 
 
 class PartBase:
-    """What most parts say of themselves."""
+    """Base of most parts: names, and what is read and written."""
 
     by_sentence: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""What a network pays beside the loss of its outputs: for large and restless states, and for where attention looks.
+"""Penalties beside the loss of the outputs: for large and restless states, and for where attention looks.
 
 States (Merity, Keskar and Socher 2018, section 4.6), for B rows of T_b states s of H numbers, each row weighted by w_b:
 

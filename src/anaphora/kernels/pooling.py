@@ -13,7 +13,7 @@ from torch import Tensor
 from anaphora.kernels.autograd_bridge import apply_derived
 
 
-def mean_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
+def mean_pool(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
     """Return the mean over the positions of ``mask_BT``, of which every row has at least one."""
     weights_BT = mask_BT.to(h_BTM.dtype) / mask_BT.sum(1, keepdim=True)
     return weighted_sum(h_BTM, weights_BT)
@@ -31,7 +31,7 @@ def weighted_sum(h_BTM: Tensor, weights_BT: Tensor) -> Tensor:
     return apply_derived(forward, backward, h_BTM)
 
 
-def max_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
+def max_pool(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
     """Return the maximum of each component over the positions of ``mask_BT``."""
     shape = h_BTM.shape
 
@@ -45,7 +45,7 @@ def max_pooled(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
     return apply_derived(forward, backward, h_BTM)
 
 
-def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
+def attention_pool(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
     """Return the mean weighted by the softmax of the scores over the positions of ``mask_BT``."""
 
     def forward(recording: bool, h_BTM: Tensor, scores_BT: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -86,7 +86,7 @@ def steps_of_optimizers() -> int:
 _steps = 0
 
 
-def _drop_stepped(optimizer: Optimizer, *arguments: Any) -> None:
+def _drop_updated(optimizer: Optimizer, *arguments: Any) -> None:
     global _steps
     _steps += 1
     for group in optimizer.param_groups:
@@ -94,7 +94,7 @@ def _drop_stepped(optimizer: Optimizer, *arguments: Any) -> None:
             _kept.pop(id(weight), None)
 
 
-register_optimizer_step_post_hook(_drop_stepped)
+register_optimizer_step_post_hook(_drop_updated)
 
 
 class _EvaluationWeight(TorchWeight):

@@ -13,7 +13,7 @@ from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
 from anaphora.kernels.losses import class_loss, label_loss
-from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
+from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
 from anaphora.models.sequence_network import SequenceNetwork
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.cnn import CnnConfig
@@ -108,12 +108,12 @@ class PooledClassifier(SequenceNetwork):
             case "last":
                 pooled_BM = encoded.summaries[-1]["h"]
             case "mean":
-                pooled_BM = mean_pooled(h_BSM, mask_BS)
+                pooled_BM = mean_pool(h_BSM, mask_BS)
             case "max":
-                pooled_BM = max_pooled(h_BSM, mask_BS)
+                pooled_BM = max_pool(h_BSM, mask_BS)
             case "attention":
                 u_BSM = torch.tanh(project(weights, "pool", h_BSM))
-                pooled_BM = attention_pooled(h_BSM, linear(u_BSM, weights["pool.query"]).squeeze(-1), mask_BS)
+                pooled_BM = attention_pool(h_BSM, linear(u_BSM, weights["pool.query"]).squeeze(-1), mask_BS)
         pooled_BM = apply_dropout(pooled_BM, "classes.pooled", self.config.classes.dropout, self.training)
         return project(weights, "output", pooled_BM)
 

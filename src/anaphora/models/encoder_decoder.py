@@ -84,7 +84,7 @@ class EncoderDecoder(Network, ABC):
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
         sampling = self.decoder.config.scheduled_sampling
         if self.training and not isinstance(sampling, NoSampling):
-            shifted_TB = self._partly_its_own(shifted_TB, memory, sampling)
+            shifted_TB = self._sample_inputs(shifted_TB, memory, sampling)
         x_TBD = self.written.read(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
         states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
@@ -111,7 +111,7 @@ class EncoderDecoder(Network, ABC):
         return DecodingState(decoder, self.language_model.initial_state(sentences) if self.language_model else {})
 
     @torch.no_grad()
-    def _partly_its_own(self, true_TB: Tensor, memory: Memory, sampling: Sampling) -> Tensor:
+    def _sample_inputs(self, true_TB: Tensor, memory: Memory, sampling: Sampling) -> Tensor:
         """Target words to read, some of them predicted by the decoder itself."""
         stepper, state = self.stepper(), self.initial_state(memory.first)
 

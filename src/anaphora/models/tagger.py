@@ -15,7 +15,7 @@ from anaphora.batch import Batch, Ids, Items, SpeltIds
 from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.models.sequence_network import SequenceNetwork
-from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
+from anaphora.nn.embedding import Embedding, EmbeddingConfig, drop_words
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.outputs.tags import AnyTagOutput, Softmax
 from anaphora.nn.spelling import CharacterEncoder, CharactersConfig
@@ -129,7 +129,7 @@ class Tagger(StepTagger):
             vectors_NF = self.characters.encode(ids.characters_NL, ids.lengths_N)
             spelt_TBF = functional.embedding(ids.words_BT.T, vectors_NF)
             dropout, purpose = self.characters.config.dropout, "embedding.characters"
-            spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, purpose, self.training)
+            spelt_TBF = drop_words(spelt_TBF, ids.words_BT.T, dropout, purpose, self.training)
             x_TBD = torch.cat([x_TBD, spelt_TBF], 2)
         return x_TBD.transpose(0, 1), ids
 

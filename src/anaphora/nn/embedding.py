@@ -78,7 +78,7 @@ class Embedding(nn.Embedding):
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
         purpose = f"embedding.{self._name}.{purpose}"
-        return words_dropped(self(ids) * self.scale, ids, self._dropout, purpose, self.training)
+        return drop_words(self(ids) * self.scale, ids, self._dropout, purpose, self.training)
 
     def words(self, ids: Tensor) -> Words:
         """Return the same outside of training, as words that have yet to be looked up."""
@@ -128,7 +128,7 @@ class Embedding(nn.Embedding):
             self.held[row] = True
 
 
-def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str, training: bool) -> Tensor:
+def drop_words(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str, training: bool) -> Tensor:
     """Return the vectors of ``ids_TB`` with dropout in training, as they are otherwise.
 
     ``purpose`` tells its masks apart from those of others.

@@ -18,7 +18,7 @@ from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, Conflict,
 from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
-from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
+from anaphora.nn.embedding import Embedding, EmbeddingConfig, drop_words
 from anaphora.nn.weights import Layer, Matrix, Start, Weights, projection_matrices
 from anaphora.protocols import VocabularyInfo
 
@@ -123,7 +123,7 @@ class Spelling(CharacterEncoder):
         lengths_N = self.lengths_V[distinct_N]
         characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
         vectors = functional.embedding(places, self.encode(characters_NL, lengths_N))
-        return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}", self.training)
+        return drop_words(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}", self.training)
 
     def read(self, ids: Tensor, purpose: str = "") -> Tensor:
         """Return the input of a recurrent network: the vectors of ids."""

@@ -26,7 +26,7 @@ def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") 
     return Runtime.inference(device_for(device, "device"), precision)
 
 
-def each_within(runtime: Runtime, items: Iterable[T]) -> Iterator[T]:
+def iterate_within(runtime: Runtime, items: Iterable[T]) -> Iterator[T]:
     """Yield the items, each made within ``runtime``, which is left before it is handed over."""
     rest = iter(items)
     while True:

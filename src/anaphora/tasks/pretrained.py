@@ -10,7 +10,7 @@ from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.tasks.language_model import RecurrentExperiment
-from anaphora.tasks.runs import begun_with, load_fitting
+from anaphora.tasks.runs import load_fitting, stored_experiment
 from anaphora.text.tokenizer import MARKS
 from anaphora.text.words import spellings
 
@@ -22,7 +22,7 @@ class PretrainedRun:
         """Open it; RunError when it is none, ConfigError when it is of another kind; ``purpose`` is what needs it."""
         self.path = Path(run)
         self._run = Run.open(self.path)
-        begun = begun_with(self._run)
+        begun = stored_experiment(self._run)
         if not isinstance(begun, RecurrentExperiment):
             kind = f"model = '{begun.kind}'" if begun.kind else f"task = '{begun.task}'"
             raise ConfigError(

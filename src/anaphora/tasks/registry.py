@@ -35,18 +35,18 @@ FILES = dict.fromkeys((".arpa", ".arpa.gz", ".lm", ".lm.gz"), "language-model")
 
 
 @cache
-def tasks_named(name: str) -> tuple[Task, ...]:
+def find_tasks(name: str) -> tuple[Task, ...]:
     """Return the kinds of models of the task of that name, the usual one first; KeyError for none."""
     return tuple(task() for task in cast("tuple[type[Task], ...]", import_module(TASKS[name]).TASKS))
 
 
 def every_task() -> Iterator[Task]:
     """Return all kinds of models of all tasks, in their order."""
-    return (task for name in TASKS for task in tasks_named(name))
+    return (task for name in TASKS for task in find_tasks(name))
 
 
 def task_of(experiment: ExperimentBase) -> Task:
-    return next(task for task in tasks_named(experiment.task) if task.model == experiment.kind)
+    return next(task for task in find_tasks(experiment.task) if task.model == experiment.kind)
 
 
 def named_in(table: Mapping[str, Any], where: str) -> Task:
@@ -56,7 +56,7 @@ def named_in(table: Mapping[str, Any], where: str) -> Task:
         raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(TASKS))}.")
     if name not in TASKS:
         raise ConfigError(f"{where}: {unknown('task', name, TASKS)}")
-    kinds = {task.model: task for task in tasks_named(name)}
+    kinds = {task.model: task for task in find_tasks(name)}
     usual = next(iter(kinds))
     kind = table.get("model", usual) if usual else usual
     if not isinstance(kind, str) or kind not in kinds:

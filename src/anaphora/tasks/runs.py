@@ -18,7 +18,7 @@ from anaphora.run import Checkpoint, Run, Which
 from anaphora.run.layout import EXPERIMENT
 from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import FILES, parse, task_of, tasks_named
+from anaphora.tasks.registry import FILES, find_tasks, parse, task_of
 from anaphora.tasks.task import Task, Tokenizers, TrainedModel
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
@@ -31,14 +31,14 @@ from anaphora.text.words import spellings
 Predictor = TypeVar("Predictor")
 
 
-def begun_with(run: Run) -> ExperimentBase:
+def stored_experiment(run: Run) -> ExperimentBase:
     """Return the experiment that a run was begun with; ConfigError with one sentence."""
     return parse(run.experiment, str(run.path / EXPERIMENT))
 
 
 def experiment_of(path: Path) -> ExperimentBase:
     """Return the experiment that a run folder was begun with; RunError where it is none."""
-    return begun_with(Run.open(path))
+    return stored_experiment(Run.open(path))
 
 
 def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | None = None) -> Run:
@@ -56,7 +56,7 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     run = Run.open(path)
     tokenizers = with_rules(run.tokenizers())
     checkpoint = load_fitting(run, tokenizers, which, report)
-    experiment = begun_with(run)
+    experiment = stored_experiment(run)
     model = task_of(experiment).build(experiment, tokenizers, str(path / EXPERIMENT))
     checkpoint.fill(model)
     return TrainedModel(path, experiment, model.eval(), tokenizers)
@@ -67,7 +67,7 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
 
     ``tokenizers`` are those of the run. Raises RunError naming the first that does not belong.
     """
-    checkpoint, experiment = run.load(which, report), begun_with(run)
+    checkpoint, experiment = run.load(which, report), stored_experiment(run)
     shape = task_of(experiment).outline(experiment, tokenizers, str(run.path / EXPERIMENT))
     file = checkpoint.path / "model.safetensors"
     try:
@@ -82,13 +82,13 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
 def task_at(path: Path) -> Task:
     """Return the task of a run folder, or of a file of another program; RunError where it is none."""
     name = _opener(path)
-    return tasks_named(name)[0] if name else task_of(experiment_of(path))
+    return find_tasks(name)[0] if name else task_of(experiment_of(path))
 
 
 def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
     """Return the weight of each run in a checkpoint, for ``run.summary``; empty for an unreadable experiment."""
     try:
-        experiment = begun_with(run)
+        experiment = stored_experiment(run)
     except ConfigError:
         return {}
     return task_of(experiment).weights_of_runs(experiment, checkpoint)
@@ -132,7 +132,7 @@ def load(
     if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
-        return tasks_named(cast(str, opener))[0].open_file(path)
+        return find_tasks(cast(str, opener))[0].open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
         if not isinstance(initial_state, Mapping):

@@ -13,7 +13,7 @@ import anaphora
 from anaphora.data.finding import Names
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.samples import handwriting
-from anaphora.tasks.registry import tasks_named
+from anaphora.tasks.registry import find_tasks
 from anaphora.tasks.task import GivenData
 
 from ..conftest import last_weights, set_all, shown
@@ -64,7 +64,7 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path) -> None:
     start = [point for stroke in primed["strokes"] for point in stroke][: primed["primed"]]
     assert np.allclose(start, again[0].values_TD, atol=0.01)
     shown("info", "synthesis")
-    sized = tasks_named("trace")[0].choose(GivenData([lines], Names()))
+    sized = find_tasks("trace")[0].choose(GivenData([lines], Names()))
     assert sized.table["training"]["batch_tokens"] == 400  # few strokes make small batches
     shown("check", "--task", "trace", "--data", lines, "--trial", "0.1", *set_all("decoder.size=6"))
 

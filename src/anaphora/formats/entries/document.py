@@ -63,7 +63,7 @@ class Document:
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
         if self.kind not in CODED:
             return [one_line("".join(run.text for run in runs)) for runs in flows]
-        return [short_tagged(self._slice, runs) for runs in flows]
+        return [text_with_tags(self._slice, runs) for runs in flows]
 
     def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""
@@ -102,7 +102,7 @@ _Piece = re.Match[str] | str
 """A tag or a text."""
 
 
-def short_tagged(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
+def text_with_tags(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
     """Return the text of runs with a short tag for each code between them, in single spaces.
 
     ``read`` gives what the file has from one place to another. A tag in front of the first run stays if its partner is

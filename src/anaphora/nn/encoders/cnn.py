@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.config import MAX_LENGTH, MAX_UNITS, Config, Conflict
-from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_alone, open_positions
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_only, open_positions
 from anaphora.nn.weights import Weights, project, projection_matrices
 
 Width = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
@@ -56,7 +56,7 @@ class CnnEncoder(Encoder):
         x_BSD = x_BSD.masked_fill(~open_positions(x_BSD, lengths_B), 0)
         weights = self.weights.tensors()
         sums = [project(weights, f"width{w}", _windows(x_BSD, w)) for w in self.config.widths]
-        return annotations_alone(torch.relu(torch.cat(sums, -1)), lengths_B)
+        return annotations_only(torch.relu(torch.cat(sums, -1)), lengths_B)
 
 
 def _windows(x_BSD: Tensor, width: int) -> Tensor:

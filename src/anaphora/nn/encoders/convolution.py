@@ -7,7 +7,7 @@ from torch import Tensor
 
 from anaphora.config import MAX_LENGTH, Config
 from anaphora.kernels.convolution import convolution
-from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_only
 from anaphora.nn.weights import Matrix, Weights
 
 
@@ -38,4 +38,4 @@ class ConvolutionEncoder(Encoder):
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Return one vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
-        return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.max_kernel, lengths_B))
+        return summary_only(convolution(x_BSD.transpose(0, 1), kernels, self.config.max_kernel, lengths_B))

@@ -70,12 +70,12 @@ def open_positions(x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
     return (torch.arange(x_BSD.shape[1], device=x_BSD.device) < lengths_B.to(x_BSD.device).unsqueeze(1)).unsqueeze(-1)
 
 
-def annotations_alone(h_BSM: Tensor, lengths_B: Tensor) -> EncoderOutput:
+def annotations_only(h_BSM: Tensor, lengths_B: Tensor) -> EncoderOutput:
     """Return annotations, zero past the end, and the last of them, of an encoder without sentence encodings."""
     last_B, rows_B = lengths_B.to(h_BSM.device) - 1, torch.arange(len(h_BSM), device=h_BSM.device)
     return EncoderOutput(h_BSM.masked_fill(~open_positions(h_BSM, lengths_B), 0), [{"h": h_BSM[rows_B, last_B]}])
 
 
-def summary_alone(summary: Tensor) -> EncoderOutput:
+def summary_only(summary: Tensor) -> EncoderOutput:
     """Return a vector (B x M) or columns (B x T x M), of an encoder without annotations."""
     return EncoderOutput(summary.new_zeros(len(summary), 0, summary.shape[-1]), [{"h": summary}])

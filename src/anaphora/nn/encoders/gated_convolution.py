@@ -8,7 +8,7 @@ from torch import Tensor
 
 from anaphora.config import MAX_UNITS, Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
-from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_only
 from anaphora.nn.weights import Matrix, Weights, project, projection_matrices
 
 
@@ -53,4 +53,4 @@ class GatedConvolutionEncoder(Encoder):
         bias_C = fold_NH.new_empty(0)
         if self.config.bias:
             bias_C = torch.cat([weights["parent.bias"], weights["choice.bias"]])
-        return summary_alone(gated_convolution(h_SBH, fold_NH, bias_C, lengths_B))
+        return summary_only(gated_convolution(h_SBH, fold_NH, bias_C, lengths_B))

@@ -14,7 +14,7 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_UNITS, SET, Config, Conflict
-from anaphora.kernels.pooling import mean_pooled
+from anaphora.kernels.pooling import mean_pool
 from anaphora.nn.dropout import Rate
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec
 from anaphora.nn.randomness import apply_dropout
@@ -79,7 +79,7 @@ class GridEncoder(Encoder):
             a_BSM = a_BSM + weights["positions.weight"]
         a_BSM = apply_dropout(a_BSM, "encoder.grid", config.dropout, self.training)
         every_BS = torch.ones(a_BSM.shape[:2], dtype=torch.bool, device=a_BSM.device)
-        return EncoderOutput(a_BSM, [{"h": mean_pooled(a_BSM, every_BS)}])
+        return EncoderOutput(a_BSM, [{"h": mean_pool(a_BSM, every_BS)}])
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from: positions are a table, as word vectors are."""

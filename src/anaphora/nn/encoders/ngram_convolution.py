@@ -20,7 +20,7 @@ from torch import Tensor
 from anaphora.config import MAX_LAYERS, MAX_LENGTH, Config
 from anaphora.kernels.convolution import ngrams, unfold_columns
 from anaphora.kernels.linear import linear
-from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_only
 from anaphora.nn.lengths import Lengths
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
@@ -67,4 +67,4 @@ class NgramConvolutionEncoder(Encoder):
         columns_BTD = unfold_columns(f_SBD, kernels, widest, grams.lengths_B, wanted_B).transpose(0, 1)
         places_T = torch.arange(columns_BTD.shape[1], device=columns_BTD.device)
         last_B1 = wanted_B.to(places_T.device).unsqueeze(1) - 1
-        return summary_alone(columns_BTD.take_along_dim(places_T.minimum(last_B1).unsqueeze(-1), 1))
+        return summary_only(columns_BTD.take_along_dim(places_T.minimum(last_B1).unsqueeze(-1), 1))

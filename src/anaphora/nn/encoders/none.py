@@ -5,7 +5,7 @@ from typing import Literal
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_alone
+from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_only
 from anaphora.nn.weights import Weights
 
 
@@ -30,4 +30,4 @@ class NoEncoder(Encoder):
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> EncoderOutput:
         """Return the vectors, zero past the end of a row."""
-        return annotations_alone(x_BSD, lengths_B)
+        return annotations_only(x_BSD, lengths_B)

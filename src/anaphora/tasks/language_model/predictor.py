@@ -19,7 +19,7 @@ from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several, demand_short, demand_text, one_text
 from anaphora.prediction.examples import Example, Search
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Watch
-from anaphora.prediction.running import each_within
+from anaphora.prediction.running import iterate_within
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextStepper
 from anaphora.search.request import SearchRequest
@@ -235,12 +235,12 @@ class LanguageModelPredictor(InspectedLanguageModel):
         read = adapted_log_probs(self._model, text, eos, adaptation)
         if by_line:
             read = sentence_log_probs(self._model, text, bos, eos)
-        for ids_N, log_probs_N in each_within(self._runtime, read):
+        for ids_N, log_probs_N in iterate_within(self._runtime, read):
             unknown_N, nats_N = (ids_N == unk).numpy(), -log_probs_N.double().numpy()
             numbers = nats_N, np.where(unknown_N, nats_N, 0.0), np.ones(len(ids_N)), unknown_N
             of_lines.add(ids_N.numpy(), counts(numbers))
             again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
-            for more_N, more_log_probs_N in each_within(self._runtime, again):
+            for more_N, more_log_probs_N in iterate_within(self._runtime, again):
                 of_sentences.add(more_N.numpy(), counts([-more_log_probs_N.double().numpy()]))
             tokens += len(ids_N)
             report(Progress("evaluate", tokens, 0, "tokens"))

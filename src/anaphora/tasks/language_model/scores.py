@@ -26,7 +26,7 @@ from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text, one_text
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
-from anaphora.prediction.running import ON_CPU, each_within
+from anaphora.prediction.running import ON_CPU, iterate_within
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextModel, TextStepper
@@ -331,7 +331,7 @@ class TextScores:
                 rows.append(self._line(given_text(line, number)))
                 yield from rows[-1]
 
-        for _, log_probs_N in each_within(
+        for _, log_probs_N in iterate_within(
             self._runtime, adapted_log_probs(self._model, tokens(), self._tokenizer.symbols.eos, adaptation)
         ):
             watch.check()

@@ -73,8 +73,8 @@ def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: st
     """Return a text and its tokens between what stays around them."""
     if not before and not after:
         return text, list(tokens)
-    found = [*tokens_kept(before), *(token.shift(len(before)) for token in tokens)]
-    return before + text + after, [*found, *tokens_kept(after, before + text)]
+    found = [*kept_tokens(before), *(token.shift(len(before)) for token in tokens)]
+    return before + text + after, [*found, *kept_tokens(after, before + text)]
 
 
 def put_tags(
@@ -138,13 +138,13 @@ class _Places:
         pairs = list(_outermost(self._tags, inner))
         for number, (opening, closing) in enumerate(pairs):
             if self._before[opening] < self._before[closing]:
-                place = self._run(opening, closing, _stretches_left(taken, low, high))
+                place = self._run(opening, closing, _free_stretches(taken, low, high))
                 if place is not None:
                     taken.append(place)
                     found.append((*place, number))
         for number, (opening, _) in enumerate(pairs):
             if number not in {other for *_, other in found}:
-                point = self._point(self._before[opening], _stretches_left(taken, low, high))
+                point = self._point(self._before[opening], _free_stretches(taken, low, high))
                 found.append((point, point, number))
         for begin, end, number in sorted(found):
             opening, closing = pairs[number]
@@ -181,7 +181,7 @@ class _Places:
         return self._boundaries[(self._boundaries >= low) & (self._boundaries <= high)]
 
 
-def _stretches_left(taken: Iterable[tuple[int, int]], low: int, high: int) -> Iterable[tuple[int, int]]:
+def _free_stretches(taken: Iterable[tuple[int, int]], low: int, high: int) -> Iterable[tuple[int, int]]:
     """Yield the stretches left between two boundaries, those of what is taken included."""
     for begin, end in sorted(taken):
         yield low, begin
@@ -213,7 +213,7 @@ def _insert(
         spaced, behind = _space_tags([tags[one.tag] for one in group], text[end:start])
         for space, tag in spaced:
             composed += space
-            found += tokens_kept(tag, composed)
+            found += kept_tokens(tag, composed)
             composed += tag
         composed += behind
         place = start
@@ -243,7 +243,7 @@ def _space_tags(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], s
     return found, pending if used else gap
 
 
-def tokens_kept(text: str, composed: str = "") -> Iterator[Token]:
+def kept_tokens(text: str, composed: str = "") -> Iterator[Token]:
     """Yield what is kept as tokens without spaces; it goes behind what is composed."""
     place = len(composed)
     for word in text.split(" "):

@@ -22,7 +22,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.tasks.translation.confidence import signals_of, with_confidence
 from anaphora.tasks.translation.constraints import Requests, SentenceRequest
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
-from anaphora.tasks.translation.tag_places import tokens_kept, with_source_tags, with_surroundings, with_tags
+from anaphora.tasks.translation.tag_places import kept_tokens, with_source_tags, with_surroundings, with_tags
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.masking import MaskedSpan, MaskedText
 from anaphora.text.placeholders import is_glued
@@ -157,7 +157,7 @@ class Unmasking:
         found = with_confidence(found, self._calibration)
         if not self._attention or is_blank(text):
             return found
-        pieces = [token.piece for token in tokens_kept(text)]
+        pieces = [token.piece for token in kept_tokens(text)]
         return found.with_attention(pieces, pieces, np.eye(len(pieces) + 1, dtype=np.float32))
 
     def unmask(self, row: SentenceRequest, hypothesis: Hypothesis) -> Translation:
