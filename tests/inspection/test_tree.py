@@ -15,8 +15,8 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.formats.json_text import LN_10
 from anaphora.inspection.subject import Subject
 from anaphora.inspection.tree import LARGEST, Tree, greedy_against_beam, tree, tree_of
+from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.examples import Search
-from anaphora.prediction.running import ON_CPU
 from anaphora.protocols import SearchStart, Step
 from anaphora.search.request import SearchRequest
 from tests.searches import beam
@@ -73,7 +73,7 @@ def test_the_tree_has_the_scores_of_the_model_the_results_of_both_searches_and_w
     seed: int, size: int
 ) -> None:
     search = search_over(seed)
-    found = tree_of(search, size, ON_CPU, "run", "text")
+    found = tree_of(search, size, Runtime.inference(), "run", "text")
     model = search.stepper
     assert isinstance(model, Table)
     for node in found.nodes:
@@ -100,9 +100,9 @@ def test_the_tree_has_the_scores_of_the_model_the_results_of_both_searches_and_w
 
 
 def test_the_mass_of_a_beam_as_wide_as_the_tree_is_one() -> None:
-    found = tree_of(search_over(1), 20, ON_CPU, "run", "text")
+    found = tree_of(search_over(1), 20, Runtime.inference(), "run", "text")
     assert found.mass[0] == pytest.approx(1) and all(0 < mass <= 1 + 1e-6 for mass in found.mass)
-    narrow = tree_of(search_over(1), 1, ON_CPU, "run", "text")
+    narrow = tree_of(search_over(1), 1, Runtime.inference(), "run", "text")
     assert narrow.mass[0] == pytest.approx(exp(narrow.nodes[0].score))
 
 
@@ -117,7 +117,7 @@ class Deceiving(Table):
 
 def test_where_greedy_search_is_misled_the_tree_shows_both_paths() -> None:
     search = search_over(0)._replace(stepper=Deceiving(0))
-    found = tree_of(search, 2, ON_CPU, "run", "text")
+    found = tree_of(search, 2, Runtime.inference(), "run", "text")
     assert (found.output, found.greedy_output) == ("ba</s>", "ac</s>")
     assert found.score == pytest.approx(log(0.36)) and found.greedy_score == pytest.approx(log(0.2))
     assert "[pruned" in str(found) and "*" in str(found)

@@ -37,7 +37,8 @@ def stepped(weight: Parameter) -> None:
     torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
 
 
-CHANGES = (added, replaced, stepped)
+CHANGES = (added, replaced)
+"""Those that are noticed."""
 """Ways in which a weight gets other values, each by 1."""
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled, native, operation_list
+from anaphora.kernels import compiled, native
 from anaphora.kernels.cells import (
     Cell,
     Elman,
@@ -30,6 +30,7 @@ from anaphora.kernels.cells import (
     Peephole,
 )
 from anaphora.kernels.normalizers import Softmax
+from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.program import stages
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
@@ -302,21 +303,21 @@ def test_without_gradients_a_loop_has_the_same_bits(decoder: Callable) -> None:
 
 @pytest.mark.parametrize("lengths", [(5, 3, 6, 2), (1, 1, 1, 1)])
 def test_a_list_serves_other_sentences_of_the_same_lengths(
-    lengths: tuple[int, ...], query: str, decoder: Callable
+    lengths: tuple[int, ...], query: str, decoder: Callable, made: list[int]
 ) -> None:
     network = single(decoder(Gru(), General(), query, True, 19, lengths, (6, 2, 4, 5)))
     network.leaves.update({name: Parameter(tensor.detach()) for name, tensor in network.leaves.items()})
-    operation_list._kept.clear()
+    owned = with_prepared_weights(Runtime(backend="gemm"))
     for _ in range(3):
         with running(TRAINING):
             expected = network.fast()
-        with running(Runtime(backend="gemm")), torch.no_grad():
+        with running(owned), torch.no_grad():
             assert_same_bits(network.fast(), {name: block.detach() for name, block in expected.items()})
             for name in ("x", "memory"):
                 network.leaves[name].neg_()
             for name in network.first(network.leaves):
                 network.leaves[f"first {name}"].neg_()
-    assert [len(lists) for lists in operation_list._kept.values()] == [1]
+    assert len(made) == 1
 
 
 def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:

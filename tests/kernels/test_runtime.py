@@ -2,12 +2,11 @@
 
 import gc
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Thread
-from typing import Any
+from weakref import ref
 
 import pytest
 import torch
@@ -17,11 +16,12 @@ from torch.nn import Parameter
 from anaphora.kernels import backends, compiled, prepared
 from anaphora.kernels.backends import Backend, backend_for
 from anaphora.kernels.linear import linear
+from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, current, running
 from tests.package import code
 from tests.runtimes import updating
 
-from .exactness import CHANGES, drawn, small_network
+from .exactness import CHANGES, drawn, small_network, stepped
 
 BF16 = Runtime(backend="bf16")
 FLOAT = Runtime(backend="torch")
@@ -112,9 +112,9 @@ def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backen
 @torch.no_grad()
 def test_what_is_prepared_once_has_the_bits_of_what_is_prepared_every_time(backend: Backend) -> None:
     weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
-    with running(Runtime(backend=backend)):
+    with running(with_prepared_weights(Runtime(backend=backend))):
         kept = [linear(a, weight) for _ in range(2)]
-    with running(Runtime(backend=backend, caches_weights=False)):
+    with running(Runtime(backend=backend)):
         assert all(torch.equal(one, linear(a, weight)) for one in kept)
 
 
@@ -138,7 +138,7 @@ def test_a_weight_is_prepared_once_for_each_of_its_values(
     change: Callable[[Parameter], None], preparations: list[Backend]
 ) -> None:
     weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
-    with running(Runtime.inference()):
+    with running(with_prepared_weights(Runtime.inference())):
         for _ in range(3):
             before = linear(a, weight)
         assert len(preparations) == 1
@@ -151,28 +151,38 @@ def test_a_weight_is_prepared_once_for_each_of_its_values(
 
 
 @torch.no_grad()
-def test_what_is_computed_is_prepared_for_one_use_and_nothing_outlives_its_weight(preparations: list[Backend]) -> None:
+def test_weights_that_an_optimizer_changed_unseen_are_prepared_anew_once_dropped(preparations: list[Backend]) -> None:
+    weight, other, a = Parameter(drawn(64, 40)), Parameter(drawn(64, 40, seed=2)), drawn(9, 40, seed=1)
+    owned = with_prepared_weights(Runtime.inference())
+    assert owned.prepared
+    with running(owned):
+        linear(a, weight), linear(a, other)
+        stepped(weight)
+        owned.prepared.drop([weight])
+        after = linear(a, weight)
+        linear(a, other)
+        assert len(preparations) == 3
+        assert torch.equal(after, linear(a, drawn(64, 40) + 1))
+
+
+@torch.no_grad()
+def test_what_is_computed_is_prepared_for_one_use(preparations: list[Backend]) -> None:
     weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
-    with running(Runtime.inference()):
+    with running(with_prepared_weights(Runtime.inference())):
         for _ in range(2):
             linear(a, weight[:32])
-        assert len(preparations) == 2
-        linear(a, weight)
-    assert id(weight) in prepared._kept
-    key = id(weight)
+    assert len(preparations) == 2
+
+
+@torch.no_grad()
+def test_nothing_outlives_its_owner() -> None:
+    weight = Parameter(drawn(64, 40))
+    with running(with_prepared_weights(Runtime.inference())):
+        linear(drawn(9, 40), weight)
+    gone = ref(weight)
     del weight
     gc.collect()
-    assert key not in prepared._kept
-
-
-def test_a_weight_may_outlive_the_names_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    unraisable: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
-    weight = Parameter(torch.ones(2, 2))
-    assert prepared.keep(weight, "name", 0, lambda: "made") == "made"
-    monkeypatch.setattr(prepared, "_kept", None)  # as at the end of a process
-    del weight
-    assert not unraisable
+    assert gone() is None
 
 
 @torch.no_grad()
@@ -187,7 +197,7 @@ def test_only_the_loop_and_predictors_enter_it_and_only_kernels_and_draws_read_i
         for name in ", ".join(imports.findall(text)).split(", "):
             found[name].add(place.partition("/")[0])
     assert found["running"] == {"inspection", "prediction", "tasks", "training"}
-    assert found["current"] == {"data", "evaluation", "kernels", "nn"}
+    assert found["current"] == {"data", "evaluation", "kernels", "nn", "prediction"}
 
 
 def test_the_package_has_one_context_variable() -> None:

@@ -1,18 +1,18 @@
 """Single steps in C: a list is made once, follows its weights and memory, and goes with them."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled, operation_list, stepping
+from anaphora.kernels import compiled
 from anaphora.kernels.cells import Gru
+from anaphora.kernels.prepared import PreparedWeights
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import advance
 from anaphora.kernels.scores import Concat
@@ -32,6 +32,7 @@ class Search:
         self.program = network.program
         self.weights = {name: Parameter(weight.detach()) for name, weight in network.weights(network.leaves).items()}
         self.memory = {name: tensor.detach().clone() for name, tensor in network.memory(network.leaves).items()}
+        self.prepared = PreparedWeights()
         self.x_1BD, self.masks = network.leaves["x"][:1], {n: m[:1] for n, m in network.masks.items()}
         self.first = {name: value.unsqueeze(0) for name, value in network.first(network.leaves).items()}
 
@@ -39,27 +40,13 @@ class Search:
         """o of a step."""
         inputs = {"x": self.x_1BD, **self.masks}
         inputs, state = ({n: t.expand(hypotheses, -1, -1) for n, t in each.items()} for each in (inputs, self.first))
-        with running(replace(SEARCH, **changed)):
+        with running(replace(SEARCH, **{"prepared": self.prepared} | changed)):
             return advance(self.program, inputs, state, self.weights, self.memory)["o"]
 
 
 @pytest.fixture
 def search(decoder: Callable) -> Search:
     return Search(decoder(Gru(), Concat(), "previous", True, 20, (1,) * 3, (4, 6, 2)).to(torch.float32))
-
-
-@pytest.fixture
-def made() -> Iterator[list[int]]:
-    """The sentences of every list that is made."""
-    found: list[int] = []
-    original = operation_list.OperationList.__init__
-
-    def counted(self: Any, stage: Any, ops: Any, given: Any) -> None:
-        found.append(ops.sentences)
-        original(self, stage, ops, given)
-
-    with patch.object(operation_list.OperationList, "__init__", counted):
-        yield found
 
 
 def test_a_list_is_made_once_for_each_size_whatever_the_memory(search: Search, made: list[int]) -> None:
@@ -69,15 +56,6 @@ def test_a_list_is_made_once_for_each_size_whatever_the_memory(search: Search, m
     assert made == [3]
     assert torch.equal(search.step(hypotheses=5)[4], search.step()[0])
     assert made == [3, 3]
-
-
-def test_a_list_goes_with_its_weights(search: Search) -> None:
-    operation_list._kept.clear()
-    search.step()
-    assert [len(lists) for lists in operation_list._kept.values()] == [1]
-    search.weights.clear()
-    gc.collect()
-    assert not operation_list._kept
 
 
 def sentences_changed(search: Search) -> None:
@@ -95,7 +73,7 @@ def test_a_step_follows_its_weights_and_memory(change: Callable[[Parameter], Non
         sentences_changed(search)
     after = search.step()
     assert not torch.equal(before, after)
-    assert torch.equal(after, search.step(caches_weights=False))
+    assert torch.equal(after, search.step(prepared=None))
 
 
 def test_a_step_is_not_that_of_another_backend(search: Search) -> None:
@@ -113,16 +91,14 @@ def test_a_step_in_int8_is_that_of_python_up_to_rounding(search: Search) -> None
 
 
 def test_nothing_outlives_the_memory_of_a_search(search: Search) -> None:
-    stepping._kept.clear()
     search.step()
-    assert len(stepping._kept) == 1
+    assert len(search.prepared.bound) == 1
     search.memory.clear()
     gc.collect()
-    assert not stepping._kept
+    assert not search.prepared.bound
 
 
-def test_without_kept_weights_no_list_is_kept(search: Search) -> None:
-    stepping._kept.clear()
-    operation_list._kept.clear()
-    search.step(caches_weights=False)
-    assert not stepping._kept and not operation_list._kept
+def test_without_an_owner_no_list_is_kept(search: Search, made: list[int]) -> None:
+    for _ in range(2):
+        search.step(prepared=None)
+    assert made == [3, 3]

@@ -18,6 +18,7 @@ from torch.nn import Parameter
 from anaphora.kernels import compiled, word_tables
 from anaphora.kernels.backends import Backend, backend_for
 from anaphora.kernels.eager import Eager
+from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.word_tables import LookUp, Words, read_words
 from anaphora.models.encoder_decoder import EncoderDecoder
@@ -41,6 +42,10 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     },
 }
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
+
+
+def owning() -> Runtime:
+    return with_prepared_weights(Runtime.inference())
 
 
 class Network:
@@ -71,7 +76,7 @@ class Network:
 def test_a_table_gives_the_bits_of_products(
     options: dict[str, Any], backend: Backend, lengths: list[int], seed: int
 ) -> None:
-    network, runtime = Network(**options), Runtime(backend=backend)
+    network, runtime = Network(**options), with_prepared_weights(Runtime(backend=backend))
     ids_TB = torch.randint(WORDS, (5, len(lengths)), generator=torch.Generator().manual_seed(seed))
     of_words, lengths_B = network.words(ids_TB), torch.tensor(lengths)
     with running(runtime):
@@ -88,7 +93,7 @@ def test_a_table_gives_the_bits_of_products(
 def test_a_scan_in_c_looks_words_up_step_by_step() -> None:
     """Without a block of all rows that the loop would read once."""
     network = Network(layers=2)
-    with running(Runtime(backend="gemm")), patch.object(Eager, "look_up") as over_all_rows:
+    with running(with_prepared_weights(Runtime(backend="gemm"))), patch.object(Eager, "look_up") as over_all_rows:
         assert network.reads_tables(WORDS)
         network.stack(network.words(torch.zeros(3, 2, dtype=torch.int64)), torch.tensor([3, 2]))
     assert not over_all_rows.called
@@ -97,7 +102,7 @@ def test_a_scan_in_c_looks_words_up_step_by_step() -> None:
 @torch.no_grad()
 def test_a_table_is_made_when_as_many_words_were_read_as_it_has_rows() -> None:
     network = Network()
-    with running(Runtime.inference()):
+    with running(owning()):
         assert [network.reads_tables() for _ in range(WORDS + 1)] == [False] * (WORDS - 1) + [True] * 2
 
 
@@ -108,7 +113,7 @@ def test_a_table_goes_with_the_values_of_its_weights(name: str, change: Callable
     network = Network()
     weight = network.table if name == "table" else network.stack.weights.tensors()[name]
     assert isinstance(weight, Parameter)
-    with running(Runtime.inference()):
+    with running(owning()):
         assert network.reads_tables(WORDS)
         change(weight)
         assert not network.reads_tables()
@@ -116,7 +121,7 @@ def test_a_table_goes_with_the_values_of_its_weights(name: str, change: Callable
 
 def test_words_are_read_by_their_vectors_where_there_are_gradients() -> None:
     network = Network()
-    with running(Runtime.inference()):
+    with running(owning()):
         assert not network.reads_tables(WORDS)
 
 
@@ -130,9 +135,9 @@ class Observer:
 @pytest.mark.parametrize(
     "runtime",
     [
-        replace(Runtime.inference(), training=True),
-        replace(Runtime.inference(), caches_weights=False),
-        replace(Runtime.inference(), observer=Observer()),  # type: ignore[arg-type]
+        replace(owning(), training=True),
+        Runtime.inference(),
+        replace(owning(), observer=Observer()),  # type: ignore[arg-type]
     ],
     ids=["training", "without kept weights", "observed"],
 )
@@ -161,7 +166,7 @@ def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
 def test_and_where_a_table_has_no_room_for_all_words(monkeypatch: pytest.MonkeyPatch) -> None:
     rows_made(monkeypatch, WORDS - 1)
     network = Network()
-    with running(Runtime.inference()):
+    with running(owning()):
         assert not network.reads_tables(WORDS)
 
 
@@ -174,7 +179,7 @@ def test_there_words_that_are_known_are_projected_once_each(
 ) -> None:
     """Or again after the table was full; where it has no room for those of one block, each time."""
     network, rows, lengths_B = Network(), rows_made(monkeypatch, room), torch.tensor([2])
-    with running(Runtime.inference()):
+    with running(owning()):
         for ids in ([1, 2], [2, 3], [3, 1], [9, 9]):
             read = network.words(torch.tensor(ids).unsqueeze(1))
             found = network.stack(read, lengths_B).outputs["h"]
@@ -190,27 +195,28 @@ def test_there_words_that_are_known_are_projected_once_each(
 @torch.no_grad()
 def test_networks_share_the_room_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has a row for each of two words, alone for each of four."""
-    first, second, rows = Network(), Network(), rows_made(monkeypatch, 4)
+    first, second, rows = (Network(), owning()), (Network(), owning()), rows_made(monkeypatch, 4)
 
-    def reads(network: Network, *ids: int) -> list[int]:
+    def reads(owner: tuple[Network, Runtime], *ids: int) -> list[int]:
+        network, runtime = owner
         rows.clear()
-        network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
+        with running(runtime):
+            network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
         return list(rows)
 
-    with running(Runtime.inference()):
-        assert reads(first, 1, 2, 3, 4) == [4]
-        assert reads(second, 1, 2) == [2]
-        assert reads(first, 1, 2, 3, 4) == []
-        assert reads(first, 1, 2) == [2]
-        assert reads(second, 1, 2) == reads(first, 1, 2) == []
-        del second
-        assert reads(first, 1, 2, 3, 4) == [4]
+    assert reads(first, 1, 2, 3, 4) == [4]
+    assert reads(second, 1, 2) == [2]
+    assert reads(first, 1, 2, 3, 4) == []
+    assert reads(first, 1, 2) == [2]
+    assert reads(second, 1, 2) == reads(first, 1, 2) == []
+    del second
+    assert reads(first, 1, 2, 3, 4) == [4]
 
 
 @torch.no_grad()
 def test_a_table_that_is_begun_anew_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     network, _ = Network(), rows_made(monkeypatch, 4)
-    with running(Runtime.inference()):
+    with running(owning()):
         tables = []
         for ids in ([1, 2, 3], [4, 5], [6, 7, 8]):
             network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
@@ -223,7 +229,7 @@ def test_a_table_that_is_begun_anew_leaves_nothing_behind(monkeypatch: pytest.Mo
 @torch.no_grad()
 def test_a_search_that_has_no_room_leaves_the_tables_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, rows = Network(), Network(), rows_made(monkeypatch, WORDS)
-    with running(Runtime.inference()):
+    with running(owning()):
         assert first.reads_tables(WORDS)
         assert not second.reads_tables(WORDS)
         assert first.reads_tables() and rows == [WORDS]
@@ -231,15 +237,15 @@ def test_a_search_that_has_no_room_leaves_the_tables_of_others(monkeypatch: pyte
 
 @torch.no_grad()
 def test_threads_that_read_other_words_get_the_bits_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = Network(), rows_made(monkeypatch, 4)
+    network, owner, _ = Network(), owning(), rows_made(monkeypatch, 4)
     texts = [torch.randint(WORDS, (3, 1), generator=torch.Generator().manual_seed(seed)) for seed in range(60)]
 
     def reads(start: int) -> bool:
-        with torch.no_grad(), running(Runtime.inference()):
+        with torch.no_grad(), running(owner):
             found = [network.stack(network.words(text), torch.tensor([3])).outputs["h"] for text in texts[start::2]]
         return all(map(torch.equal, found, expected[start::2]))
 
-    with running(Runtime.inference()):
+    with running(owning()):
         expected = [network.stack(network.words(text).vectors, torch.tensor([3])).outputs["h"] for text in texts]
     with ThreadPoolExecutor(2) as pool:
         assert all(pool.map(reads, range(2)))
@@ -275,8 +281,8 @@ def test_a_translation_is_the_same_with_tables(name: str, size: int, monkeypatch
     assert isinstance(model, Searchable)
     sources: Sequence[Sequence[int]] = [[5, 9, 14, 3], [7, 3], [22, 21, 20, 19, 18, 3]] * 9
     outputs = []
-    for runtime in (replace(Runtime.inference(), caches_weights=False), Runtime.inference()):
+    for runtime in (Runtime.inference(), Runtime.inference()):
         with running(runtime):
             outputs.append(beam(model.stepper(), pair_batch(sources), beam=size, max_length=9))
-        assert bool(found) == runtime.caches_weights
+        assert bool(found) == bool(runtime.prepared)
     assert outputs[0] == outputs[1]

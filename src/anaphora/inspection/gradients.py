@@ -193,10 +193,7 @@ def replay(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False)
     }
     first = {name: repeated(rows[:1]).requires_grad_() for name, rows in seen.first.items()}
     recorder = Recorder()
-    with (
-        running(replace(Runtime.inference(), caches_weights=False, kernels="python", observer=recorder)),
-        torch.enable_grad(),
-    ):
+    with running(replace(Runtime.inference(), kernels="python", observer=recorder)), torch.enable_grad():
         scanned = scan(
             replace(seen.program, returns=tuple(seeds[0])),
             inputs,

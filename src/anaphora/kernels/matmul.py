@@ -19,7 +19,7 @@ from torch.nn import functional
 from anaphora.kernels.backends import PackedForward, PackedWeight, PreparedWeight, pad_rows
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.linear import linear
-from anaphora.kernels.prepared import prepare, prepare_for_inference
+from anaphora.kernels.prepared import PreparedWeights, prepare, prepare_for_inference
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
 
@@ -74,9 +74,9 @@ class Matmuls:
         return tuple((name, tensor.shape[1:]) for name, tensor in self._memory.items())
 
     @property
-    def lasting(self) -> bool:
-        """True if what is prepared of a weight outlives this pass."""
-        return self._runtime.caches_weights and not self._recording
+    def owner(self) -> PreparedWeights | None:
+        """The owner of what outlives this pass, if there is one."""
+        return None if self._recording else self._runtime.prepared
 
     def gradient(self, name: str, rows: int) -> Tensor:
         """Return the gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""

@@ -26,9 +26,6 @@ from anaphora.kernels.rows import Rows
 _MOST = 128
 """Lists that are kept of one network."""
 
-_kept: "dict[int, OrderedDict[Hashable, OperationList]]" = {}
-"""By the identity of a weight, with which they go."""
-
 
 class GivenSignal(NamedTuple):
     """A signal that a stage reads, and under which name a run says where it lies."""
@@ -41,7 +38,7 @@ class GivenSignal(NamedTuple):
 def operation_list(
     stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, GivenSignal], hypotheses: int = 1
 ) -> "OperationList":
-    """Return the operations of a stage with native bodies, kept as long as its weights are what they are.
+    """Return the operations of a stage with native bodies, kept while its weights are what they are.
 
     Args:
         stage: it is not recorded.
@@ -51,26 +48,18 @@ def operation_list(
         given: by read, the signals that come from outside.
         hypotheses: as for ``Lowering``.
     """
-    weight = matmuls.first_weight
     key = id(stage), hypotheses, tuple(rows.active), matmuls.memory_shapes, frozenset(given.items())
-    own = _kept.get(id(weight))
-    found = own.get(key) if own else None
+    own: OrderedDict[Hashable, OperationList] = OrderedDict()
+    if matmuls.owner:
+        own = matmuls.owner.keep(matmuls.first_weight, "lists", None, OrderedDict)
+    found = own.get(key)
     if found is None or not found.suits(matmuls):
         found = OperationList(stage, Lowering(matmuls, rows, like, keeps=False, hypotheses=hypotheses), given)
-        if matmuls.lasting:
-            _keep(weight, key, found)
+        own.pop(key, None)
+        own[key] = found
+        if len(own) > _MOST:
+            own.popitem(last=False)
     return found
-
-
-def _keep(weight: Tensor, key: Hashable, found: "OperationList") -> None:
-    """Use a list again, until the weight goes or there are too many."""
-    if id(weight) not in _kept:
-        weakref.finalize(weight, _kept.pop, id(weight), None)
-    own = _kept.setdefault(id(weight), OrderedDict())
-    own.pop(key, None)
-    own[key] = found
-    if len(own) > _MOST:
-        own.popitem(last=False)
 
 
 class OperationList:

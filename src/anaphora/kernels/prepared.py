@@ -1,25 +1,69 @@
-"""Weights made ready for the products of the current runtime.
+"""Weights made ready for the products of a runtime, and the owner of what is made of them once and used many times.
 
 In training a weight is prepared once for each pass. Products without a gradient use a parameter many times before it
-changes, so it is prepared once for each of its values: what was prepared is kept until the parameter changes in place,
-gets other memory, or is gone. torch counts changes in place, but those of its fused optimizers: so whatever an
-optimizer has stepped is dropped. What is computed from parameters is prepared for one use.
+changes, so their runtime has ``PreparedWeights``: a predictor's live as long as it does, those of a training are told
+what an update changed. What is computed from parameters is prepared for one use.
 """
 
-import weakref
-from collections.abc import Callable, Hashable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+from weakref import ref
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter, functional
-from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
 from anaphora.kernels.backends import Multiplication, PreparedWeight, TorchWeight, for_inference, for_training
 from anaphora.kernels.runtime import Runtime, current
 
 Made = TypeVar("Made")
+
+
+class PreparedWeights:
+    """What is made of the weights of some networks: right sides of products, tables of words, lists of operations.
+
+    It belongs to one predictor or one training. What is made of a weight goes with it. A weight that changes in place,
+    or gets other memory, is noticed; torch's fused optimizers leave no trace, so their weights are to be dropped.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, str], tuple[ref[Tensor], Hashable, Any]] = {}
+        self.bound: OrderedDict[Hashable, Any] = OrderedDict()
+        """Lists of operations that are bound to the memory of sentences: see ``stepping.py``."""
+
+    def keep(self, weight: Tensor, what: str, state: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what ``make`` made of a weight, as long as its value and all else in ``state`` stay the same.
+
+        ``what`` tells apart what is made of one weight.
+        """
+        key, state = (id(weight), what), (state, state_of(weight))
+        found = self._made.get(key)
+        if found and found[0]() is weight and found[1] == state:
+            return found[2]  # type: ignore[no-any-return]
+        with torch.inference_mode(False), torch.no_grad():
+            made = make()
+        self._made[key] = ref(weight, partial(_forget, ref(self), key)), state, made
+        return made
+
+    def drop(self, weights: Iterable[Tensor]) -> None:
+        """Forget what was made of some weights, and every table of words, since it is made of several."""
+        dropped = {id(weight) for weight in weights}
+        for key in [key for key in self._made if key[0] in dropped or key[1] == "words"]:
+            self._made.pop(key, None)
+
+
+def _forget(owner: ref[PreparedWeights], key: tuple[int, str], weight: ref[Tensor]) -> None:
+    found = owner()
+    if found:
+        found._made.pop(key, None)
+
+
+def with_prepared_weights(runtime: Runtime) -> Runtime:
+    """Return the runtime with an owner for what is made of weights."""
+    return replace(runtime, prepared=PreparedWeights())
 
 
 def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight:
@@ -31,70 +75,16 @@ def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight
 
 
 def prepare_for_inference(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
-    """Return a weight for products without a gradient in a runtime; a parameter's is kept while it has this value."""
+    """Return a weight for products without a gradient in a runtime; a parameter's is kept by its owner."""
     backend = runtime.inference_backend
-    if not runtime.caches_weights or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
+    if not runtime.prepared or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
         return for_inference(backend, weight_NK)
-    return keep(weight_NK, "product", backend, lambda: for_inference(backend, weight_NK))
-
-
-def keep(weight: Parameter, what: str, state: Hashable, make: Callable[[], Made]) -> Made:
-    """Return what ``make`` made of a parameter, kept while its value and everything else in ``state`` stay the same.
-
-    ``what`` tells apart what is made of one parameter.
-    """
-    key, state = id(weight), (state, weight._version, weight.data_ptr())
-    own = _kept.get(key)
-    if own is None or own.weight() is not weight:
-        own = _Kept(weakref.ref(weight, partial(_forget, _kept, key)), {})
-    found = own.made.get(what)
-    if found and found[0] == state:
-        return found[1]  # type: ignore[no-any-return]
-    with torch.inference_mode(False), torch.no_grad():
-        made = make()
-    own.made[what] = state, made
-    _kept[key] = own
-    return made
-
-
-class _Kept(NamedTuple):
-    weight: weakref.ref[Tensor]
-    made: dict[str, tuple[Hashable, Any]]
-    """With the state when it was made."""
-
-
-_kept: dict[int, _Kept] = {}
-"""By the identity of the parameter."""
-
-
-def _forget(kept: dict[int, _Kept], key: int, weight: weakref.ref[Tensor]) -> None:
-    """Called at the end of a process, too, when the names of this module are gone."""
-    if key in kept and kept[key].weight is weight:
-        del kept[key]
+    return runtime.prepared.keep(weight_NK, "product", backend, lambda: for_inference(backend, weight_NK))
 
 
 def state_of(tensor: Tensor) -> tuple[int, int, int]:
     """Return what changes when a tensor is another one, when its numbers change, or where they lie."""
     return id(tensor), tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
-
-
-def steps_of_optimizers() -> int:
-    """Return the number of steps that optimizers have taken: a state for what is made of several parameters."""
-    return _steps
-
-
-_steps = 0
-
-
-def _drop_updated(optimizer: Optimizer, *arguments: Any) -> None:
-    global _steps
-    _steps += 1
-    for group in optimizer.param_groups:
-        for weight in group["params"]:
-            _kept.pop(id(weight), None)
-
-
-register_optimizer_step_post_hook(_drop_updated)
 
 
 class _EvaluationWeight(TorchWeight):

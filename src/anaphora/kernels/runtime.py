@@ -2,7 +2,7 @@
 
 ``with running(Runtime(..)):`` is entered by the training loop, predictors and inspection alone. The value is read where
 matrix products and random draws are made and by ``scan``, so no ``forward`` has an argument for it. Outside of every
-block it is ``Runtime.inference()`` without cached weights. A backward pass may run on another thread, where the context
+block it is ``Runtime.inference()``. A backward pass may run on another thread, where the context
 variable has its default: autograd functions keep the runtime of their forward pass.
 """
 
@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, InferencePrecision, backend_for, runs_in_c, without_c
+
+if TYPE_CHECKING:
+    from anaphora.kernels.prepared import PreparedWeights
 
 CPU = torch.device("cpu")
 
@@ -66,9 +69,8 @@ class Runtime:
     """True if this is an update of training."""
     threads: int = 0
     """Threads of torch; 0 leaves them as they are."""
-    caches_weights: bool = True
-    """True if products without a gradient use weights that are prepared once for each of their values: ``prepared.py``.
-    These must then be changed by an optimizer or in place, not through ``tensor.data``."""
+    prepared: "PreparedWeights | None" = None
+    """Owner of what is made of weights once, for products without a gradient; None makes it anew for each of them."""
     seed: int = 0
     """Random seed."""
     update: int = 0
@@ -118,17 +120,12 @@ def _inference(device: torch.device, precision: InferencePrecision) -> Runtime:
     return Runtime(device, backend_for(precision, device.type))
 
 
-@cache
-def _outside() -> Runtime:
-    return replace(Runtime.inference(), caches_weights=False)
-
-
 _current: ContextVar[Runtime | None] = ContextVar("runtime", default=None)
 
 
 def current() -> Runtime:
     """Return the runtime of the innermost block; outside of every block, that of inference on the CPU."""
-    return _current.get() or _outside()
+    return _current.get() or Runtime.inference()
 
 
 @contextmanager

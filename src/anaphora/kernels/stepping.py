@@ -17,10 +17,6 @@ from anaphora.kernels.program import Stage
 _MOST = 64
 """Lists over memory that are kept."""
 
-_Key = tuple[int, int, int]
-_kept: "OrderedDict[_Key, tuple[dict[str, tuple[int, int, int]], BoundOperations]]" = OrderedDict()
-"""By list, hypotheses and sentences: the states of the memory, and the list over it."""
-
 
 def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
     """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
@@ -31,22 +27,24 @@ def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
     found = operation_list(stage, matmuls, one_step(hypotheses * sentences), like, given, hypotheses)
     blocks = {read: signals[read].contiguous() for read in reads}
     blocks |= {name: like.new_empty(hypotheses, sentences, width) for name, width in found.written.items()}
-    _bind(found, matmuls, (id(found), hypotheses, sentences)).run(blocks, [hypotheses * sentences], hypotheses)
+    _bind(found, matmuls, hypotheses, sentences).run(blocks, [hypotheses * sentences], hypotheses)
     signals |= {name: blocks[name] for name in found.written}
 
 
-def _bind(found: OperationList, matmuls: Matmuls, key: _Key) -> BoundOperations:
+def _bind(found: OperationList, matmuls: Matmuls, hypotheses: int, sentences: int) -> BoundOperations:
     """Return the list over the memory of a step: that of the step before, if nothing has changed."""
     states = {name: state_of(matmuls.tensor(name)) for name in found.memory}
-    kept_states, kept = _kept.get(key, (None, None))
+    bound = matmuls.owner.bound if matmuls.owner else OrderedDict()
+    key = id(found), hypotheses, sentences
+    kept_states, kept = bound.get(key, (None, None))
     if kept and kept.operations is found and kept_states == states:
-        return kept
-    made = found.bind(matmuls, key[2])
-    if matmuls.lasting and states:
-        _kept.pop(key, None)
-        _kept[key] = states, made
-        if len(_kept) > _MOST:
-            _kept.popitem(last=False)
+        return kept  # type: ignore[no-any-return]
+    made = found.bind(matmuls, sentences)
+    if matmuls.owner and states:
+        bound.pop(key, None)
+        bound[key] = states, made
+        if len(bound) > _MOST:
+            bound.popitem(last=False)
         for name in states:
-            weakref.finalize(matmuls.tensor(name), _kept.pop, key, None)
+            weakref.finalize(matmuls.tensor(name), bound.pop, key, None)
     return made

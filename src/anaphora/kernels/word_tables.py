@@ -25,7 +25,7 @@ from torch.nn import Parameter
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import OneToOne, Project
-from anaphora.kernels.prepared import keep, state_of, steps_of_optimizers
+from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current
 
@@ -164,7 +164,7 @@ _lock = Lock()
 def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count: int) -> _Tables | None:
     """Those with the words that are read, with all words where ``count`` is not 0; None where there are none yet."""
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
-    if not projections or torch.is_grad_enabled() or not runtime.caches_weights:
+    if not projections or torch.is_grad_enabled() or not runtime.prepared:
         return None
     widths = {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
     if count and vocabulary * sum(widths.values()) > _NUMBERS:
@@ -173,9 +173,9 @@ def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count
     if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
         return None
     others = [words.table_VD, *others]
-    state = runtime.inference_backend, steps_of_optimizers(), *map(state_of, others)
+    state = runtime.inference_backend, *map(state_of, others)
     with _lock, torch.inference_mode(False), torch.no_grad():
-        kept = keep(first, "words", state, lambda: _Kept(tuple(others), widths))
+        kept = runtime.prepared.keep(first, "words", state, lambda: _Kept(tuple(others), widths))
         kept.read += count or words.ids_XB1.numel()
         room, tables = min(kept.room, vocabulary), kept.tables
         makes_all = room == vocabulary and kept.read >= vocabulary

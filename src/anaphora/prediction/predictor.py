@@ -13,7 +13,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Count, Streaming, Watch
-from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.running import runtime_for
 from anaphora.prediction.stream import answers, by_row
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
@@ -35,9 +35,11 @@ class FieldPredictor(Generic[Found]):
     reads_arrays = False
     """True if its values are arrays, and not texts."""
 
-    def __init__(self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime = ON_CPU) -> None:
+    def __init__(
+        self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime | None = None
+    ) -> None:
         """``fields`` are those of inputs and targets, ``experiment`` the resolved one that ``model`` was trained by."""
-        self.model, self.experiment, self.runtime = model, experiment, runtime
+        self.model, self.experiment, self.runtime = model, experiment, runtime or runtime_for()
         self.field: Any
         self.targets: Any
         self.field, self.targets = fields

@@ -1,18 +1,20 @@
 """The runtime of predictors: chosen when a run is loaded, entered while something is computed."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TypeVar, get_args
+
+import torch
 
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device, device_for
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.prepared import with_prepared_weights
+from anaphora.kernels.runtime import Runtime, current, running
+from anaphora.nn.device import device_of
 
 T = TypeVar("T")
-
-ON_CPU = Runtime.inference()
-"""On the CPU, in single precision."""
 
 
 def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") -> Runtime:
@@ -23,7 +25,12 @@ def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") 
     check_known("precision", precision, get_args(InferencePrecision))
     if precision == "int8" and device != "cpu":
         raise ConfigError(f'precision = "int8" is for the CPU, not for device = "{device}": choose bf16 there.')
-    return Runtime.inference(device_for(device, "device"), precision)
+    return with_prepared_weights(Runtime.inference(device_for(device, "device"), precision))
+
+
+def runtime_for_validation(model: torch.nn.Module) -> Runtime:
+    """Return the runtime of a predictor of a network in training, which owns what is made of its weights."""
+    return replace(Runtime.inference(device_of(model)), prepared=current().prepared)
 
 
 def iterate_within(runtime: Runtime, items: Iterable[T]) -> Iterator[T]:

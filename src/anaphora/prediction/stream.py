@@ -12,7 +12,6 @@ from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_several
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Watch
-from anaphora.prediction.running import ON_CPU
 
 T = TypeVar("T")
 Read = TypeVar("Read")
@@ -31,7 +30,7 @@ def answers(
     *,
     task: str,
     unit: str,
-    runtime: Runtime = ON_CPU,
+    runtime: Runtime | None = None,
     limits: Limits = UNLIMITED,
     report: Report = silent,
     refused: Callable[[int, AnaphoraError], Answer] | None = None,
@@ -65,7 +64,7 @@ def answers(
             report(Progress(task, done + count, total, unit))
 
         if rows or others:
-            with running(runtime):
+            with running(runtime or Runtime.inference()):
                 found = iter(list(answer(rows, watch, answered)) if rows else ())
             numbers = range(watch.line, watch.line + len(rows) + len(others))
             watch.line = numbers.stop

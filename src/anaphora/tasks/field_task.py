@@ -14,9 +14,8 @@ from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.events import Report
-from anaphora.kernels.runtime import Runtime
-from anaphora.nn.device import device_of
 from anaphora.prediction.predictor import FieldPredictor
+from anaphora.prediction.running import runtime_for_validation
 from anaphora.tasks.scores import ScoredTask
 from anaphora.tasks.task import Tokenizers, TrainedModel, WeightSource
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss
@@ -100,7 +99,7 @@ class FieldTask(ScoredTask):
 
     def predictor_of(self, model: Any, valid: ValidationSplit) -> Any:
         """Return the predictor of a network that is being trained."""
-        runtime = Runtime.inference(device_of(model))
+        runtime = runtime_for_validation(model)
         return self.predictor(TrainedModel(Path(), valid.experiment, model, valid.tokenizers, runtime))
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:

@@ -59,7 +59,7 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     experiment = stored_experiment(run)
     model = task_of(experiment).build(experiment, tokenizers, str(path / EXPERIMENT))
     checkpoint.fill(model)
-    return TrainedModel(path, experiment, model.eval(), tokenizers)
+    return TrainedModel(path, experiment, model.eval(), tokenizers, runtime_for())
 
 
 def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report: Report = silent) -> Checkpoint:

@@ -13,7 +13,6 @@ from anaphora.events import Report
 from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
 from anaphora.models.registry import Network
-from anaphora.prediction.running import ON_CPU
 from anaphora.run import Checkpoint
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
@@ -35,7 +34,7 @@ class TrainedModel(NamedTuple):
     """In evaluation mode."""
     tokenizers: Tokenizers
     """By side."""
-    runtime: Runtime = ON_CPU
+    runtime: Runtime
     """Device and precision of its predictor."""
 
 

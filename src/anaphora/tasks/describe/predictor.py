@@ -19,7 +19,6 @@ from anaphora.models.writers import Describer
 from anaphora.options import with_known_names
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.predictor import WritingPredictor
-from anaphora.prediction.running import ON_CPU
 from anaphora.search.hypothesis import Hypothesis
 
 _BATCH = 64
@@ -59,7 +58,9 @@ class DescriberPredictor(WritingPredictor[Description]):
     unit, activity = "images", "describe"
     reads_arrays = True
 
-    def __init__(self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime = ON_CPU) -> None:
+    def __init__(
+        self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime | None = None
+    ) -> None:
         super().__init__(model, fields, experiment, runtime)
         self.batch_size = _BATCH * padded_width(self.shape.positions)
 

@@ -26,7 +26,7 @@ from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text, one_text
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
-from anaphora.prediction.running import ON_CPU, iterate_within
+from anaphora.prediction.running import iterate_within, runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextModel, TextStepper
@@ -133,7 +133,7 @@ class TextScores:
     """
 
     def __init__(
-        self, model: TextModel, tokenizer: Tokenizer, path: Path | None = None, runtime: Runtime = ON_CPU
+        self, model: TextModel, tokenizer: Tokenizer, path: Path | None = None, runtime: Runtime | None = None
     ) -> None:
         """The network may go on being trained in between: every call reads it again.
 
@@ -141,7 +141,7 @@ class TextScores:
         """
         self._model = model
         self._tokenizer = tokenizer
-        self._runtime = runtime
+        self._runtime = runtime or runtime_for()
         self.path = bytes(path.absolute()) if path else b""
         """Path it was loaded from, as KenLM gives it; empty for a model that was not."""
 

@@ -1,7 +1,7 @@
 """Forced decoding: translations that are given, scored and aligned by a translator; and what follows from that."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Unpack
@@ -23,7 +23,7 @@ from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.arguments import EncodedSentence, given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.options import MAX_TOKENS
-from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.running import runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import GivesStates, Stepper
@@ -67,7 +67,7 @@ class ForcedDecoder:
     source: Tokenizer
     target: Tokenizer
     _: KW_ONLY
-    runtime: Runtime = ON_CPU
+    runtime: Runtime = field(default_factory=runtime_for)
     """The network lies on its device."""
     shortlist: RunShortlist | None = None
     """That of the run."""

@@ -18,10 +18,9 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
-from anaphora.kernels.runtime import Runtime
 from anaphora.models.translator import GivenGuide, LearntGuide, Translator
-from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
+from anaphora.prediction.running import runtime_for_validation
 from anaphora.protocols import Batches, Searchable
 from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase
@@ -152,7 +151,7 @@ class TranslatorJob(PairJob, UpdatingJob):
 
     def translator(self, model: torch.nn.Module, tokenizers: Tokenizers) -> TranslationPredictor:
         """Return a predictor of ``model`` in training."""
-        stepper, runtime = cast(Searchable, model).stepper, Runtime.inference(device_of(model))
+        stepper, runtime = cast(Searchable, model).stepper, runtime_for_validation(model)
         source, target = tokenizers["source"], tokenizers["target"]
         return TranslationPredictor(stepper, source, target, evaluation=self._experiment.evaluation, runtime=runtime)
 
