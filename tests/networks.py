@@ -9,6 +9,7 @@ from torch import nn
 
 from anaphora.config import Config
 from anaphora.models import registry
+from anaphora.prediction.running import runtime_for
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import named_in, parse, task_of
@@ -73,7 +74,7 @@ def untrained(table: Mapping[str, Any], tokenizers: Mapping[str, Tokenizer]) -> 
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(0.7 * torch.randn(weight.shape, generator=generator))
-    return TrainedModel(Path("run"), experiment, model.eval(), tokenizers)
+    return TrainedModel(Path("run"), experiment, model.eval(), tokenizers, runtime_for())
 
 
 SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat \u2581 \U0001f600 </script>", "b"]
