@@ -17,9 +17,10 @@ from anaphora.batch import Batch, Constraints, Ids
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.runtime import running
 from anaphora.models.translator import Translator
 from anaphora.prediction.candidates import Shortlist
+from anaphora.prediction.running import runtime_for
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
@@ -46,7 +47,7 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     texts = test_sources(LSTM_512.units)[: _sentences(setting)]
     stepper = model.stepper()
     request = SearchRequest(max_length=LENGTH, beam=beam, banned_tokens=(tokenizer.symbols.eos,), attention=False)
-    runtime = Runtime.inference(precision=setting.precision)
+    runtime = runtime_for(precision=setting.precision)
     shortlisted = _shortlist(tokenizer.symbols.size)
     begin = time.perf_counter()
     sources = Side(Tokens("source", tokenizer), Ragged.of(tokenizer.encode(text) for text in texts))
