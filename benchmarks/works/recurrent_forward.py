@@ -11,10 +11,11 @@ import numpy as np
 import torch
 
 from anaphora.kernels.cells import AnyCell, Gru, Lstm
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.runtime import running
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
+from anaphora.prediction.running import runtime_for
 from benchmarks.ours import WARM_UP, parameters
 from benchmarks.work import Sample, Setting, Work, peak_mib
 
@@ -34,7 +35,7 @@ def forward(cell: str, sentences: int, setting: Setting) -> Sample:
     def run() -> None:
         stack(x_TBD, lengths_B)
 
-    with torch.inference_mode(), running(Runtime.inference(precision=setting.precision)):
+    with torch.inference_mode(), running(runtime_for(precision=setting.precision)):
         return _timed(run, parameters(stack), sentences, setting)
 
 
