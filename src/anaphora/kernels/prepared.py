@@ -23,10 +23,10 @@ Made = TypeVar("Made")
 
 
 class PreparedWeights:
-    """What is made of the weights of some networks: right sides of products, tables of words, lists of operations.
+    """Owner of all that is made of weights once: right sides of products, tables of words, lists of operations.
 
-    It belongs to one predictor or one training. What is made of a weight goes with it. A weight that changes in place,
-    or gets other memory, is noticed; torch's fused optimizers leave no trace, so their weights are to be dropped.
+    It belongs to one predictor or one training. All that is made of a weight goes with it. A weight that changes in
+    place, or gets other memory, is noticed; torch's fused optimizers leave no trace, so their weights are dropped.
     """
 
     def __init__(self) -> None:
@@ -51,13 +51,13 @@ class PreparedWeights:
     def drop(self, weights: Iterable[Tensor]) -> None:
         """Forget what was made of some weights, and every table of words, since it is made of several."""
         dropped = {id(weight) for weight in weights}
-        for key in [key for key in self._made if key[0] in dropped or key[1] == "words"]:
-            self._made.pop(key, None)
+        for key in list(self._made):  # a copy: weights that go take their own along meanwhile
+            if key[0] in dropped or key[1] == "words":
+                self._made.pop(key, None)
 
 
 def _forget(owner: ref[PreparedWeights], key: tuple[int, str], weight: ref[Tensor]) -> None:
-    found = owner()
-    if found:
+    if found := owner():
         found._made.pop(key, None)
 
 
