@@ -46,8 +46,7 @@ class Plan:
 
 def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     """Return the plan of a new run; errors as for ``run_training.train``."""
-    experiment, parent, of_task = resolve_runs(experiment, ranks)
-    task = task_of(experiment)
+    experiment, task, parent, of_task = resolve_runs(experiment, ranks)
     trained = parent if parent and experiment.start.gives_weights else None
     sources: list[WeightSource | None] = [trained]
     if experiment.vector_files:
@@ -82,11 +81,13 @@ def plan_of(run: Run, begun: Experiment, experiment: Experiment, job: TrainingJo
     return Plan(experiment, task, job, job.fingerprints, tokenizers, model)
 
 
-def resolve_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None, Sequence[WeightSource]]:
-    """Return an experiment with what the runs that it names and the number of ranks decide.
+def resolve_runs(
+    experiment: Experiment, ranks: Ranks
+) -> tuple[Experiment, Task, Parent | None, Sequence[WeightSource]]:
+    """Return an experiment with what the runs that it names and the number of ranks decide, and its task.
 
-    Beside it the run that it starts from, and the sources of weights that its task has besides. ConfigError where the
-    ``ranks`` or these runs do not fit it.
+    Behind them the run that it starts from, and the sources of weights that its task has besides. ConfigError where
+    the ``ranks`` or these runs do not fit it.
     """
     if ranks.size > 1 and not experiment.training.micro_batches:
         experiment = experiment.with_options({"training.micro_batches": ranks.size})
@@ -94,8 +95,9 @@ def resolve_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Pare
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
         experiment = parent.adopt(experiment)
-    experiment, sources = task_of(experiment).with_runs(experiment, parent.begun if parent else None)
-    return experiment, parent, sources
+    task = task_of(experiment)
+    experiment, sources = task.with_runs(experiment, parent.begun if parent else None)
+    return experiment, task, parent, sources
 
 
 def check_ranks(experiment: Experiment, ranks: Ranks) -> None:

@@ -1,8 +1,8 @@
-"""Weights made ready for the products of a runtime, and the owner of what is made of them once and used many times.
+"""Weights in the form that matrix products read, and their owner.
 
 In training a weight is prepared once for each pass. Products without a gradient use a parameter many times before it
-changes, so their runtime has ``PreparedWeights``: a predictor's live as long as it does, those of a training are told
-what an update changed. What is computed from parameters is prepared for one use.
+changes, so their runtime has an owner, ``PreparedWeights``. A predictor's owner lives as long as the predictor. The
+training loop drops the weights that an update changed. Tensors computed from parameters are prepared for one use.
 """
 
 from collections import OrderedDict

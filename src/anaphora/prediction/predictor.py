@@ -138,7 +138,7 @@ class VectorPredictor(FieldPredictor[Found]):
         return self._stream(named, _vectors, **streaming)
 
     def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Any]:
-        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        """Yield the same for the sequences of an array file: see ``formats.labelled.read_vectors``."""
         return self._stream(read_vectors(path), _vectors, **streaming)
 
 

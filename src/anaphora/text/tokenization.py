@@ -60,6 +60,11 @@ class TokenizerConfig(Config):
         return bool(getattr(self, "joint", False))
 
     @property
+    def annotates(self) -> bool:
+        """True if rare words are annotated."""
+        return getattr(self, "rare", "none") != "none"
+
+    @property
     def sampling_option(self) -> str:
         """The name of that option where it is set, else nothing."""
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""

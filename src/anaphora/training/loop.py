@@ -22,7 +22,7 @@ from anaphora.kernels.backends import backend_for
 from anaphora.kernels.cells import AutogradCell
 from anaphora.kernels.device import device_for
 from anaphora.kernels.native import loops
-from anaphora.kernels.prepared import PreparedWeights
+from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import RecurrentConfig
@@ -120,17 +120,16 @@ def train(
     keep_freed_memory()
     device = device_for(config.device, "training.device")
     run.kept = config.keep
-    prepared = PreparedWeights()
-    evaluating = replace(Runtime.inference(device), threads=config.threads, rank=ranks.rank, prepared=prepared)
+    evaluating = with_prepared_weights(replace(Runtime.inference(device), threads=config.threads, rank=ranks.rank))
     with run.lock(), running(evaluating):
         try:
             model.to(device)
             state = TrainingState(model, config, better, ranks)
             updates = Updates(batches, config.batches_an_update, ranks, run.path)
             backend = backend_for(config.precision, device.type)
-            runtime = Runtime(device, backend, training=True, seed=config.seed, prepared=prepared)
+            runtime = Runtime(device, backend, training=True, seed=config.seed, prepared=evaluating.prepared)
             return _Training(
-                model, config, run, validate, report, stop, record, ranks, state, updates, runtime, prepared
+                model, config, run, validate, report, stop, record, ranks, state, updates, runtime
             ).conduct()
         finally:
             model.to("cpu")
@@ -153,7 +152,6 @@ class _Training:
     _state: TrainingState
     _updates: Updates
     _runtime: Runtime
-    _prepared: PreparedWeights
     _fallbacks: int = 0
     """Those since the last checkpoint: going on from it falls back as often again."""
 
@@ -231,7 +229,8 @@ class _Training:
         else:
             clip(state.optimizer.gradients(), norm, largest_value=config.clip_value, largest_norm=config.clip_norm)
             state.optimizer.step(rate, cursor.epoch)
-            self._prepared.drop(state.optimizer.parameters.values())
+            if runtime.prepared:
+                runtime.prepared.drop(state.optimizer.parameters.values())
             state.carries = carries
             cursor.skipped_in_row = 0
             event = Update(

@@ -10,7 +10,6 @@ from anaphora.nn.fusion import DeepFusion
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.text.language import is_unspaced
-from anaphora.text.tokenization import Word
 
 CONFLICTS = (
     Conflict(
@@ -152,11 +151,6 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
     """Options of the search for outputs and of their scores."""
 
     @property
-    def annotates(self) -> bool:
-        """True if rare words are annotated."""
-        return isinstance(self.text, Word) and self.text.rare != "none"
-
-    @property
     def extends_vocabulary(self) -> bool:
         """A translator that is fused keeps the vocabulary that the language model has too."""
         return self.fusion.kind == "none"
@@ -198,7 +192,7 @@ class TranslationExperiment(TranslatorExperiment):
     @property
     def replays(self) -> bool:
         """Old pairs have no links and no annotated words; a fused translator keeps what it knows anyway."""
-        return not self.annotates and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
+        return not self.text.annotates and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
 
     def to_grow(self) -> Self:
         """Without alignment supervision: old pairs have no links."""

@@ -72,7 +72,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         return changed
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
-        return self._words.dictionary(report) if self._experiment.annotates else None
+        return self._words.dictionary(report) if self._experiment.text.annotates else None
 
     def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token of the target is stored, and ``</s>`` once a pair."""
@@ -113,7 +113,7 @@ class TranslatorJob(PairJob, UpdatingJob):
 
     def _encode(self, part: PairCorpus, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
         """Return a part as ids, its rare words annotated where they should be."""
-        annotates = self._experiment.annotates
+        annotates = self._experiment.text.annotates
         transform = self._words.annotation(part, tokenizers["target"], report) if annotates else None
         fields, longest = pair_fields(tokenizers), self._experiment.data.max_length
         return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
