@@ -2,14 +2,13 @@
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import accumulate, islice, takewhile
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import DataError
 from anaphora.evaluation.stream import LogProbs, stream_log_probs
-from anaphora.models.language_model import LanguageModel
 from anaphora.protocols import Array, Carry, TextModel
 from anaphora.wording import inflect
 
@@ -53,12 +52,12 @@ def line_log_probs(model: TextModel, rows: Sequence[list[int]], before: int) -> 
     recurrent model begin alike, what they have in common is read once.
     """
     left: Sequence[int] = range(len(rows))
-    if isinstance(model, LanguageModel):
+    if hasattr(model, "following_log_probs"):
         left = yield from _alike(model, rows, before)
     yield from _by_length(model, rows, before, left)
 
 
-def _alike(model: LanguageModel, rows: Sequence[list[int]], before: int) -> Generator[Found, None, list[int]]:
+def _alike(model: Any, rows: Sequence[list[int]], before: int) -> Generator[Found, None, list[int]]:
     """As ``line_log_probs``, of rows that are faster read as a tree; returns the positions of the others."""
     left = [place for place, row in enumerate(rows) if len(row) > TOKENS]
     places = sorted((place for place, row in enumerate(rows) if len(row) <= TOKENS), key=rows.__getitem__)
@@ -158,7 +157,7 @@ class PrefixTree:
         distinct, tokens = sum(len(level.ids) for level in self.levels), sum(map(len, self.paths))
         return distinct + LEVEL * len(self.levels) < tokens
 
-    def log_probs(self, model: LanguageModel, before: int) -> list[Array]:
+    def log_probs(self, model: Any, before: int) -> list[Array]:
         """ln p of the tokens of every line, in float64; ``before`` precedes each line.
 
         They have the bits that each line has alone. ``model`` is in evaluation mode.
