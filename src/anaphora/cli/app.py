@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 import anaphora
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import complain, say, shown_safely
-from anaphora.errors import AnaphoraError
+from anaphora.errors import AnaphoraError, MissingExtraError
 
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
@@ -148,6 +148,12 @@ def _run(given: Sequence[str]) -> int:
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
         _close_output()  # whoever read it has gone
         return BROKEN_PIPE
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        missing = MissingExtraError("torch", "train")
+        complain(str(missing))
+        return missing.exit_code
     except OSError as error:
         _close_output()
         what = error.filename or "Standard output"
