@@ -137,12 +137,17 @@ def is_fitted(adaptation: Adaptation) -> bool:
 
 
 def network_of(model: TextModel, adaptation: Adaptation) -> StateModel:
-    """Return the model, if it is one network; else ConfigError, and MissingExtraError where gradients need torch."""
+    """Return the network of a model for an adaptation: for gradients in torch, which ``model.in_torch`` may return.
+
+    Raises ConfigError for a model that is no network, and MissingExtraError where torch is missing.
+    """
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
             "A neural cache and dynamic evaluation need one network, not n-grams or an interpolation: evaluate the "
             "network alone, or leave them out."
         )
-    if not isinstance(adaptation, NeuralCache) and find_spec("torch") is None:
+    if isinstance(adaptation, NeuralCache):
+        return cast(StateModel, model)
+    if find_spec("torch") is None:
         raise MissingExtraError("torch", "train")
-    return cast(StateModel, model)
+    return cast(StateModel, model.in_torch() if hasattr(model, "in_torch") else model)
