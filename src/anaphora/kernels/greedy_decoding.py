@@ -53,7 +53,7 @@ class GreedyDecoding:
 
     def _of_sentences(self, rows_BW: Array) -> Value:
         """Return the value with a row for each sentence, which moves with it."""
-        self._held.append(np.array(rows_BW))
+        self._held.append(np.array(rows_BW, order="C"))
         return of_rows(self._held[-1])
 
     def take(self, steps: int) -> int:
