@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from anaphora.export.graph import END, Graph, refuse_graph
 from anaphora.kernels.attention import Attend
-from anaphora.kernels.cells import AutogradCell
+from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.normalisation import EPSILON
 from anaphora.kernels.ops import Ops
 from anaphora.kernels.parts import Part, Unit, previous

@@ -5,7 +5,6 @@ on the device, and only these come to the CPU.
 """
 
 import numpy as np
-import torch
 
 from anaphora.kernels import compiled
 from anaphora.protocols import Array, DeviceArray
@@ -28,12 +27,8 @@ def top_k(values_NV: DeviceArray, k: int) -> tuple[Array, Array]:
     """
     rows, size = values_NV.shape
     is_array = isinstance(values_NV, np.ndarray)
-    if is_array and values_NV.dtype == np.float32 and values_NV.flags.c_contiguous and k <= min(_FEW, size):
-        # until the functions of compiled take arrays
-        in_c = torch.from_numpy(values_NV)
-        if compiled.suits(in_c):
-            found = compiled.top_k(in_c, k)
-            return found[0].numpy(), found[1].numpy()
+    if is_array and compiled.suits(values_NV) and values_NV.flags.c_contiguous and k <= min(_FEW, size):
+        return compiled.top_k(values_NV, k)
     if k >= size:
         return _sorted(values_NV, np.tile(np.arange(size), (rows, 1)))
     if is_array:

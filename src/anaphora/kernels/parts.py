@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, cast
 
-from torch import Tensor
-
 from anaphora.config import Config
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.ops import Ops, V
@@ -152,7 +150,7 @@ class Unit:
         state, saved = self.cell.forward(own, ops.sum(inputs[:count]), inputs[count:])
         return state, (saved, own.normals, [own.width(field) for field in state])
 
-    def inside(self, saved: Any) -> dict[str, Tensor]:
+    def inside(self, saved: Any) -> dict[str, Any]:
         """Return the gates of a step by name: see ``observer.OpenedPart``."""
         return self.cell.gates_of(saved[0])
 

@@ -4,17 +4,14 @@ They write the tokens of a search that takes step by step, with the same scores 
 """
 
 from itertools import count
-from typing import Any, Protocol, runtime_checkable
-
-import numpy as np
-import torch
+from typing import Protocol, runtime_checkable
 
 from anaphora.batch import Batch
 from anaphora.kernels.beam_decoding import BeamDecoding
 from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.kernels.search_step import SearchedNetwork
-from anaphora.protocols import BeamEnds, CompiledRequest, SearchStart, Stepper
+from anaphora.protocols import CompiledRequest, SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
@@ -59,15 +56,14 @@ def compiled_search(
     )
     if request.beam == request.n == 1:
         return [[one] for one in _greedy(searched, batch, start, asked, request)]
-    with torch.inference_mode():
-        beam = BeamDecoding(searched, asked)
+    beam = BeamDecoding(searched, asked)
     trace = Trace(request.attention)
     while True:
         request.check()
         if not (taken := beam.take(STEPS)):
             break
         for step in taken:
-            trace.record(*_arrays(step))
+            trace.record(*step)
     return trace.hypotheses(lengths, request.n, stepper.eos)
 
 
@@ -75,8 +71,7 @@ def _greedy(
     searched: SearchedNetwork, batch: Batch, start: SearchStart, asked: CompiledRequest, request: SearchRequest
 ) -> list[Hypothesis]:
     """The one output of each sentence, with its rank; its tokens are reported, but for those that were forced."""
-    with torch.inference_mode():
-        steps = GreedyDecoding(searched, asked)
+    steps = GreedyDecoding(searched, asked)
     example_ids, prefix_lengths = batch.example_ids_B.tolist(), list(map(len, asked.prefixes))
     for first in count(0, STEPS):
         request.check()
@@ -89,13 +84,7 @@ def _greedy(
                         request.on_token(example_id, own[step - first])
         if not left:
             break
-    written = (steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS)
-    ids_BT, lengths_B, scores_B, weights_BTS = _arrays(written)
-    found = hypotheses_of(ids_BT, lengths_B, scores_B, weights_BTS, start.memory_lengths_B, searched.eos)
+    found = hypotheses_of(
+        steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, searched.eos
+    )
     return [request.ranking.rank(one) for one in found]
-
-
-def _arrays(values: Any) -> list[Any]:
-    """Return arrays in the place of the tensors that kernels give."""
-    made = {type(None): lambda one: None, BeamEnds: lambda one: BeamEnds(*_arrays(one))}
-    return [made.get(type(one), np.asarray)(one) for one in values]

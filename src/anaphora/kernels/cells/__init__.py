@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from anaphora.config import by_kind
-from anaphora.kernels.cells.cell import Cell, Forgetting, State
+from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
 from anaphora.kernels.cells.lstm import Lstm
@@ -19,7 +19,6 @@ from anaphora.kernels.cells.lstm_variants import (
 )
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
-from anaphora.kernels.cells.recorded import AutogradCell
 
 AnyCell = Annotated[
     Lstm
@@ -40,7 +39,6 @@ AnyCell = Annotated[
 
 __all__ = [
     "AnyCell",
-    "AutogradCell",
     "Cell",
     "Elman",
     "Forgetting",
@@ -53,6 +51,5 @@ __all__ = [
     "LstmNoOutputTanh",
     "Multiplicative",
     "Peephole",
-    "State",
     "TwoGate",
 ]

@@ -8,13 +8,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
-
-State = tuple[Tensor, ...]
-"""``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
 
 
 class Cell(Config):
@@ -52,11 +47,11 @@ class Cell(Config):
     def obstacle(self) -> str:
         return ""
 
-    def gates_of(self, saved: Any) -> dict[str, Tensor]:
+    def gates_of(self, saved: Any) -> dict[str, Any]:
         """The gates of a step by name (i, f, g, o; r, z, g), from what ``forward`` saved; none for units without."""
         return {}
 
-    def start_bias(self, bias_G: Tensor) -> None:
+    def start_bias(self, bias_G: Any) -> None:
         """Make of the bias of the projected input, once it is filled, what this unit wants to start training with."""
 
 
@@ -66,5 +61,5 @@ class Forgetting(Cell):
     forget_bias: float = 1.0
     """Initial bias of the forget gate (1: Jozefowicz et al. 2015; the papers before set 0)."""
 
-    def start_bias(self, bias_G: Tensor) -> None:
+    def start_bias(self, bias_G: Any) -> None:
         bias_G.chunk(self.gates)[1].add_(self.forget_bias)

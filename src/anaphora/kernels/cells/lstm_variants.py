@@ -11,8 +11,6 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from torch import Tensor
-
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.ops import Ops, V
 
@@ -57,7 +55,7 @@ class _Variant(Cell):
             return da, (dh_before, dc_before)
         return da, (ops.add(dh_before, dc_before),)  # 3
 
-    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """Return those that it has."""
         return dict(saved[0])
 

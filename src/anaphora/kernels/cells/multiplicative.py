@@ -9,9 +9,7 @@ The blocks of x are x_m, x_h. With ``bias = true`` both have a bias; the paper g
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
-
-from torch import Tensor
+from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops, V
@@ -29,7 +27,7 @@ class Multiplicative(Cell):
         """W_mh sees the previous output, W_hm the factors."""
         return (("h", 1), ("m", 1))
 
-    def start_bias(self, bias_G: Tensor) -> None:
+    def start_bias(self, bias_G: Any) -> None:
         """The factors start as the paper has them, without a bias."""
         bias_G.chunk(2)[0].zero_()
 

@@ -16,8 +16,6 @@ diagonals.
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from torch import Tensor
-
 from anaphora.kernels.cells.cell import Forgetting
 from anaphora.kernels.ops import Ops, V
 
@@ -80,6 +78,6 @@ class Peephole(Forgetting):
             ops.add_vector_gradient(name, ops.mul(da_s, c))
         return ops.sum([ops.mul(da_s, ops.vector(name)) for name, da_s in da.items()])
 
-    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """i, f, g, o."""
         return dict(zip("ifgo", saved, strict=False))

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import (
-    AutogradCell,
     Cell,
     Elman,
     Gru,
@@ -22,9 +21,9 @@ from anaphora.kernels.cells import (
     LstmNoOutputTanh,
     Multiplicative,
     Peephole,
-    State,
     TwoGate,
 )
+from anaphora.kernels.cells.recorded import AutogradCell, State
 
 Tensors = Mapping[str, Tensor]
 

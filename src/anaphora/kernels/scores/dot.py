@@ -1,9 +1,7 @@
 """score(h, hs) = h' hs (Luong, Pham and Manning 2015, section 3.1)."""
 
 from collections.abc import Mapping
-from typing import Literal
-
-from torch import Tensor
+from typing import Any, Literal
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.scores.product import Product
@@ -23,5 +21,5 @@ class Dot(Product):
             )
         return {}
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return {"keys": memory_BSM.transpose(1, 2)}
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
+        return {"keys": memory_BSM.swapaxes(1, 2)}

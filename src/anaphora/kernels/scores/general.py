@@ -4,9 +4,7 @@ W hs does not depend on the step, so it is made once a batch; what is left is a 
 """
 
 from collections.abc import Mapping
-from typing import Literal
-
-from torch import Tensor
+from typing import Any, Literal
 
 from anaphora.kernels.linear import linear
 from anaphora.kernels.scores.product import Product
@@ -21,6 +19,6 @@ class General(Product):
         """W, Q x M."""
         return {"memory": (query, memory)}
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """W hs for every position."""
-        return {"keys": linear(memory_BSM, weights["memory"], lengths_B).transpose(1, 2)}
+        return {"keys": linear(memory_BSM, weights["memory"], lengths_B).swapaxes(1, 2)}

@@ -11,10 +11,9 @@ a_0 is 1 at the first position.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH, MAX_UNITS
 from anaphora.kernels.linear import linear
@@ -52,7 +51,7 @@ class Hybrid(Additive):
         shapes |= ({"bias": (hidden,)} if self.bias else {}) | {"v": (1, hidden)}
         return shapes | ({"memory": (hidden, memory)} if self.content else {})
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """W_m hs for every position."""
         return {"keys": linear(memory_BSM, weights["memory"], lengths_B)} if self.content else {}
 

@@ -5,10 +5,9 @@ shorter sentence has no use for the last rows.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
@@ -30,11 +29,11 @@ class Location(Score):
         """Q."""
         return query
 
-    def reach(self, lengths_B: Tensor) -> Tensor:
+    def reach(self, lengths_B: Any) -> Any:
         """At most L."""
-        return lengths_B.clamp(max=self.max_length)
+        return lengths_B.clip(max=self.max_length)
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing: what stands at a position has no part in it."""
         return {}
 

@@ -13,11 +13,9 @@ Positions and steps count from 1. A window may reach beyond the sentence: what i
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
@@ -45,9 +43,10 @@ class LocalMonotonic(Span):
     def _window(self, ops: Ops[V], t: V, length: V, radius: V) -> Sequence[V]:
         return [ops.near(ops.sub(ops.places(), ops.minimum(t, length)), -self.radius, self.radius)]  # 4
 
-    def centre(self, saved: tuple[Tensor, Tensor]) -> Tensor:
+    def centre(self, saved: tuple[Any, Any]) -> Any:
         """p."""
-        return torch.minimum(*saved)
+        t, length = saved
+        return t.minimum(length)
 
 
 class LocalPredictive(Span):
@@ -74,7 +73,7 @@ class LocalPredictive(Span):
         g = ops.exp(ops.scale(ops.mul(d, d), -2 / self.radius**2))  # 5
         return ops.near(d, -self.radius, self.radius), g, r, d
 
-    def centre(self, saved: tuple[Tensor, ...]) -> Tensor:
+    def centre(self, saved: tuple[Any, ...]) -> Any:
         """p, from the distance of the first position."""
         return 1 - saved[2][..., :1]
 

@@ -7,10 +7,9 @@ Which positions are open has no gradient.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
@@ -36,7 +35,7 @@ class Median(Span):
         p = ops.median(beside[0])  # 1
         return Focus(ops.near(ops.sub(ops.places(), p), -self.radius, self.radius - 1), None), p  # 2
 
-    def centre(self, saved: Tensor) -> Tensor:
+    def centre(self, saved: Any) -> Any:
         """p."""
         return saved
 

@@ -7,8 +7,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
 
-from torch import Tensor
-
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
 
@@ -38,7 +36,7 @@ class Span(Config):
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], Any]:
         """Return the open positions, and what ``backward`` needs. Every sentence keeps at least one open position."""
 
-    def centre(self, saved: Any) -> Tensor:
+    def centre(self, saved: Any) -> Any:
         """Return the middle of each window (X x B x 1), where ``forward`` saved something."""
         raise NotImplementedError
 

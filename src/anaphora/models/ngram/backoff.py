@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch
 from anaphora.kernels.compiled.places import find_places
@@ -127,10 +126,7 @@ class BackoffModel:
         if order == 1:
             return ids
         # a key is below 0 where there is no context, as none of the table is
-        # until the functions of compiled take arrays
-        keys, numbers = (torch.from_numpy(one) for one in (context * self.size + ids, self._orders[order - 1].keys_N))
-        found: Array = find_places(numbers, keys).numpy()
-        return found
+        return find_places(self._orders[order - 1].keys_N, context * self.size + ids)
 
     def _matters(self, order: int, place_R: Array) -> Array:
         """True if predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
