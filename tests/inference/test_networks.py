@@ -13,9 +13,11 @@ from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
 from anaphora.inference.network import open_network
+from anaphora.kernels.beam_decoding import BeamDecoding
+from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
 from anaphora.nn.outputs.values import Draws
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import CompiledRequest, VocabularyInfo
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, arrays, assert_near, assert_stepper, opened, rows_of
 from tests.networks import TRANSLATORS, build, untrained_translator
@@ -313,3 +315,40 @@ def test_a_description_of_another_form_is_refused() -> None:
         open_network({"kind": "oracle"}, {})
     with pytest.raises(DamagedError, match=r"tensor source_embedding\.weight"):
         open_network(describe(untrained_translator("luong").model), {})
+
+
+def searched(stepper: Any, batch: Batch, beam: int) -> list[Array]:
+    """What a search in C finds: the tokens and scores of greedy search, or the steps of a beam."""
+    start = stepper.start(batch)
+    network = stepper.lower(start)
+    lengths = [12] * len(start.memory_lengths_B)
+    request = CompiledRequest([[]] * len(lengths), lengths, beam, beam, [1.0] * 12)
+    if beam == 1:
+        greedy = GreedyDecoding(network, request)
+        while greedy.take(5):
+            pass
+        return [np.asarray(greedy.tokens_BT), np.asarray(greedy.scores_B)]
+    steps, found = BeamDecoding(network, request), list[Array]()
+    while taken := steps.take(5):
+        found += [np.asarray(block) for step in taken for block in (step.rows_N, step.ids_N, step.ends.scores_M)]
+    return found
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_searches_in_c(narrow: bool, beam: int) -> None:
+    model = made("translate", merged({}))
+    native, given = opened(model), texts()
+    if narrow:
+        candidates = pad([list(range(3, 33)), [3, 5, 6, 9], list(range(3, 20)), [3, 4, 8]])
+        given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=Constraints(candidates=candidates, narrow=True))
+    with torch.inference_mode():
+        wanted = searched(model.stepper(), given, beam)
+    assert_near(searched(native.stepper(), arrays(given), beam), wanted)
+    text = made("language-model", STREAM)
+    with torch.inference_mode():
+        wanted = searched(text.stepper(), given, beam)
+    assert_near(searched(opened(text).stepper(), arrays(given), beam), wanted)
+    for unlike in ({"attention": {"normalizer": "sigmoid"}}, {"output": {"kind": "hierarchical"}}):
+        stepper = opened(made("translate", merged(unlike))).stepper()
+        assert stepper.lower(stepper.start(arrays(texts()))) is None

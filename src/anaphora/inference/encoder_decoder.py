@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.batch import Batch
-from anaphora.inference import machinery
-from anaphora.inference.machinery import Array
 from anaphora.inference.operations import NOTHING, Graph, Recurrence, Weights
-from anaphora.inference.outputs import CandidateOutput, output_of
+from anaphora.inference.outputs import CandidateOutput, lower_network, output_of
+from anaphora.inference.steps import advance, scan
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.program_data import program_from_data
+from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import SearchStart, Step, VocabularyInfo
 
 Arrays = dict[str, Array]
@@ -36,12 +37,12 @@ class Decoder:
 
     def advance(self, inputs: Mapping[str, Any], state: Arrays, memory: Arrays) -> tuple[Array, Array | None, Arrays]:
         """Return one step of K rows a sentence, K x B x width: o, with attention its weights, and the new state."""
-        signals = machinery.advance(self.program, inputs, state, self.weights, memory)
+        signals = advance(self.program, inputs, state, self.weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 
     def scan(self, inputs: Mapping[str, Any], lengths_B: Array, state: Arrays, memory: Arrays) -> Array:
         """Return o of whole sequences, T x B x width."""
-        return machinery.scan(self.program, inputs, state, self.weights, memory, lengths_B)[0]["o"]
+        return scan(self.program, inputs, state, self.weights, memory, lengths_B).outputs["o"]
 
 
 class LanguageModelBeside:
@@ -155,14 +156,14 @@ class DecodingStepper:
         signals = {name: by_row(block) for name, block in after.items()}
         return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
-    def lower(self, start: SearchStart) -> Any:
+    def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None where its steps have to be taken one by one."""
         model, (_, encoded, shortlist, narrow) = self._model, start.memory
         if model.language_model or (shortlist and not narrow):
             return None
         words = model.words(np.full((len(start.memory_lengths_B), 1), self.bos))
         decoder, output = model.decoder, shortlist or model.output
-        return machinery.lower(self, decoder.program, decoder.weights, encoded, start.state.signals, words, output)
+        return lower_network(self, decoder.program, decoder.weights, encoded, start.state.signals, words, output)
 
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets of a batch are predicted from, T x B x H."""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch
-from anaphora.inference import machinery
-from anaphora.inference.machinery import Array
 from anaphora.inference.operations import NOTHING, Graph, Recurrence, Weights
-from anaphora.inference.outputs import output_of
+from anaphora.inference.outputs import lower_network, output_of
+from anaphora.kernels.compiled import Array
+from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import SearchStart, Step, VocabularyInfo
 
 State = dict[str, Array]
@@ -149,8 +149,8 @@ class TextStepper:
 class RecurrentStepper(TextStepper):
     """A recurrent language model for search: see ``search.compiled_search.CompiledStepper``."""
 
-    def lower(self, start: SearchStart) -> Any:
+    def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None where its steps have to be taken one by one."""
         model, layers = self._model, self._model.recurrence
         words = model.words(np.full((len(start.memory_lengths_B), 1), self.bos))
-        return machinery.lower(self, layers.program, layers.weights, {}, start.state, words, model.output)
+        return lower_network(self, layers.program, layers.weights, {}, start.state, words, model.output)

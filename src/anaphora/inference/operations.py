@@ -14,10 +14,13 @@ import numpy as np
 from anaphora.batch import Grid, Ids, Items, Values
 from anaphora.errors import ShapeError
 from anaphora.files import DamagedError
-from anaphora.inference.machinery import Array, Words, advance, linear, scan
+from anaphora.inference.array_ops import normalize, sigmoid, sum_steps
+from anaphora.inference.steps import advance, scan
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.convolution_plan import Plan, folding, unfolding
-from anaphora.kernels.normalisation import EPSILON
+from anaphora.kernels.linear import linear
 from anaphora.kernels.program_data import program_from_data
+from anaphora.kernels.word_tables import Words
 
 Signal = Any
 """An array, or ``Words`` that were not looked up yet."""
@@ -28,11 +31,18 @@ NOTHING = np.zeros(0, np.float32)
 """A bias that there is not."""
 
 
+def read_only(weight: Array) -> Array:
+    """Return a view that never changes, so that what is made of it for products is kept."""
+    weight = weight.view()
+    weight.flags.writeable = False
+    return weight
+
+
 class Weights:
     """The tensors of a checkpoint by name."""
 
     def __init__(self, tensors: Mapping[str, Array]) -> None:
-        self._tensors = tensors
+        self._tensors = {name: read_only(tensor) for name, tensor in tensors.items()}
 
     def __getitem__(self, name: str) -> Array:
         """Return a tensor; nothing has no name. DamagedError for one that there is not."""
@@ -88,20 +98,6 @@ def affine(x: Array, weight_NK: Array, bias_N: Array = NOTHING) -> Array:
     """W x + b for every row, b where it has numbers."""
     y = linear(x, weight_NK)
     return y + bias_N if bias_N.size else y
-
-
-def sum_steps(x_TBW: Array) -> Array:
-    """Return the sum over steps, one after the other."""
-    total = x_TBW[0]
-    for x_BW in x_TBW[1:]:
-        total = total + x_BW
-    return total
-
-
-def sigmoid(a: Array) -> Array:
-    with np.errstate(over="ignore"):
-        found: Array = 1 / (1 + np.exp(-a))
-    return found
 
 
 class Recurrence:
@@ -204,14 +200,8 @@ class Operations:
 
     def normalize(self, gain: str, bias: str) -> Operation:
         """Layer normalisation: see ``kernels/normalisation.py``."""
-        gain_W, bias_W = self._weights[gain], self._weights[bias]
-
-        def run(rows: Rows, a: Array) -> Array:
-            d = a - a.mean(-1, keepdims=True)
-            y = d / np.sqrt((d * d).mean(-1, keepdims=True) + np.float32(EPSILON)) * gain_W
-            return y + bias_W if bias_W.size else y
-
-        return run
+        gain_W, bias_W = self._weights[gain], self._weights[bias] if bias else None
+        return lambda rows, a: normalize(a, gain_W, bias_W)
 
     def mean(self) -> Operation:
         """The mean of the steps of each row."""
@@ -265,7 +255,7 @@ class Operations:
     def gated_convolution(self, weights: str) -> Operation:
         """The one vector that a gated recursive convolution leaves: see ``kernels/gated_convolution.py``."""
         own = self._weights.under(weights)
-        fold_NH = np.concatenate([own["parent.weight"], own["choice.weight"]])
+        fold_NH = read_only(np.concatenate([own["parent.weight"], own["choice.weight"]]))
         bias_C = np.concatenate([own["parent.bias"], own["choice.bias"]]) if "parent.bias" in own else NOTHING
 
         def run(rows: Rows, h_SBH: Array) -> Array:

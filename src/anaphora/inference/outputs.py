@@ -8,8 +8,13 @@ import numpy as np
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.inference.machinery import Array, linear, log_softmax, picked_log_softmax
-from anaphora.inference.operations import Weights, affine
+from anaphora.inference.operations import Weights, affine, read_only
+from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
+from anaphora.kernels.linear import linear
+from anaphora.kernels.program import Program
+from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
+from anaphora.kernels.word_tables import Words
+from anaphora.protocols import Stepper
 
 ROWS = 8
 """Minimum number of states whose words are predicted at once."""
@@ -70,7 +75,11 @@ class SoftmaxOutput(Output):
         return log_softmax(affine(states_NH, self.weight_VH, self.bias_V))
 
     def picked_log_probs(self, states_RH: Array, rows_E: Array, ids_E: Array) -> Array:
-        return picked_log_softmax(linear(states_RH, self.weight_VH), self.bias_V, rows_E, ids_E)
+        z_RV = linear(states_RH, self.weight_VH)
+        right_E = z_RV[rows_E, ids_E] + (self.bias_V[ids_E] if self.bias_V.size else 0)
+        tops_R, sums_R, *_ = softmax_rows(False, z_RV, self.bias_V, np.zeros(len(z_RV), np.int64), None, 0.0)
+        found: Array = right_E - (tops_R + np.log(sums_R))[rows_E]
+        return found
 
     def shortlist(self, candidates: Ids) -> "CandidateOutput":
         return CandidateOutput.of(candidates, self.weight_VH, self.bias_V)
@@ -165,7 +174,7 @@ class CandidateOutput(NamedTuple):
         places_BC = np.where(ids_BC < size, np.searchsorted(words_U, ids_BC), 0)
         bias_W = np.append(bias_V if bias_V.size else np.zeros(size, np.float32), np.float32(-np.inf))
         words_U = np.pad(words_U, (0, -len(words_U) % _WIDTH))
-        return cls(weight_VH[words_U], places_BC, bias_W[ids_BC], ids_BC, size)
+        return cls(read_only(weight_VH[words_U]), places_BC, bias_W[ids_BC], ids_BC, size)
 
     def log_probs(self, states_NH: Array) -> Array:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.
@@ -190,6 +199,11 @@ class CandidateOutput(NamedTuple):
         return self._replace(**kept)
 
 
+def log_softmax(z_NV: Array) -> Array:
+    """log softmax(z) of every row; ``z_NV`` may be used up."""
+    return log_softmax_rows(np.ascontiguousarray(z_NV))
+
+
 _KINDS = {
     "softmax": SoftmaxOutput,
     "adaptive": AdaptiveOutput,
@@ -201,3 +215,29 @@ _KINDS = {
 def output_of(weights: Weights, data: Mapping[str, Any]) -> Output:
     """Return the output layer that data describes."""
     return _KINDS[data["kind"]](weights, data)  # type: ignore[abstract]
+
+
+def lower_network(
+    stepper: Stepper,
+    program: Program,
+    weights: Mapping[str, Array],
+    memory: Mapping[str, Array],
+    first: Mapping[str, Array],
+    words: Any,
+    output: Output | CandidateOutput,
+) -> SearchedNetwork | None:
+    """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
+
+    None where the steps cannot be taken in C: where parts have an obstacle, or words are not looked up in a table and
+    scored by one softmax.
+    """
+    if isinstance(output, CandidateOutput):
+        candidates = WordCandidates(output.places_BC, output.bias_BC, output.ids_BC)
+        scores = Scores(output.weight_UH, output.bias_BC[:0, 0], candidates)
+    elif isinstance(output, SoftmaxOutput):
+        scores = Scores(output.weight_VH, output.bias_V)
+    else:
+        return None
+    if not (isinstance(words, Words) and first and is_possible(program, scores.weight_UH)):
+        return None
+    return SearchedNetwork(program, weights, memory, first, words, scores, stepper.bos, stepper.eos)

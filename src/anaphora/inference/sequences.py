@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch, Ids, Items, Labels, Values
-from anaphora.inference.machinery import Array
 from anaphora.inference.operations import Graph, Weights
+from anaphora.kernels.compiled import Array
 
 
 class Classifier:

@@ -9,9 +9,8 @@ import numpy as np
 from anaphora.batch import Batch, Items, Values
 from anaphora.errors import ShapeError
 from anaphora.inference.encoder_decoder import Decoder
-from anaphora.inference.machinery import Array
 from anaphora.inference.operations import Recurrence, Weights, affine
-from anaphora.kernels.mixture import LARGEST
+from anaphora.kernels.compiled import Array
 
 
 class ValuePredictions(NamedTuple):
@@ -115,7 +114,8 @@ class ValueOutput:
         ends = np.cumsum([components, components * self.size, components * self.size])
         w_hat_NK, means, s_hat, r_hat_NK = np.split(parameters_NP, ends, 1)
         means_NKD, s_hat_NKD = (block.reshape(-1, components, self.size) for block in (means, s_hat))
-        r_NK = LARGEST * np.tanh(r_hat_NK / LARGEST) if self._mixture["correlated"] else None  # 3
+        largest = self._mixture["largest"]
+        r_NK = largest * np.tanh(r_hat_NK / largest) if self._mixture["correlated"] else None  # 3
         return Mixture(_log_softmax(w_hat_NK), means_NKD, f + np.logaddexp(0, s_hat_NKD - f), r_NK)  # 1, 2
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import AutogradCell
+from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.program_data import program_to_data

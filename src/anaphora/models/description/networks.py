@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
+from anaphora.kernels.mixture import LARGEST
 from anaphora.models.classifier import PooledClassifier, VectorClassifier
 from anaphora.models.description.encoders import Encoded, embed, encode, spell, standardize, start
 from anaphora.models.description.graph import Graph, Names, Table
@@ -177,7 +178,13 @@ def _value_network(names: Names, model: ValueNetwork) -> Table:
     table: Table = {
         "size": output.size,
         "flags": output.flags,
-        "mixture": shape and {name: getattr(shape, name) for name in ("components", "correlated", "min_deviation")},
+        "mixture": shape
+        and {
+            "components": shape.components,
+            "correlated": shape.correlated,
+            "min_deviation": shape.min_deviation,
+            "largest": LARGEST,
+        },
         "output": names.prefix(output.weights),
     }
     if isinstance(model, SynthesisNetwork):
