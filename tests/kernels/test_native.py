@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled, native
+from anaphora.kernels import compiled, native, native_gradient
 from anaphora.kernels.cells import (
     Cell,
     Elman,
@@ -87,13 +87,18 @@ def single(network: Any) -> Any:
 def counted() -> Iterator[list[tuple[Any, ...]]]:
     """The parts of each stage that runs in C within it."""
     found: list[tuple[Any, ...]] = []
-    original = native.forward
 
-    def forward(stage: Any, *rest: Any) -> Any:
-        found.append(stage.parts)
-        return original(stage, *rest)
+    def counting(original: Callable[..., Any]) -> Callable[..., Any]:
+        def forward(stage: Any, *rest: Any) -> Any:
+            found.append(stage.parts)
+            return original(stage, *rest)
 
-    with patch.object(native, "forward", forward):
+        return forward
+
+    with (
+        patch.object(native, "forward", counting(native.forward)),
+        patch.object(native_gradient, "forward", counting(native_gradient.forward)),
+    ):
         yield found
 
 

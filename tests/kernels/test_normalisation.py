@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.normalisation import normal
+from anaphora.kernels.tensor_normalisation import normal
 
 
 @pytest.mark.parametrize("width", [20, 33, 512])

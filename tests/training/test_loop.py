@@ -13,7 +13,8 @@ from anaphora.batch import Batch, Supervision
 from anaphora.errors import DataError, RunError
 from anaphora.events import Note, Saved, Update, Validated
 from anaphora.kernels.backends import backend_for
-from anaphora.kernels.cells import AutogradCell, Cell, Lstm
+from anaphora.kernels.cells import Cell, Lstm
+from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask

@@ -122,7 +122,7 @@ def _remove_if_empty(run: Run, *, resumable: bool, folder_too: bool) -> Iterator
 
 def _check_device(experiment: Experiment, ranks: Ranks) -> None:
     device = device_for(experiment.training.device, "training.device")
-    if device.type == "cuda" and ranks.local >= torch.cuda.device_count():
+    if device == "cuda" and ranks.local >= torch.cuda.device_count():
         raise ConfigError(
             f"Each rank needs a GPU of its own, but this machine has {torch.cuda.device_count()}: start as many "
             f"processes (--nproc-per-node)."

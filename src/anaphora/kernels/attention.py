@@ -5,16 +5,19 @@ the number of the step. So a score or a span that looks back brings its loop wit
 attention to all steps at once.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple
 
 from anaphora.kernels.normalizers import Normalizer
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class SavedAttention(NamedTuple, Generic[V]):

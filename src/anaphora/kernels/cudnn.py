@@ -17,7 +17,7 @@ from torch import Tensor
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.parts import Add, Mask, Project, SentenceMask, Unit, is_previous
 from anaphora.kernels.program import Program
-from anaphora.kernels.rows import Rows
+from anaphora.kernels.tensor_rows import TensorRows
 
 warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 
@@ -47,7 +47,7 @@ def layers(
     """Outputs and last state of a program that ``suits``: all arguments, and what comes back, as for ``scan``."""
     signals, state = dict(inputs), dict[str, Tensor]()
     steps, device = next(iter(inputs.values())).shape[0], next(iter(weights.values())).device
-    rows = Rows(lengths_B, steps, device)
+    rows = TensorRows(lengths_B, steps, device)
     projections = {part.target: part for part in program.parts if isinstance(part, Project)}
     for part in program.parts:
         match part:
@@ -104,7 +104,7 @@ def _weights(unit: Unit, projection: Project, weights: Tensors) -> list[Tensor]:
 
 
 def _layer(
-    cell: Cell, x_TBD: Tensor, rows: Rows, before: list[Tensor], weights: list[Tensor]
+    cell: Cell, x_TBD: Tensor, rows: TensorRows, before: list[Tensor], weights: list[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
     """Return its output at every step (T x B x H, zero past the end of a sentence), and the last of each field."""
     run = _torch_layer(cell)

@@ -13,8 +13,9 @@ from torch.nn import functional
 
 from anaphora.kernels import compiled
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.normalisation import Normal, normal, normal_back
 from anaphora.kernels.ops import Composition, Gradient, Ops
+from anaphora.kernels.prepared import array_of
+from anaphora.kernels.tensor_normalisation import Normal, normal, normal_back
 
 
 class Eager(Ops[Tensor]):
@@ -162,8 +163,8 @@ class Eager(Ops[Tensor]):
         if not self._matmuls.native(first) or not compiled.has(name):
             return composition(self, *inputs)
         outputs = [one if isinstance(one, Tensor) else first.new_empty(*first.shape[:2], one) for one in writes]  # type: ignore[arg-type]
-        reads = [one for one in inputs if not any(one is other for other in outputs)]
-        compiled.run_once(name, outputs, [read.contiguous() for read in reads])
+        reads = [one.contiguous() for one in inputs if not any(one is other for other in outputs)]
+        compiled.run_once(name, list(map(array_of, outputs)), list(map(array_of, reads)))
         return outputs
 
     def scale(self, a: Tensor, number: float) -> Tensor:

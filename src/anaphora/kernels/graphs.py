@@ -21,8 +21,8 @@ from torch.nn import Parameter
 from anaphora.kernels import unroll
 from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
 from anaphora.kernels.program import Program
-from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
+from anaphora.kernels.tensor_rows import TensorRows
 from anaphora.kernels.unroll import ScanSpec, Tensors
 
 _STEPS = 4
@@ -106,7 +106,7 @@ def _record(work: Replay) -> Replay:
     return graph.replay
 
 
-class _Even(Rows):
+class _Even(TensorRows):
     """Rows of sentences that all take every step, whatever their lengths: their ends are set for each batch."""
 
     def __init__(self, sentences: int, steps: int, device: torch.device) -> None:

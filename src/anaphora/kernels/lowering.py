@@ -4,18 +4,20 @@ A part writes its steps in the operations of ``ops.py``, which a ``Recorder`` (`
 ``Value``s: rows that lie where the list says. ``native.py`` runs the list.
 """
 
+import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Operation, Place, entries
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.matrices import Matrices
+from anaphora.kernels.prepared import Weight, array_of
 from anaphora.kernels.rows import Rows
 
 _ALIGNED = 16
@@ -28,21 +30,21 @@ ALONE = 1 << 18
 class Value:
     """Rows of one width that operations read and write; where they lie may be decided later."""
 
-    __slots__ = ("kept", "place", "tensor", "width")
+    __slots__ = ("array", "kept", "place", "width")
 
-    def __init__(self, width: int, tensor: Tensor | None = None, place: Place = Place.FIXED) -> None:
-        """``tensor`` and ``place``: where the rows lie, if that is known.
+    def __init__(self, width: int, array: Array | None = None, place: Place = Place.FIXED) -> None:
+        """``array`` and ``place``: where the rows lie, if that is known.
 
         Those of the step before lie in a buffer that begins with the rows before the first step.
         """
-        self.width, self.tensor, self.place = width, tensor, place
+        self.width, self.array, self.place = width, array, place
         self.kept = False
         """True if the rows of every step are needed after the loop."""
 
     @property
     def is_vector(self) -> bool:
         """True if it has the same numbers for all rows."""
-        return self.tensor is not None and self.place is Place.FIXED and len(self.tensor) == 1
+        return self.array is not None and self.place is Place.FIXED and len(self.array) == 1
 
 
 Values = tuple[Value, ...]
@@ -61,35 +63,28 @@ class Lowering:
     """The operations of one direction of a loop, and the memory that they work in."""
 
     def __init__(
-        self,
-        matmuls: Matmuls,
-        rows: Rows,
-        like: Tensor,
-        keeps: bool,
-        hypotheses: int = 1,
-        back_from: "Lowering | None" = None,
+        self, matmuls: Matrices, rows: Rows, keeps: bool, hypotheses: int = 1, back_from: "Lowering | None" = None
     ):
         """Nothing is noted yet.
 
         Args:
-            matmuls: the products of the pass.
+            matmuls: the matrices of the pass.
             rows: where the rows lie.
             hypotheses: how many rows a step has for each sentence, in as many groups of all sentences.
-            like: a tensor of the type and on the device of all.
             keeps: whether values stay after the loop.
             back_from: the forward pass that this undoes.
         """
         self.matmuls, self.rows, self.hypotheses = matmuls, rows, hypotheses
         self.sentences = rows.active[0] // hypotheses
-        self.like, self._keeps, self._backward = like, keeps, back_from is not None
+        self._keeps, self._backward = keeps, back_from is not None
         self._operations: list[_Step] = []
         self._made: list[Value] = []
         self._after: list[Callable[[], None]] = []
         self.packed: dict[str, PackedMatrix] = {}
         """By matrix, the right side of its products; it must be there when they are made."""
-        self.of_memory: list[tuple[Value, str, Callable[[Tensor], Tensor]]] = []
+        self.of_memory: list[tuple[Value, str, Callable[[Array], Array]]] = []
         """Values read from memory tensors, and how each follows from its tensor."""
-        self.asked: dict[str, Tensor] = {}
+        self.asked: dict[str, Weight] = {}
         """The vectors and memory tensors that operations read, by name."""
         self._work = 0
         self.factors: defaultdict[str, list[Value]] = defaultdict(list)
@@ -109,11 +104,11 @@ class Lowering:
         self._made.append(made)
         return made
 
-    def constant(self, tensor: Tensor) -> Value:
-        """Return a tensor that is the same for all steps; its width is that of all dimensions but the first."""
-        return Value(tensor.shape[1:].numel(), tensor.contiguous())
+    def constant(self, array: Array) -> Value:
+        """Return an array that is the same for all steps; its width is that of all dimensions but the first."""
+        return Value(math.prod(array.shape[1:]), np.ascontiguousarray(array))
 
-    def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
+    def of_sentences(self, name: str, change: Callable[[Array], Array]) -> Value:
         """Return ``change`` of a memory tensor as a value, with a row for each sentence."""
         value = self.constant(change(self.memory(name)))
         value.place = Place.OF_SENTENCE
@@ -122,7 +117,7 @@ class Lowering:
 
     def number(self, number: float) -> Value:
         """Return one number for all steps and rows."""
-        return self.constant(self.like.new_full((1, 1), number))
+        return self.constant(np.full((1, 1), number, np.float32))
 
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
         """Note an operation; it ``adds`` to some of what it writes."""
@@ -158,25 +153,25 @@ class Lowering:
         """Do something with what was kept when all steps have been taken."""
         self._after.append(action)
 
-    def all_rows(self, value: Value) -> Tensor:
+    def all_rows(self, value: Value) -> Array:
         """Return the rows of all steps, R x width, once they have been taken."""
-        assert value.tensor is not None and value.place is not Place.FIXED
-        return self.rows.before(value.tensor) if value.place is Place.BEFORE else value.tensor
+        assert value.array is not None and value.place is not Place.FIXED
+        found: Array = self.rows.before(value.array) if value.place is Place.BEFORE else value.array
+        return found
 
-    def vector(self, name: str) -> Tensor:
+    def vector(self, name: str) -> Array:
         """Return a vector of the weights."""
-        self.asked[name] = self.matmuls.tensor(name)
-        return self.asked[name].detach()
+        self.asked[name] = self.matmuls.given(name)
+        return array_of(self.asked[name])
 
-    def memory(self, name: str) -> Tensor:
+    def memory(self, name: str) -> Array:
         """Return a memory tensor of the sentences of the first step."""
-        self.asked[name] = self.matmuls.tensor(name)
-        return self.asked[name].detach()[: self.sentences]
+        return self.vector(name)[: self.sentences]
 
     def finish(self) -> None:
         """Take all steps."""
         self._merge_additions()
-        threads = torch.get_num_threads() if self.is_large else 1
+        threads = compiled.thread_count() if self.is_large else 1
         compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, threads)
         for action in self._after:
             action()
@@ -204,9 +199,9 @@ class Lowering:
     def entries(self) -> "array[int]":
         """Return the operations as C takes them, each value at a place of its own."""
         places, size = self.laid_out()
-        arena = self.like.new_empty(size)
+        arena = compiled.empty(size)
         for value, (at, height) in places.items():
-            value.tensor = arena[at : at + height * value.width].view(height, value.width)
+            value.array = arena[at : at + height * value.width].reshape(height, value.width)
         return entries(self.operations())
 
     @property
@@ -218,7 +213,7 @@ class Lowering:
         """Return one arena for all values whose place is open: where each begins and its rows, and the size of all."""
         places, at = dict[Value, tuple[int, int]](), 0
         for value in self._made:
-            if value.tensor is None and value not in elsewhere:
+            if value.array is None and value not in elsewhere:
                 height = len(self.rows) if value.kept else self.rows.active[0]
                 places[value], value.place = (at, height), Place.NOW if height == len(self.rows) else Place.FIXED
                 at += -(-height * value.width // _ALIGNED) * _ALIGNED
@@ -231,16 +226,16 @@ class Lowering:
                 yield operation, operand, value
 
     def operations(self) -> Iterator[Operation]:
-        """Yield the operations in order, once every value has its place; one without a tensor has the address 0."""
+        """Yield the operations in order, once every value has its place; one without an array has the address 0."""
         for name, writes, reads in self._operations:
             operands = [self._operand(value, adds) for value, adds in writes]
             yield Operation(name, operands + [self._operand(value, False) for value in reads])
 
     def _operand(self, value: Value, adds: bool) -> Operand:
-        if value.tensor is None:
+        if value.array is None:
             return Operand(0, value.width, value.place, adds)
-        if not value.tensor.is_contiguous():
-            raise ValueError("an operation of the loop takes contiguous tensors alone.")
+        if not value.array.flags.c_contiguous:
+            raise ValueError("an operation of the loop takes contiguous arrays alone.")
         ahead = self.rows.active[0] if value.place is Place.BEFORE else 0
-        address = value.tensor.data_ptr() + ahead * value.width * value.tensor.element_size()
+        address = value.array.ctypes.data + ahead * value.width * value.array.itemsize
         return Operand(address, value.width, value.place, adds)

@@ -16,27 +16,28 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.backends import PackedForward, PackedWeight, PreparedWeight, pad_rows
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
-from anaphora.kernels.linear import linear
-from anaphora.kernels.prepared import PreparedWeights, prepare, prepare_for_inference
+from anaphora.kernels.matrices import Matrices
+from anaphora.kernels.prepared import array_of
 from anaphora.kernels.rows import Rows
-from anaphora.kernels.runtime import current
+from anaphora.kernels.tensor_backends import PackedWeight, PreparedWeight, pad_rows, prepare
+from anaphora.kernels.tensor_linear import linear
 
 
-class Matmuls:
+class Matmuls(Matrices):
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
     They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
     nothing is kept, and the result of a row does not depend on its batch.
     """
 
+    _weights: Mapping[str, Tensor]
+    _memory: Mapping[str, Tensor]
+
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:
         """``weights``: N x K matrices and vectors; ``memory``: B x .. tensors; both by the name ``part.product``."""
-        self._weights = weights
-        self._memory = memory
-        self._recording = recording
-        self._runtime = current()
+        super().__init__(weights, memory, recording)
         self._prepared: dict[str, PreparedWeight] = {}
         self._operands: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
@@ -47,10 +48,6 @@ class Matmuls:
         """True if the steps of a part run in C; ``block`` is one of its tensors."""
         return self._runtime.native(block)
 
-    def loops_in_c(self, block: Tensor) -> bool:
-        """True if one call of C takes all steps of a loop; ``block`` is one of its tensors."""
-        return self._runtime.loops_in_c(block, self._recording)
-
     def sentences(self, name: str, rows: int) -> Tensor:
         """Return a memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
@@ -58,25 +55,6 @@ class Matmuls:
     def tensor(self, name: str) -> Tensor:
         """Return a weight or a memory tensor as it was given."""
         return self._weights[name] if name in self._weights else self._memory[name]
-
-    def is_weight(self, name: str) -> bool:
-        """True if this is a weight, and not a tensor of the memory."""
-        return name in self._weights
-
-    @property
-    def first_weight(self) -> Tensor:
-        """One of the weights, which tells them apart from those of other networks."""
-        return next(iter(self._weights.values()))
-
-    @property
-    def memory_shapes(self) -> tuple[tuple[str, torch.Size], ...]:
-        """By name, the shape of what each sentence has of a memory tensor."""
-        return tuple((name, tensor.shape[1:]) for name, tensor in self._memory.items())
-
-    @property
-    def owner(self) -> PreparedWeights | None:
-        """The owner of what outlives this pass, if there is one."""
-        return None if self._recording else self._runtime.prepared
 
     def gradient(self, name: str, rows: int) -> Tensor:
         """Return the gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
@@ -108,18 +86,24 @@ class Matmuls:
         return self._prepared[name]
 
     def packed_right_side(self, name: str, back: bool) -> PackedMatrix:
-        """Return the right side of a product with W, or with W' going ``back``; where the loop runs in C."""
-        weight = self._ready(name) if self._recording else prepare_for_inference(self._weights[name], self._runtime)
-        if back:
-            assert isinstance(weight, PackedWeight)
-            return weight.backward
-        assert isinstance(weight, PackedForward)
-        return weight.forward
+        if not self._recording:
+            return super().packed_right_side(name, back)
+        weight = self._ready(name)
+        assert isinstance(weight, PackedWeight)
+        return weight.backward if back else weight.forward
 
-    def record(self, name: str, a_RK: Tensor, dy_RN: Tensor, rows: Rows) -> None:
-        """Record the operands and the gradients of a product, for all rows of a scan."""
+    def record(self, name: str, a_RK: Array, dy_RN: Array, rows: Rows) -> None:
         of_weight = name in self._weights
-        self._recorded[name].append((a_RK, dy_RN) if of_weight else (rows.to_grid(a_RK), rows.to_grid(dy_RN)))
+        a, dy = (torch.from_numpy(block if of_weight else rows.to_grid(block)) for block in (a_RK, dy_RN))
+        self._recorded[name].append((a, dy))
+
+    def add_row_sums(self, name: str, rows_RW: Array, by_column: bool = False) -> None:
+        weight, d = self._weights[name], torch.from_numpy(rows_RW).sum(0)
+        whole = d.view(-1, len(weight)).T.reshape(weight.shape) if by_column else d.view(weight.shape)
+        self.add_gradient(name, whole)
+
+    def memory_gradient(self, name: str, rows: int) -> Array:
+        return array_of(self.gradient(name, rows))
 
     def attend(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = a M_b for every row, with the memory matrix M_b (K x N) of the row's own sentence."""

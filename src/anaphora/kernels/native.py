@@ -1,25 +1,39 @@
-"""A looping stage of a program in C: all steps forward in one call, and all of them back in another.
+"""Stages of a program in C, all steps in one call, and whole programs without a gradient.
 
 The stage is the unit of this: where one of its parts has an obstacle, torch's operations run all of it, step by step
-(``scan.py``). Values and gradients lie where the loop of Python has them (``signals.py``), so that stages of both kinds
-stand side by side.
+(``scan.py``). ``native_gradient.py`` goes back through stages.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from anaphora.errors import ShapeError
+from anaphora.kernels import stepping
+from anaphora.kernels.compiled import Array, empty
 from anaphora.kernels.compiled.loop import Place
-from anaphora.kernels.lowering import Lowering, Value
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.matrices import Matrices, Weights
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.operation_list import GivenSignal, operation_list
-from anaphora.kernels.parts import Activate, Add, Clock, Mask, Maxout, Project, SentenceMask, is_previous, signal_of
+from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
+from anaphora.kernels.parts import (
+    Activate,
+    Add,
+    Clock,
+    Mask,
+    Maxout,
+    Project,
+    SentenceMask,
+    is_previous,
+    previous,
+    signal_of,
+)
 from anaphora.kernels.program import Program, Stage, stages
-from anaphora.kernels.recorder import Recorder
-from anaphora.kernels.rows import Rows
-from anaphora.kernels.signals import Signals
+from anaphora.kernels.rows import Rows, rows_of
 from anaphora.kernels.word_tables import LookUp
+
+Arrays = Mapping[str, Array]
 
 _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
@@ -27,14 +41,6 @@ of search by the other."""
 
 _ROUNDED = (Activate, Normalise)
 """Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
-
-
-class RecordedSteps(NamedTuple):
-    """Values of the steps forward, saved for those back."""
-
-    forward: Lowering
-    saved: tuple[Any, ...]
-    """Values saved by each part."""
 
 
 class Loop(NamedTuple):
@@ -101,118 +107,104 @@ def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def forward(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals, keeps: bool) -> RecordedSteps | None:
-    """Take all steps; ``keeps``: whether there will be a backward pass."""
-    if not keeps:
-        _forward_without_gradient(stage, rows, matmuls, signals)
-        return None
-    values = _Values(signals)
-    ops = Lowering(matmuls, rows, signals.like, keeps=True)
-    saved = []
-    for part in stage.parts:
-        written, noted = part.forward(Recorder(ops, part.name), [values.read(read) for read in part.reads])
-        for signal, value in zip(part.writes, written, strict=True):
-            values.write(ops, signal, value)
-        saved.append(noted)
-    ops.finish()
-    for part in stage.parts:
-        for signal in part.writes:
-            if signals.carried_buffer(signal) is None:
-                signals.put(signal, ops.all_rows(values.read(signal)))
-    return RecordedSteps(ops, tuple(saved))
+def forward(stage: Stage, rows: Rows, matmuls: Matrices, signals: Arrays, carried: Collection[str]) -> dict[str, Array]:
+    """Take all steps of a stage without a gradient: what to do is listed once for sentences of the same lengths.
 
+    A stage that waits for no step before, and whose rows need not know their sentence, takes all rows as one step.
 
-def _forward_without_gradient(stage: Stage, rows: Rows, matmuls: Matmuls, signals: Signals) -> None:
-    """Without a backward pass: what to do is listed once for sentences of the same lengths."""
+    Args:
+        stage: its parts have native bodies.
+        rows: where the rows lie.
+        matmuls: the matrices of the pass.
+        signals: R x width for what the stage reads, and for each carried signal; before the rows of a carried one lie
+            its values before the first step.
+        carried: the carried signals, which are written in place.
+
+    Returns:
+        R x width for each other signal that the stage writes for others.
+    """
     own = {signal for part in stage.parts for signal in part.writes}
     reads = {read for part in stage.parts for read in part.reads if is_previous(read) or read not in own}
     given = {}
     for read in reads:
         signal = signal_of(read)
-        before = is_previous(read) and signals.carried_buffer(signal) is not None
-        given[read] = GivenSignal(signal, signals.all(signal).shape[1], Place.BEFORE if before else Place.NOW)
-    found = operation_list(stage, matmuls, rows, signals.like, given)
-    for signal, width in found.written.items():
-        if signals.carried_buffer(signal) is None:
-            signals.put(signal, signals.like.new_empty(len(rows), width))
-    lying = {name: signals.all(name).contiguous() for name in (*found.written, *(one.name for one in given.values()))}
-    found.bind(matmuls, rows.active[0]).run(lying, rows.active)
+        given[read] = GivenSignal(signal, signals[signal].shape[1], Place.BEFORE if is_previous(read) else Place.NOW)
+    by_step = stage.loops or any(part.by_sentence for part in stage.parts) or any(map(is_previous, reads))
+    layout = rows if by_step else one_step(len(rows))
+    found = operation_list(stage, matmuls, layout, given)
+    written = {name: empty(len(rows), width) for name, width in found.written.items() if name not in carried}
+    lying = {one.name: np.ascontiguousarray(signals[one.name]) for one in given.values()}
+    lying |= {name: written[name] if name in written else signals[name] for name in found.written}
+    found.bind(matmuls, layout.active[0]).run(lying, layout.active)
+    return written
 
 
-def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: RecordedSteps, dsignals: Signals) -> None:
-    """Undo all steps: the gradients of what the stage read are added to ``dsignals``, those of weights recorded."""
-    gradients = _Gradients(dsignals)
-    ops = Lowering(matmuls, rows, dsignals.like, keeps=False, back_from=recorded.forward)
-    for part, saved in zip(reversed(stage.parts), reversed(recorded.saved), strict=True):
-        doutputs: list[Any] = [gradients.read(signal) for signal in part.writes]
-        if any(doutputs):  # a part with several outputs knows that some may have no gradient
-            dinputs = part.backward(Recorder(ops, part.name), saved, doutputs)
-            gradients.add(ops, part.reads, dinputs)
-    written = {signal for part in stage.parts for signal in part.writes}
-    found = {signal: value for signal, value in gradients.changed.items() if signal not in written}
-    for value in found.values():
-        value.kept = True
-    ops.finish()
-    for signal, value in found.items():
-        dsignals.lend(signal, ops.all_rows(value))
+class Scanned(NamedTuple):
+    """Result of a scan."""
+
+    outputs: dict[str, Array]
+    """T x B x width for each signal that the program returns; zero past the end of a sentence."""
+    state: dict[str, Array]
+    """B x width for each carried signal: its value at the last step of each sentence."""
 
 
-class _Values:
-    """The signals of a loop as values."""
+def scan(
+    program: Program, inputs: Arrays, first: Arrays, weights: Weights, memory: Arrays, lengths_B: Array
+) -> Scanned:
+    """Run a program over sequences of T steps without a gradient, all of it in C, in the current runtime.
 
-    def __init__(self, signals: Signals) -> None:
-        self._signals = signals
-        self._values: dict[str, Value] = {}
+    Args:
+        program: the parts of one step, which all have native bodies.
+        inputs: T x B x width for each signal from outside, in float32; what lies past the end of a sentence is never
+            used.
+        first: B x width for each carried signal.
+        weights: matrices and vectors, named ``part.matrix``.
+        memory: arrays with B in front that all steps look at, named ``part.tensor``.
+        lengths_B: int64, the steps of each sentence, 1 to T.
 
-    def read(self, read: str) -> Value:
-        """Return the value that a part reads."""
-        if read not in self._values:
-            self._values[read] = _lying(self._signals, read)
-        return self._values[read]
-
-    def write(self, ops: Lowering, signal: str, value: Value) -> None:
-        """Place what a part wrote: a carried signal is written where it is carried, any other stays where it is."""
-        value.kept = True
-        self._values[signal] = value
-        if self._signals.carried_buffer(signal) is None:
-            return
-        if value.tensor is None:
-            value.tensor, value.place = self._signals.all(signal), Place.NOW
-        else:
-            self._values[signal] = _lying(self._signals, signal)
-            ops.copy(self._values[signal], value)
-
-
-class _Gradients:
-    """The gradients of the signals of a loop as values; none for a signal that nothing has come back to."""
-
-    def __init__(self, dsignals: Signals) -> None:
-        self._dsignals = dsignals
-        self.changed: dict[str, Value] = {}
-        """Those of signals that are not carried, as the loop leaves them."""
-
-    def read(self, signal: str) -> Value | None:
-        """Return the gradient that a part's backward pass gets for a signal that it wrote."""
-        if signal in self.changed:
-            return self.changed[signal]
-        return _lying(self._dsignals, signal) if signal in self._dsignals else None
-
-    def add(self, ops: Lowering, reads: tuple[str, ...], dinputs: Sequence[Value | None]) -> None:
-        """Add what came back to the signals that a part read."""
-        for read, value in zip(reads, dinputs, strict=True):
-            if not value:
-                continue
-            if self._dsignals.carried_buffer(signal_of(read)) is not None:
-                ops.add(_lying(self._dsignals, read), value)
-            else:
-                before = self.read(read)
-                self.changed[read] = ops.sum((before, value)) if before else value
+    Raises:
+        ShapeError: C cannot run a part, or the numbers are not of single precision.
+    """
+    steps = len(next(iter(inputs.values())))
+    rows = rows_of(lengths_B, steps)
+    if not rows.sorted:
+        first, memory = (
+            {name: rows.take(block, rows.order_B) for name, block in arrays.items()} for arrays in (first, memory)
+        )
+    matmuls = _matrices(program, weights, memory, inputs)
+    signals = {name: rows.of_batch(grid_TBW) for name, grid_TBW in inputs.items()}
+    for name, first_BW in first.items():
+        buffer = empty(len(first_BW) + len(rows), first_BW.shape[1])
+        buffer[: len(first_BW)] = first_BW
+        signals[name] = buffer[len(first_BW) :]
+    for stage in stages_without_gradient(program):
+        signals |= forward(stage, rows, matmuls, signals, first.keys())
+    outputs = {name: rows.to_batch(signals[name]) for name in program.returns}
+    state = {name: rows.take(signals[name], rows.last_B) for name in program.carried}
+    if not rows.sorted:
+        state = {name: rows.take(block, rows.back_B) for name, block in state.items()}
+    return Scanned(outputs, state)
 
 
-def _lying(signals: Signals, read: str) -> Value:
-    """Return rows that are there already."""
-    rows_RW = signals.all(signal_of(read))
-    buffer = signals.carried_buffer(signal_of(read)) if is_previous(read) else None
-    if buffer is not None:
-        return Value(rows_RW.shape[1], buffer, Place.BEFORE)
-    return Value(rows_RW.shape[1], rows_RW.contiguous(), Place.NOW)
+def advance(program: Program, inputs: Arrays, state: Arrays, weights: Weights, memory: Arrays) -> dict[str, Array]:
+    """Return one step, all of it in C: X x B x width in, every signal out (the carried ones are the new state).
+
+    X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
+    Raises ShapeError as ``scan``.
+    """
+    matmuls = _matrices(program, weights, memory, inputs)
+    signals = dict(inputs) | {previous(name): block for name, block in state.items()}
+    stepping.advance(Stage(program.parts, loops=True), matmuls, signals)
+    return signals
+
+
+def _matrices(program: Program, weights: Weights, memory: Arrays, inputs: Arrays) -> Matrices:
+    """Return the matrices of a pass that C can make."""
+    matmuls = Matrices(weights, memory)
+    obstacles = {part.name: part.obstacle() for part in program.parts if part.obstacle()}
+    if obstacles or not matmuls.loops_in_c(next(iter(inputs.values()))):
+        raise ShapeError(
+            f"C runs programs of single precision whose parts it has, but the input is "
+            f"{next(iter(inputs.values())).dtype} and it lacks {obstacles}: use torch."
+        )
+    return matmuls

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from anaphora.kernels.parts import Part
 from anaphora.kernels.program import Program, Stage, stages
-from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import Observer
 from anaphora.kernels.signals import Signals
+from anaphora.kernels.tensor_rows import TensorRows
 
 Tensors = Mapping[str, Tensor]
 
@@ -67,7 +67,7 @@ class OpenedPart(Protocol):
 class Observation:
     """One scan under an observer."""
 
-    def __init__(self, observer: Observer, rows: Rows, given: Trajectory) -> None:
+    def __init__(self, observer: Observer, rows: TensorRows, given: Trajectory) -> None:
         """``given`` has what goes in, in the order of the batch."""
         self._observer, self._rows, self._seen = observer, rows, given
 

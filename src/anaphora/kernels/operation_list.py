@@ -11,20 +11,23 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.loop import Place, entries, place_of
 from anaphora.kernels.lowering import Lowering, Value
-from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.prepared import state_of
+from anaphora.kernels.matrices import Matrices
+from anaphora.kernels.prepared import array_of, state_of
 from anaphora.kernels.program import Stage
 from anaphora.kernels.recorder import Recorder
 from anaphora.kernels.rows import Rows
 
 _MOST = 128
 """Lists that are kept of one network."""
+
+_BYTES = 4
+"""Of a number."""
 
 
 class GivenSignal(NamedTuple):
@@ -36,15 +39,14 @@ class GivenSignal(NamedTuple):
 
 
 def operation_list(
-    stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, GivenSignal], hypotheses: int = 1
+    stage: Stage, matmuls: Matrices, rows: Rows, given: Mapping[str, GivenSignal], hypotheses: int = 1
 ) -> "OperationList":
     """Return the operations of a stage with native bodies, kept while its weights are what they are.
 
     Args:
         stage: it is not recorded.
-        matmuls: the products of the pass.
+        matmuls: the matrices of the pass.
         rows: where the rows lie.
-        like: a tensor of the type and on the device of all.
         given: by read, the signals that come from outside.
         hypotheses: as for ``Lowering``.
     """
@@ -54,7 +56,7 @@ def operation_list(
         own = matmuls.owner.keep(matmuls.first_weight, "lists", None, OrderedDict)
     found = own.get(key)
     if found is None or not found.suits(matmuls):
-        found = OperationList(stage, Lowering(matmuls, rows, like, keeps=False, hypotheses=hypotheses), given)
+        found = OperationList(stage, Lowering(matmuls, rows, keeps=False, hypotheses=hypotheses), given)
         own.pop(key, None)
         own[key] = found
         if len(own) > _MOST:
@@ -80,15 +82,15 @@ class OperationList:
         self.is_large = ops.is_large
         """True if a step is worth more than one thread."""
         self._packed = ops.packed
-        asked = {name: tensor for name, tensor in ops.asked.items() if ops.matmuls.is_weight(name)}
-        of_weights = {tensor.data_ptr() for tensor in asked.values()}
-        self._asked = {name: (weakref.ref(tensor), state_of(tensor)) for name, tensor in asked.items()}
+        asked = {name: weight for name, weight in ops.asked.items() if ops.matmuls.is_weight(name)}
+        of_weights = {array_of(weight).ctypes.data for weight in asked.values()}
+        self._asked = {name: (weakref.ref(weight), state_of(weight)) for name, weight in asked.items()}
         places, self.size = ops.laid_out(names)
         """Numbers of all values that are no signals."""
         self._numbers = entries(ops.operations())
         self.signals, self.others = list[tuple[int, str]](), list[tuple[int, int]]()
         """Places of operands among the ``entries``, with their signals, or with where they begin in that room."""
-        self._fixed = list[Tensor]()  # to be there when they are read, as weights are by themselves
+        self._fixed = list[Array]()  # to be there when they are read, as weights are by themselves
         self._memory = [(name, change, list[int]()) for _, name, change in ops.of_memory]
         of_memory = {value: places for (value, _, _), (_, _, places) in zip(ops.of_memory, self._memory, strict=True)}
         for operation, operand, value in ops.operands():
@@ -96,11 +98,11 @@ class OperationList:
             if value in names:
                 self.signals.append((place, names[value]))
             elif value in places:
-                self.others.append((place, places[value][0] * ops.like.element_size()))
+                self.others.append((place, places[value][0] * _BYTES))
             elif value in of_memory:
                 of_memory[value].append(place)
-            elif value.tensor is not None and value.tensor.data_ptr() not in of_weights:
-                self._fixed.append(value.tensor)
+            elif value.array is not None and value.array.ctypes.data not in of_weights:
+                self._fixed.append(value.array)
 
     @staticmethod
     def _as_signal(ops: Lowering, names: dict[Value, str], signal: str, value: Value) -> Value:
@@ -118,22 +120,22 @@ class OperationList:
     @property
     def threads(self) -> int:
         """Number of threads that share the work of a step."""
-        return torch.get_num_threads() if self.is_large else 1
+        return compiled.thread_count() if self.is_large else 1
 
-    def suits(self, matmuls: Matmuls) -> bool:
+    def suits(self, matmuls: Matrices) -> bool:
         """True if this is of its weights."""
         for name, (weight, state) in self._asked.items():
-            if weight() is not matmuls.tensor(name) or state != state_of(matmuls.tensor(name)):
+            if weight() is not matmuls.given(name) or state != state_of(matmuls.given(name)):
                 return False
         return all(matmuls.packed_right_side(name, back=False) is packed for name, packed in self._packed.items())
 
-    def bind(self, matmuls: Matmuls, sentences: int) -> "BoundOperations":
+    def bind(self, matmuls: Matrices, sentences: int) -> "BoundOperations":
         """Return the list over the memory of so many sentences."""
-        numbers, held = array("q", self._numbers), []
+        numbers, held = array("q", self._numbers), list[Array]()
         for name, change, places in self._memory:
-            held.append(change(matmuls.tensor(name).detach()[:sentences]).contiguous())
+            held.append(np.ascontiguousarray(change(matmuls.array(name)[:sentences])))
             for place in places:
-                numbers[place] = held[-1].data_ptr()
+                numbers[place] = held[-1].ctypes.data
         return BoundOperations(self, numbers, held)
 
 
@@ -142,20 +144,21 @@ class BoundOperations(NamedTuple):
 
     operations: OperationList
     numbers: "array[int]"
-    held: list[Tensor]
+    held: list[Array]
     """Tensors of the memory that it reads, a row for each sentence."""
 
-    def fill(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
+    def fill(self, signals: Mapping[str, Array]) -> tuple["array[int]", Array]:
         """Return the ``entries`` over contiguous signals, and the room for everything else, which must live as long."""
         numbers = array("q", self.numbers)
-        others = next(iter(signals.values())).new_empty(self.operations.size)
+        others = compiled.empty(self.operations.size)
+        addresses, first = {name: block.ctypes.data for name, block in signals.items()}, others.ctypes.data
         for place, name in self.operations.signals:
-            numbers[place] = signals[name].data_ptr()
+            numbers[place] = addresses[name]
         for place, at in self.operations.others:
-            numbers[place] = others.data_ptr() + at
+            numbers[place] = first + at
         return numbers, others
 
-    def run(self, signals: Mapping[str, Tensor], active: Sequence[int], hypotheses: int = 1) -> None:
+    def run(self, signals: Mapping[str, Array], active: Sequence[int], hypotheses: int = 1) -> None:
         """Take all steps over contiguous signals: see ``compiled.loop``."""
         numbers, room = self.fill(signals)
         compiled.loop(numbers, active, hypotheses, False, self.operations.threads)
@@ -165,4 +168,4 @@ class BoundOperations(NamedTuple):
 @lru_cache(maxsize=64)
 def one_step(count: int) -> Rows:
     """Return a single step of so many rows."""
-    return Rows(torch.ones(count, dtype=torch.int64), 1, torch.device("cpu"))
+    return Rows(np.ones(count, np.int64), 1)

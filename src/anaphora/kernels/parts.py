@@ -13,15 +13,18 @@ the time loop, all steps for a part that the loop need not wait for, the hypothe
 and returns that of each signal read. Gradients of weights are recorded in the products.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, cast
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from anaphora.config import Config
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _PREVIOUS = "previous "
 

@@ -2,22 +2,29 @@
 
 In training a weight is prepared once for each pass. Products without a gradient use a parameter many times before it
 changes, so their runtime has an owner, ``PreparedWeights``. A predictor's owner lives as long as the predictor. The
-training loop drops the weights that an update changed. Tensors computed from parameters are prepared for one use.
+training loop drops the weights that an update changed. What is computed from weights is prepared for one use.
+
+A weight is a parameter of torch, or an array of numpy that cannot be written to and so never changes.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import ref
 
-import torch
-from torch import Tensor
-from torch.nn import Parameter, functional
+import numpy as np
 
-from anaphora.kernels.backends import Multiplication, PreparedWeight, TorchWeight, for_inference, for_training
-from anaphora.kernels.runtime import Runtime, current
+from anaphora.kernels.backends import precision_of
+from anaphora.kernels.compiled import Array, pack_rows
+from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.runtime import Runtime
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Weight: TypeAlias = "Array | Tensor"
 
 Made = TypeVar("Made")
 
@@ -30,11 +37,11 @@ class PreparedWeights:
     """
 
     def __init__(self) -> None:
-        self._made: dict[tuple[int, str], tuple[ref[Tensor], Hashable, Any]] = {}
+        self._made: dict[tuple[int, str], tuple[ref[Any], Hashable, Any]] = {}
         self.bound: OrderedDict[Hashable, Any] = OrderedDict()
         """Lists of operations that are bound to the memory of sentences: see ``stepping.py``."""
 
-    def keep(self, weight: Tensor, what: str, state: Hashable, make: Callable[[], Made]) -> Made:
+    def keep(self, weight: Weight, what: str, state: Hashable, make: Callable[[], Made]) -> Made:
         """Return what ``make`` made of a weight, as long as its value and all else in ``state`` stay the same.
 
         ``what`` tells apart what is made of one weight.
@@ -43,12 +50,11 @@ class PreparedWeights:
         found = self._made.get(key)
         if found and found[0]() is weight and found[1] == state:
             return found[2]  # type: ignore[no-any-return]
-        with torch.inference_mode(False), torch.no_grad():
-            made = make()
+        made = make()
         self._made[key] = ref(weight, partial(_forget, ref(self), key)), state, made
         return made
 
-    def drop(self, weights: Iterable[Tensor]) -> None:
+    def drop(self, weights: Iterable[Weight]) -> None:
         """Forget what was made of some weights, and every table of words, since it is made of several."""
         dropped = {id(weight) for weight in weights}
         for key in list(self._made):  # a copy: weights that go take their own along meanwhile
@@ -56,7 +62,7 @@ class PreparedWeights:
                 self._made.pop(key, None)
 
 
-def _forget(owner: ref[PreparedWeights], key: tuple[int, str], weight: ref[Tensor]) -> None:
+def _forget(owner: ref[PreparedWeights], key: tuple[int, str], weight: ref[Any]) -> None:
     if found := owner():
         found._made.pop(key, None)
 
@@ -66,33 +72,34 @@ def with_prepared_weights(runtime: Runtime) -> Runtime:
     return replace(runtime, prepared=PreparedWeights())
 
 
-def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight:
-    """Return a weight for products and their gradients in a runtime, the current one where none is given."""
-    runtime = runtime or current()
-    if runtime.training:
-        return for_training(runtime.training_backend, weight_NK)
-    return _EvaluationWeight(weight_NK, runtime)
-
-
-def prepare_for_inference(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
-    """Return a weight for products without a gradient in a runtime; a parameter's is kept by its owner."""
+def packed(weight_NK: Weight, runtime: Runtime) -> PackedMatrix:
+    """Return a weight for products without a gradient in C, in a runtime that makes them so; its owner keeps it."""
     backend = runtime.inference_backend
-    if not runtime.prepared or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
-        return for_inference(backend, weight_NK)
-    return runtime.prepared.keep(weight_NK, "product", backend, lambda: for_inference(backend, weight_NK))
+    make = partial(pack_rows, array_of(weight_NK), precision_of(backend))
+    if not runtime.prepared or not is_kept(weight_NK):
+        return make()
+    return runtime.prepared.keep(weight_NK, "packed", backend, make)
 
 
-def state_of(tensor: Tensor) -> tuple[int, int, int]:
-    """Return what changes when a tensor is another one, when its numbers change, or where they lie."""
-    return id(tensor), tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
+def is_kept(weight: Weight) -> bool:
+    """True if what is made of it may be kept: of a weight, not of what was computed from others."""
+    if isinstance(weight, np.ndarray):
+        return not weight.flags.writeable
+    from torch.nn import Parameter
+
+    return isinstance(weight, Parameter) and not weight.is_inference()
 
 
-class _EvaluationWeight(TorchWeight):
-    """A weight outside of training: the first product as in inference, the others by torch."""
+def array_of(weight: Weight) -> Array:
+    """Return the numbers of an array or of a tensor on the processor, in the same memory."""
+    if isinstance(weight, np.ndarray):
+        return weight
+    found: Array = weight.detach().numpy()
+    return found
 
-    def __init__(self, weight_NK: Tensor, runtime: Runtime) -> None:
-        super().__init__(weight_NK, functional.linear)
-        self._forward = prepare_for_inference(weight_NK, runtime)
 
-    def times(self, a_XK: Tensor) -> Tensor:
-        return self._forward.times(a_XK)
+def state_of(weight: Weight) -> tuple[int, int, int]:
+    """Return what changes when a weight is another one, when its numbers change, or where they lie."""
+    if isinstance(weight, np.ndarray):
+        return id(weight), weight.ctypes.data, 0
+    return id(weight), weight.data_ptr(), 0 if weight.is_inference() else weight._version

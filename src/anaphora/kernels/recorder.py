@@ -1,14 +1,13 @@
 """Operations of a step on rows whose place is decided later: each adds to the list of a loop that C runs."""
 
+import math
 from collections.abc import Sequence
-from functools import partial
 from itertools import accumulate
 
-import torch
-from torch import Tensor
-from torch.nn import functional
+import numpy as np
 
 from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.ops import Composition, Gradient, Ops
@@ -66,12 +65,12 @@ class Recorder(Ops[Value]):
 
     def add_vector_gradient(self, name: str, dy: Value) -> None:
         full, ops = self.full(name), self._ops
-        size = ops.matmuls.tensor(full).numel()
+        size = math.prod(ops.matmuls.given(full).shape)
         dy.kept = True
-        ops.afterwards(lambda: ops.matmuls.add_gradient(full, ops.all_rows(dy)[:, -size:].sum(0)))
+        ops.afterwards(lambda: ops.matmuls.add_row_sums(full, ops.all_rows(dy)[:, -size:]))
 
     def sentences(self, name: str) -> Value:
-        return self._ops.of_sentences(self.full(name), partial(_numbers, self._ops.like.dtype))
+        return self._ops.of_sentences(self.full(name), _numbers)
 
     def add_gradient(self, name: str, d: Value) -> None:
         self._ops.add(self._gradient(Gradient(name)), d)
@@ -84,7 +83,7 @@ class Recorder(Ops[Value]):
         return self._ops.number(number)
 
     def zeros(self, width: int) -> Value:
-        return Value(width, self._ops.like.new_zeros(self._ops.sentences, width), Place.OF_SENTENCE)
+        return Value(width, np.zeros((self._ops.sentences, width), np.float32), Place.OF_SENTENCE)
 
     def width(self, a: Value) -> int:
         return a.width
@@ -161,10 +160,10 @@ class Recorder(Ops[Value]):
 
     @property
     def positions(self) -> int:
-        return self._matrix("closed").shape[-1]
+        return int(self._matrix("closed").shape[-1])
 
     def whole(self) -> Value:
-        return self._ops.of_sentences(self.full("length"), partial(_from_zero, self._ops.like.dtype))
+        return self._ops.of_sentences(self.full("length"), _from_zero)
 
     def softmax(self, e: Value, open_: Value, scale: float) -> Value:
         return self._run("softmax_positions", e.width, e, open_, self.number(scale))
@@ -198,19 +197,12 @@ class Recorder(Ops[Value]):
         """Return the gradient of a memory tensor, or for each sentence that of a weight, to be added to."""
         full, ops = self.full(gradient.name), self._ops
         if not ops.matmuls.is_weight(full):
-            return ops.constant(ops.matmuls.gradient(full, ops.sentences))
-        weight = ops.matmuls.tensor(full)
-        rows_BW = weight.new_zeros(ops.sentences, weight.numel())
-
-        def add() -> None:
-            d = rows_BW.sum(0)
-            whole = d.view(-1, len(weight)).T.reshape(weight.shape) if gradient.by_column else d.view(weight.shape)
-            ops.matmuls.add_gradient(full, whole)
-
-        ops.afterwards(add)
+            return ops.constant(ops.matmuls.memory_gradient(full, ops.sentences))
+        rows_BW = np.zeros((ops.sentences, math.prod(ops.matmuls.given(full).shape)), np.float32)
+        ops.afterwards(lambda: ops.matmuls.add_row_sums(full, rows_BW, gradient.by_column))
         return ops.constant(rows_BW)
 
-    def _matrix(self, name: str) -> Tensor:
+    def _matrix(self, name: str) -> Array:
         return self._ops.memory(self.full(name))
 
     def _transposed_value(self, name: str) -> Value:
@@ -220,13 +212,13 @@ class Recorder(Ops[Value]):
 # What operations read of memory. Lists outlive the memory that they were made with, so nothing here holds any of it.
 
 
-def _numbers(dtype: torch.dtype, tensor: Tensor) -> Tensor:
-    return tensor if tensor.is_floating_point() else tensor.to(dtype)
+def _numbers(array: Array) -> Array:
+    return array if array.dtype == np.float32 else array.astype(np.float32)
 
 
-def _from_zero(dtype: torch.dtype, lengths_B1: Tensor) -> Tensor:
-    return functional.pad(_numbers(dtype, lengths_B1), (1, 0))
+def _from_zero(lengths_B1: Array) -> Array:
+    return np.pad(_numbers(lengths_B1), ((0, 0), (1, 0)))
 
 
-def _transpose_memory(matrix_BKN: Tensor) -> Tensor:
-    return matrix_BKN.transpose(1, 2)
+def _transpose_memory(matrix_BKN: Array) -> Array:
+    return matrix_BKN.transpose(0, 2, 1)

@@ -10,22 +10,24 @@ step before is the start of the stretch before it, and a product over all steps 
 """
 
 from functools import cached_property, lru_cache
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+
+from anaphora.kernels.compiled import Array
 
 
 class Rows:
-    """The rows of B sentences in a grid of T steps."""
+    """The rows of B sentences in a grid of T steps, over arrays; ``tensor_rows.py`` has the same over tensors."""
 
-    def __init__(self, lengths_B: Tensor, steps: int, device: torch.device) -> None:
-        """``lengths_B``, on the processor, in the order of the batch; ``steps`` is T, the longest or more."""
-        self._steps, self._sentences, self._device = steps, len(lengths_B), device
-        self._order_B = torch.argsort(lengths_B, descending=True, stable=True)
+    def __init__(self, lengths_B: Array, steps: int) -> None:
+        """``lengths_B`` in the order of the batch; ``steps`` is T, the longest or more."""
+        self._steps, self._sentences, self._batch_lengths_B = steps, len(lengths_B), lengths_B
+        self._order_B = np.argsort(-lengths_B, kind="stable")
         self._lengths_B = lengths_B[self._order_B]
         self.sorted = bool((self._order_B[1:] > self._order_B[:-1]).all())
         """True if the batch came in the order of the rows."""
-        self.active = [int(rows) for rows in torch.bincount(self._lengths_B - 1).flip(0).cumsum(0).flip(0)]
+        self.active: list[int] = np.bincount(self._lengths_B - 1)[::-1].cumsum()[::-1].tolist()
         """Number of sentences that are still there at each step, up to the end of the longest."""
         self.starts = [0]
         """The row that each step starts with, and the number of all rows past the last."""
@@ -37,86 +39,96 @@ class Rows:
     def __len__(self) -> int:
         return self.starts[-1]
 
-    @property
-    def order_B(self) -> Tensor:
+    @cached_property
+    def order_B(self) -> Any:
         """The place in the batch of each sentence, longest first."""
-        return self._order_B.to(self._device)
+        return self._indices(self._order_B)
 
     @cached_property
-    def back_B(self) -> Tensor:
+    def back_B(self) -> Any:
         """The place, longest first, of each sentence of the batch."""
-        return torch.argsort(self._order_B).to(self._device)
+        return self._indices(np.argsort(self._order_B))
 
     @cached_property
-    def last_B(self) -> Tensor:
+    def last_B(self) -> Any:
         """The row of the last step of each sentence, longest first."""
-        return (torch.tensor(self.starts)[self._lengths_B - 1] + torch.arange(self._sentences)).to(self._device)
+        return self._indices(np.array(self.starts)[self._lengths_B - 1] + np.arange(self._sentences))
 
-    def before(self, buffer_XW: Tensor) -> Tensor:
+    def before(self, buffer_XW: Any) -> Any:
         """Return the previous row of each row's sentence, from a buffer with initial states in front of the rows."""
         if self.active[-1] == self._sentences:  # none leaves before the end
             return buffer_XW[: len(self)]
-        return buffer_XW.index_select(0, self.before_R)
+        return self.take(buffer_XW, self.before_R)
 
     @cached_property
-    def before_R(self) -> Tensor:
+    def before_R(self) -> Any:
         """Place of the previous step of each row's sentence, if initial states are put in front of the rows."""
         begins = [0, *(self._sentences + start for start in self.starts[: len(self.active) - 1])]
-        begin_R = torch.repeat_interleave(torch.tensor(begins), torch.tensor(self.active))
-        return (begin_R + self._sentence_R).to(self._device)
+        return self._indices(np.repeat(begins, self.active) + self._sentence_R)
 
     @property
-    def _sentence_R(self) -> Tensor:
-        """The place, longest first, of each row's sentence; on the processor."""
-        start_R = torch.repeat_interleave(torch.tensor(self.starts[:-1]), torch.tensor(self.active))
-        return torch.arange(len(self)) - start_R
+    def _sentence_R(self) -> Array:
+        """The place, longest first, of each row's sentence."""
+        start_R: Array = np.repeat(self.starts[:-1], self.active)
+        return np.arange(len(self)) - start_R
 
     @cached_property
-    def _places_R(self) -> Tensor:
+    def _places_R(self) -> Any:
         """The place of each row in the grid of the sentences, longest first, read step by step."""
-        step_R = torch.repeat_interleave(torch.arange(len(self.active)), torch.tensor(self.active))
-        return (step_R * self._sentences + self._sentence_R).to(self._device)
+        step_R = np.repeat(np.arange(len(self.active)), self.active)
+        return self._indices(step_R * self._sentences + self._sentence_R)
 
     @cached_property
-    def _batch_places_R(self) -> Tensor:
+    def _batch_places_R(self) -> Any:
         """The same in the grid of the batch."""
-        places_R = self._places_R
-        sentence_R = places_R % self._sentences
-        return places_R - sentence_R + self.order_B[sentence_R]
+        step_R = np.repeat(np.arange(len(self.active)), self.active)
+        return self._indices(step_R * self._sentences + self._order_B[self._sentence_R])
 
-    def of_batch(self, grid_TBW: Tensor) -> Tensor:
+    def of_batch(self, grid_TBW: Any) -> Any:
         """The rows of a block in the order of the batch; what lies past the end of a sentence is not looked at."""
         flat = grid_TBW.reshape(-1, grid_TBW.shape[-1])
-        return flat if self.whole and self.sorted else flat.index_select(0, self._batch_places_R)
+        return flat if self.whole and self.sorted else self.take(flat, self._batch_places_R)
 
-    def to_batch(self, rows_RW: Tensor) -> Tensor:
+    def to_batch(self, rows_RW: Any) -> Any:
         """Return the block in the order of the batch, zero past the end of a sentence; never the same memory."""
         if self.whole and self.sorted:
-            return rows_RW.view(self._steps, self._sentences, -1).clone()
+            return self._copy(rows_RW.reshape(self._steps, self._sentences, -1))
         return self._grid(rows_RW, self._batch_places_R)
 
-    def of_grid(self, grid_TBW: Tensor) -> Tensor:
+    def of_grid(self, grid_TBW: Any) -> Any:
         """Return the rows of a block of sentences, longest first."""
         flat = grid_TBW.reshape(-1, grid_TBW.shape[-1])
-        return flat if self.whole else flat.index_select(0, self._places_R)
+        return flat if self.whole else self.take(flat, self._places_R)
 
-    def to_grid(self, rows_RW: Tensor) -> Tensor:
+    def to_grid(self, rows_RW: Any) -> Any:
         """Return the block of sentences, longest first, zero past the end of each."""
         if self.whole:
-            return rows_RW.view(self._steps, self._sentences, -1)
+            return rows_RW.reshape(self._steps, self._sentences, -1)
         return self._grid(rows_RW, self._places_R)
 
-    def _grid(self, rows_RW: Tensor, places_R: Tensor) -> Tensor:
-        flat = rows_RW.new_zeros(self._steps * self._sentences, rows_RW.shape[-1])
-        return flat.index_copy_(0, places_R, rows_RW).view(self._steps, self._sentences, -1)
+    def _grid(self, rows_RW: Any, places_R: Any) -> Any:
+        flat = np.zeros((self._steps * self._sentences, rows_RW.shape[-1]), rows_RW.dtype)
+        flat[places_R] = rows_RW
+        return flat.reshape(self._steps, self._sentences, -1)
+
+    # What arrays and tensors have under different names
+
+    def take(self, block_XW: Any, places_R: Any) -> Any:
+        """Return the rows of a block at such places."""
+        return block_XW.take(places_R, 0)
+
+    def _indices(self, places: Array) -> Any:
+        return places
+
+    def _copy(self, block: Any) -> Any:
+        return block.copy()
 
 
-def rows_of(lengths_B: Tensor, steps: int, device: torch.device) -> Rows:
+def rows_of(lengths_B: Array, steps: int) -> Rows:
     """Return the rows of such sentences, found once for the same lengths."""
-    return _rows_of(tuple(lengths_B.tolist()), steps, device, torch.is_inference_mode_enabled())
+    return _rows_of(tuple(lengths_B.tolist()), steps)
 
 
 @lru_cache(maxsize=64)
-def _rows_of(lengths: tuple[int, ...], steps: int, device: torch.device, inference: bool) -> Rows:
-    """``inference``: whether its tensors are those of inference mode, which autograd refuses."""
-    return Rows(torch.tensor(lengths), steps, device)
+def _rows_of(lengths: tuple[int, ...], steps: int) -> Rows:
+    return Rows(np.array(lengths), steps)

@@ -14,17 +14,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-import torch
-from torch import Tensor
-
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, InferencePrecision, backend_for, runs_in_c, without_c
+from anaphora.kernels.compiled.library import set_thread_count
+from anaphora.kernels.device import Device
 
 if TYPE_CHECKING:
-    from anaphora.kernels.prepared import PreparedWeights
-
-CPU = torch.device("cpu")
+    from anaphora.kernels.prepared import PreparedWeights, Weight
 
 Kernels = Literal["native", "python", "naive"]
 VARIABLE = "ANAPHORA_KERNELS"
@@ -57,7 +54,7 @@ class Observer(Protocol):
 class Runtime:
     """Device, matmul backend and threads, and in training what random draws depend on."""
 
-    device: torch.device = CPU
+    device: Device = "cpu"
     """Device of the network."""
     backend: Backend = "torch"
     """Matmul backend. In training, that of products with a gradient."""
@@ -68,7 +65,7 @@ class Runtime:
     training: bool = False
     """True if this is an update of training."""
     threads: int = 0
-    """Threads of torch; 0 leaves them as they are."""
+    """Threads of torch and of C; 0 leaves them as they are."""
     prepared: "PreparedWeights | None" = None
     """Owner of what is made of weights once, for products without a gradient; None makes it anew for each of them."""
     seed: int = 0
@@ -81,16 +78,16 @@ class Runtime:
     """Object that sees every signal and gradient of every scan: for inspection."""
 
     @classmethod
-    def inference(cls, device: torch.device = CPU, precision: InferencePrecision = "fp32") -> "Runtime":
+    def inference(cls, device: Device = "cpu", precision: InferencePrecision = "fp32") -> "Runtime":
         """Return the runtime of search and evaluation on ``device``."""
         return _inference(device, precision)
 
-    def native(self, block: Tensor) -> bool:
-        """True if the steps of a part run in C; ``block`` is one of its tensors."""
+    def native(self, block: "Weight") -> bool:
+        """True if the steps of a part run in C; ``block`` is one of its arrays or tensors."""
         return self.kernels == "native" and compiled.suits(block)
 
-    def loops_in_c(self, block: Tensor, recording: bool) -> bool:
-        """True if one call of C takes all steps of a loop; ``block`` is one of its tensors.
+    def loops_in_c(self, block: "Weight", recording: bool) -> bool:
+        """True if one call of C takes all steps of a loop; ``block`` is one of its arrays or tensors.
 
         Its products are those of the packed GEMM. ``recording``: whether there will be a backward pass.
         """
@@ -109,15 +106,15 @@ class Runtime:
 
         In training these are of a frozen network, or of a decoder that predicts its own input: they are never rounded.
         """
-        return self._allow(backend_for("fp32", self.device.type) if self.training else self.backend)
+        return self._allow(backend_for("fp32", self.device) if self.training else self.backend)
 
     def _allow(self, backend: Backend) -> Backend:
         return backend if self.kernels == "native" else without_c(backend)
 
 
 @cache
-def _inference(device: torch.device, precision: InferencePrecision) -> Runtime:
-    return Runtime(device, backend_for(precision, device.type))
+def _inference(device: Device, precision: InferencePrecision) -> Runtime:
+    return Runtime(device, backend_for(precision, device))
 
 
 _current: ContextVar[Runtime | None] = ContextVar("runtime", default=None)
@@ -134,14 +131,14 @@ def running(runtime: Runtime) -> Iterator[None]:
 
     A generator must not yield within it: what it yields to would run so too.
     """
-    threads = torch.get_num_threads()
+    threads = compiled.thread_count()
     changes = runtime.threads not in (0, threads)
     token = _current.set(runtime)
     try:
         if changes:
-            torch.set_num_threads(runtime.threads)
+            set_thread_count(runtime.threads)
         yield
     finally:
         _current.reset(token)
         if changes:
-            torch.set_num_threads(threads)
+            set_thread_count(threads)

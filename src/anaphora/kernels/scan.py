@@ -24,9 +24,10 @@ from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.naive.parts import with_naive_units
 from anaphora.kernels.observer import Observation, Tensors, Trajectory
 from anaphora.kernels.parts import previous
+from anaphora.kernels.prepared import array_of
 from anaphora.kernels.program import Program, stages
-from anaphora.kernels.rows import rows_of
 from anaphora.kernels.runtime import current
+from anaphora.kernels.tensor_rows import rows_of
 from anaphora.kernels.unroll import ForwardPass, ScanSpec
 
 
@@ -99,7 +100,9 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     in_c = matmuls.loops_in_c(next(iter(signals.values())))
     for stage in native.stages_of_step(program) if in_c else stages(program):
         if in_c and native.is_native(stage):
-            stepping.advance(stage, matmuls, signals)
+            arrays = {name: array_of(block) for name, block in signals.items()}
+            stepping.advance(stage, matmuls, arrays)
+            signals |= {name: torch.from_numpy(block) for name, block in arrays.items() if name not in signals}
             continue
         for part in stage.parts:
             blocks = [signals[read] for read in part.reads]

@@ -3,20 +3,22 @@
 A step looks up the vector of the token before, runs the parts of the program, and scores the words by W o + b.
 """
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.kernels import native
+from anaphora.kernels.compiled import Array, empty, thread_count
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.loop import Place, StepEntries, entries_in
 from anaphora.kernels.lowering import ALONE, Lowering, Value
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.matrices import Matrices, Weights
 from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
 from anaphora.kernels.parts import previous
+from anaphora.kernels.prepared import Weight, array_of
 from anaphora.kernels.program import Program
 from anaphora.kernels.word_tables import Words, read_words
 
@@ -32,30 +34,30 @@ _HEIGHT = 12
 class Scores(NamedTuple):
     """Output layer of a step of search."""
 
-    weight_UH: Tensor
+    weight_UH: Weight
     """W of the words that are scored."""
-    bias_U: Tensor
+    bias_U: Array
     """b; of no elements for none, and where sentences have candidates."""
     candidates: "WordCandidates | None" = None
     """Those of each sentence; None for all words."""
 
-    def columns_of(self, ids: Sequence[int]) -> Tensor:
+    def columns_of(self, ids: Sequence[int]) -> Array:
         """int64 [B, X]: which column stands for each of some words, by sentence, -1 for none; of all words [1, X]."""
-        ids_1X = torch.tensor([list(ids)], dtype=torch.int64)
+        ids_1X = np.array([list(ids)], np.int64)
         if self.candidates is None:
             return ids_1X
         is_it_BXC = self.candidates.ids_BC[:, None] == ids_1X[:, :, None]
-        return torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
+        return np.where(is_it_BXC.any(2), is_it_BXC.argmax(2), -1)
 
 
 class WordCandidates(NamedTuple):
     """The words that each sentence may be written with; all with B in front."""
 
-    places_BC: Tensor
+    places_BC: Array
     """int64: which of the scored words each is."""
-    bias_BC: Tensor
+    bias_BC: Array
     """Minus infinity in the padding."""
-    ids_BC: Tensor
+    ids_BC: Array
     """int64; in the padding, anything."""
 
 
@@ -64,11 +66,11 @@ class SearchedNetwork(NamedTuple):
 
     program: Program
     """The step: it reads ``x``, and words are scored from the first signal that it returns."""
-    weights: Mapping[str, Tensor]
-    """As for ``scan.advance``."""
-    memory: Mapping[str, Tensor]
-    """As for ``scan.advance``; the search takes it for its own."""
-    first: Mapping[str, Tensor]
+    weights: Weights
+    """As for ``native.advance``."""
+    memory: Mapping[str, Array]
+    """As for ``native.advance``; the search takes it for its own."""
+    first: Mapping[str, Array]
     """B x width for each carried signal."""
     words: Words
     """Those that are read first, a column of them."""
@@ -86,7 +88,7 @@ class SearchedNetwork(NamedTuple):
 class SearchStep:
     """The operations of a step."""
 
-    def __init__(self, searched: SearchedNetwork, rows_NX: Tensor, count: int) -> None:
+    def __init__(self, searched: SearchedNetwork, rows_NX: Array, count: int) -> None:
         """Of as many rows as ``rows_NX`` has.
 
         Args:
@@ -95,46 +97,46 @@ class SearchStep:
             count: how many words may be read.
         """
         program, weights, memory, first, words, scores, *_ = searched
-        like, rows = next(iter(first.values())), len(rows_NX)
-        hypotheses = rows // len(like)
+        sentences, rows = len(next(iter(first.values()))), len(rows_NX)
+        hypotheses = rows // sentences
         read = read_words(program, weights, words, count)
-        matmuls = Matmuls({**read.weights, _OUTPUT: scores.weight_UH}, memory, recording=False)
+        matmuls = Matrices({**read.weights, _OUTPUT: scores.weight_UH}, memory)
         width = read.x_XBW.shape[-1]
         given = {previous(name): GivenSignal(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
         (stage,) = native.stages_of_step(read.program)
-        found = operation_list(stage, matmuls, one_step(rows), like, given | {"x": GivenSignal("x", width)}, hypotheses)
-        self._bound = found.bind(matmuls, len(like))
+        found = operation_list(stage, matmuls, one_step(rows), given | {"x": GivenSignal("x", width)}, hypotheses)
+        self._bound = found.bind(matmuls, sentences)
         self.memory = self._bound.held
-        """Tensors of the memory that it reads, a row for each sentence."""
-        self.state = {name: like.new_empty(rows, rows_BW.shape[1]) for name, rows_BW in first.items()}
+        """Arrays of the memory that it reads, a row for each sentence."""
+        self.state = {name: empty(rows, rows_BW.shape[1]) for name, rows_BW in first.items()}
         """Values of each carried signal for the next step: its first values, for a start."""
         for name, rows_BW in first.items():
-            self.state[name][: len(like)] = rows_BW
-        self.written = {name: like.new_empty(rows, width) for name, width in {"x": width, **found.written}.items()}
+            self.state[name][:sentences] = rows_BW
+        self.written = {name: empty(rows, width) for name, width in {"x": width, **found.written}.items()}
         """Outputs of a step, by signal."""
         blocks = {previous(name): rows_NW for name, rows_NW in self.state.items()} | self.written
         self._step, self._room = self._bound.fill(blocks)
         self._before, self.after, self.last = (
-            Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(3)
+            Lowering(matmuls, one_step(rows), keeps=False, hypotheses=hypotheses) for _ in range(3)
         )
         _read(self._before, of_rows(self.written["x"]), of_rows(rows_NX), words if read.program is program else None)
         self._program, self._scores = program, scores
 
         self._some = min(rows, _at_once(matmuls.packed_right_side(_OUTPUT, back=False)))
-        is_large = found.is_large or rows * scores.weight_UH.numel() > ALONE
-        self._threads = torch.get_num_threads() if is_large else 1
+        is_large = found.is_large or rows * math.prod(scores.weight_UH.shape) > ALONE
+        self._threads = thread_count() if is_large else 1
 
-    def score_words(self, of_sentences: Callable[[Tensor], Value]) -> tuple[Value, Value, Value]:
+    def score_words(self, of_sentences: Callable[[Array], Value]) -> tuple[Value, Value, Value]:
         """z of the words, their bias and their ids, each of no width for none; ``of_sentences`` has a row for each.
 
         With candidates, z is that of the candidates of each row, with the bias.
         """
-        scores, nothing = self._scores, Value(0, torch.empty(0))
+        scores, nothing = self._scores, Value(0, empty(0))
         o, z = of_rows(self.written[self._program.returns[0]]), self._near(len(scores.weight_UH))
         self.last.multiply(_OUTPUT, o, back=False, y=z)
         if not scores.candidates:
-            bias_U = scores.bias_U.detach()
-            return z, self.last.constant(bias_U.view(1, -1)) if bias_U.numel() else nothing, nothing
+            bias_U = scores.bias_U
+            return z, self.last.constant(bias_U.reshape(1, -1)) if bias_U.size else nothing, nothing
         places, bias, ids = map(of_sentences, scores.candidates)
         own = self._near(bias.width)
         self.last.run("gather_columns", (own,), (z, places, bias))
@@ -142,9 +144,8 @@ class SearchStep:
 
     def _near(self, width: int) -> Value:
         """Room for the rows that each thread takes at once."""
-        x_NW = self.written["x"]
-        rooms = self._threads if self._some < len(x_NW) else 1
-        return of_rows(x_NW.new_empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
+        rooms = self._threads if self._some < len(self.written["x"]) else 1
+        return of_rows(empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
 
     def entries(self) -> StepEntries:
         """Return all operations in order, once ``after`` and ``last`` are complete."""
@@ -153,10 +154,10 @@ class SearchStep:
         return StepEntries(first + last, entries_in(last)[1], self._some, self._threads)
 
 
-def is_possible(program: Program, weight_UH: Tensor) -> bool:
+def is_possible(program: Program, weight_UH: Weight) -> bool:
     """True if a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
     first, *others = native.stages_of_step(program)
-    return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
+    return not others and native.is_native(first) and Matrices({}, {}).loops_in_c(weight_UH)
 
 
 def _read(ops: Lowering, x: Value, rows: Value, words: Words | None) -> None:
@@ -164,7 +165,7 @@ def _read(ops: Lowering, x: Value, rows: Value, words: Words | None) -> None:
     ids = ops.scratch(1) if words else x
     ops.run("read_token", (ids,), (rows,))
     if words:
-        ops.run("look_up", (x,), (ids, ops.constant(words.table_VD.detach()), ops.number(words.scale)))
+        ops.run("look_up", (x,), (ids, ops.constant(array_of(words.table_VD)), ops.number(words.scale)))
 
 
 def _at_once(weight: PackedMatrix) -> int:
@@ -174,6 +175,6 @@ def _at_once(weight: PackedMatrix) -> int:
     return max(_HEIGHT, _NEAR // weight.N // _HEIGHT * _HEIGHT)
 
 
-def of_rows(rows_NW: Tensor, place: Place = Place.NOW) -> Value:
+def of_rows(rows_NW: Array, place: Place = Place.NOW) -> Value:
     """Return rows that are there; whole numbers are of eight bytes each, as twice as many of four."""
-    return Value(rows_NW.shape[1] * rows_NW.element_size() // 4, rows_NW, place)
+    return Value(rows_NW.shape[1] * rows_NW.itemsize // 4, rows_NW, place)

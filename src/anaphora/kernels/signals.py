@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.parts import is_previous, previous, signal_of
-from anaphora.kernels.rows import Rows
+from anaphora.kernels.tensor_rows import TensorRows
 
 
 class Signals:
@@ -15,7 +15,7 @@ class Signals:
     step back is added where the step before will look for it.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: TensorRows) -> None:
         self._rows = rows
         self._signals: dict[str, Tensor] = {}
         self._carried: dict[str, Tensor] = {}
@@ -64,7 +64,8 @@ class Signals:
     def read(self, read: str) -> Tensor:
         """Return all rows of what a part reads, 1 x R x width."""
         if is_previous(read):
-            return self._rows.before(self._carried[signal_of(read)]).unsqueeze(0)
+            before_RW: Tensor = self._rows.before(self._carried[signal_of(read)])
+            return before_RW.unsqueeze(0)
         return self._signals[read].unsqueeze(0)
 
     def read_step(self, read: str, step: int) -> Tensor:

@@ -18,8 +18,9 @@ from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.autograd_bridge import derived_loss
-from anaphora.kernels.prepared import prepare
+from anaphora.kernels.prepared import array_of
 from anaphora.kernels.runtime import current
+from anaphora.kernels.tensor_backends import prepare
 from anaphora.shapes import check_shapes
 
 CHUNK = 1 << 23
@@ -107,7 +108,7 @@ def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Tensor, ids_E: Tens
 def log_softmax(z_NV: Tensor) -> Tensor:
     """log softmax(z) of every row; ``z_NV`` is used up."""
     if current().native(z_NV) and not z_NV.requires_grad:
-        return compiled.log_softmax_rows(z_NV.contiguous())
+        return torch.from_numpy(compiled.log_softmax_rows(array_of(z_NV.contiguous())))
     return torch.log_softmax(z_NV, 1)
 
 
@@ -116,7 +117,9 @@ def _derive(
 ) -> tuple[Tensor, Tensor]:
     """If ``recording``, w dz in the place of ``z_NV``, which has no bias yet; max z, s, z_y and mean z (4 x N)."""
     if current().native(z_NV):
-        return z_NV, compiled.softmax_rows(recording, z_NV, bias_V, targets_N, weights_N, smoothing)
+        z, bias, targets = map(array_of, (z_NV, bias_V, targets_N))
+        weights = None if weights_N is None else array_of(weights_N)
+        return z_NV, torch.from_numpy(compiled.softmax_rows(recording, z, bias, targets, weights, smoothing))
     if bias_V.numel():
         z_NV += bias_V
     size, y_N1 = z_NV.shape[1], targets_N[:, None]

@@ -7,9 +7,10 @@ sentences as long as the memory is the same, and goes with it: what search drops
 import weakref
 from collections import OrderedDict
 
-from torch import Tensor
+import numpy as np
 
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.compiled import Array, empty
+from anaphora.kernels.matrices import Matrices
 from anaphora.kernels.operation_list import BoundOperations, GivenSignal, OperationList, one_step, operation_list
 from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Stage
@@ -18,22 +19,21 @@ _MOST = 64
 """Lists over memory that are kept."""
 
 
-def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
+def advance(stage: Stage, matmuls: Matrices, signals: dict[str, Array]) -> None:
     """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
-    like = signals[stage.parts[0].reads[0]]
-    hypotheses, sentences, _ = like.shape
+    hypotheses, sentences, _ = signals[stage.parts[0].reads[0]].shape
     reads = {read for part in stage.parts for read in part.reads if read in signals}
     given = {read: GivenSignal(read, signals[read].shape[2]) for read in reads}
-    found = operation_list(stage, matmuls, one_step(hypotheses * sentences), like, given, hypotheses)
-    blocks = {read: signals[read].contiguous() for read in reads}
-    blocks |= {name: like.new_empty(hypotheses, sentences, width) for name, width in found.written.items()}
+    found = operation_list(stage, matmuls, one_step(hypotheses * sentences), given, hypotheses)
+    blocks = {read: np.ascontiguousarray(signals[read]) for read in reads}
+    blocks |= {name: empty(hypotheses, sentences, width) for name, width in found.written.items()}
     _bind(found, matmuls, hypotheses, sentences).run(blocks, [hypotheses * sentences], hypotheses)
     signals |= {name: blocks[name] for name in found.written}
 
 
-def _bind(found: OperationList, matmuls: Matmuls, hypotheses: int, sentences: int) -> BoundOperations:
+def _bind(found: OperationList, matmuls: Matrices, hypotheses: int, sentences: int) -> BoundOperations:
     """Return the list over the memory of a step: that of the step before, if nothing has changed."""
-    states = {name: state_of(matmuls.tensor(name)) for name in found.memory}
+    states = {name: state_of(matmuls.given(name)) for name in found.memory}
     bound = matmuls.owner.bound if matmuls.owner else OrderedDict()
     key = id(found), hypotheses, sentences
     kept_states, kept = bound.get(key, (None, None))
@@ -46,5 +46,5 @@ def _bind(found: OperationList, matmuls: Matmuls, hypotheses: int, sentences: in
         if len(bound) > _MOST:
             bound.popitem(last=False)
         for name in states:
-            weakref.finalize(matmuls.tensor(name), bound.pop, key, None)
+            weakref.finalize(matmuls.given(name), bound.pop, key, None)
     return made

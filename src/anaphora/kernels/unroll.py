@@ -9,16 +9,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
-from anaphora.kernels import native
+from anaphora.kernels import native, native_gradient
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.observer import Observation
-from anaphora.kernels.parts import Part, is_previous
+from anaphora.kernels.parts import Part, is_previous, signal_of
+from anaphora.kernels.prepared import array_of
 from anaphora.kernels.program import Program, Stage, leading_to, stages
-from anaphora.kernels.rows import Rows
 from anaphora.kernels.signals import Signals
+from anaphora.kernels.tensor_rows import TensorRows
 
 Tensors = Mapping[str, Tensor]
 
@@ -28,7 +30,7 @@ class ScanSpec:
     """Program and layout of a scan: all of it but its tensors."""
 
     program: Program
-    rows: Rows
+    rows: TensorRows
     names: tuple[tuple[str, ...], ...]
     """Of inputs, first values, weights and memory, in the order of the tensors."""
     observed: Observation | None = None
@@ -63,7 +65,10 @@ def forward(
     alone = in_c and not recording and not spec.observed
     for stage in native.stages_without_gradient(spec.program) if alone else stages(spec.program):
         if in_c and native.is_native(stage):
-            saved.append(native.forward(stage, spec.rows, matmuls, signals, recording))
+            if recording:
+                saved.append(native_gradient.forward(stage, spec.rows.arrays, matmuls, signals))
+            else:
+                _forward_in_c(spec.rows, stage, matmuls, signals, first)
             continue
         steps = _steps(spec.rows, stage, matmuls, signals)
         if recording or spec.observed:
@@ -73,7 +78,15 @@ def forward(
     return ForwardPass(matmuls, signals, saved)
 
 
-def _steps(rows: Rows, stage: Stage, matmuls: Matmuls, signals: Signals) -> Iterator[tuple[Any, ...]]:
+def _forward_in_c(rows: TensorRows, stage: Stage, matmuls: Matmuls, signals: Signals, first: Tensors) -> None:
+    """Take all steps of a stage in one call, without a gradient."""
+    names = {signal_of(name) for part in stage.parts for name in (*part.reads, *part.writes)}
+    arrays = {name: array_of(signals.all(name)) for name in names if name in signals}
+    for name, rows_RW in native.forward(stage, rows.arrays, matmuls, arrays, first.keys()).items():
+        signals.put(name, torch.from_numpy(rows_RW))
+
+
+def _steps(rows: TensorRows, stage: Stage, matmuls: Matmuls, signals: Signals) -> Iterator[tuple[Any, ...]]:
     """Take the steps of a stage, and give what its parts saved at each: one for all where it does not loop."""
     if not stage.loops:
         yield (_all_steps(rows, stage.parts[0], matmuls, signals),)
@@ -94,7 +107,7 @@ def _step(stage: Stage, matmuls: Matmuls, signals: Signals, step: int) -> tuple[
     return tuple(saved)
 
 
-def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, signals: Signals) -> Any:
+def _all_steps(rows: TensorRows, part: Part, matmuls: Matmuls, signals: Signals) -> Any:
     """Return all steps of a part that waits for none; returns what it saved.
 
     A part that looks at its sentence is given one column for each sentence, any other nothing but rows.
@@ -139,8 +152,8 @@ def _stages_back(spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...
     for stage, saved in zip(reversed(stages(program)), reversed(done.saved), strict=True):
         if stage not in needed:
             continue
-        if isinstance(saved, native.RecordedSteps):
-            native.backward(stage, rows, done.matmuls, saved, dsignals)
+        if isinstance(saved, native_gradient.RecordedSteps):
+            native_gradient.backward(stage, rows.arrays, done.matmuls, saved, dsignals)
             continue
         for part in stage.parts:
             for name in (*part.writes, *(part.reads if stage.loops else ())):
@@ -164,7 +177,7 @@ def _step_back(stage: Stage, matmuls: Matmuls, dsignals: Signals, step: int, sav
                 dsignals.read_step(read, step).add_(dvalue_1BW)
 
 
-def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dsignals: Signals, kept: Any) -> None:
+def _all_steps_back(rows: TensorRows, part: Part, matmuls: Matmuls, dsignals: Signals, kept: Any) -> None:
     doutputs = tuple(dsignals.read(name) for name in part.writes)
     if part.by_sentence:
         doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)

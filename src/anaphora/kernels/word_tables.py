@@ -11,21 +11,21 @@ many have been read, so that no text costs more than twice the products. All tab
 is, and have as many rows each.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
-import torch
-from torch import Tensor
-from torch.nn import Parameter
+import numpy as np
 
+from anaphora.kernels.compiled import Array, empty
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import OneToOne, Project
-from anaphora.kernels.prepared import state_of
+from anaphora.kernels.prepared import Weight, array_of, is_kept, state_of
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current
 
@@ -34,31 +34,35 @@ _NUMBERS = 1 << 22
 
 
 class Words(NamedTuple):
-    """Words that were not looked up yet."""
+    """Words that were not looked up yet; all of it arrays, or all of it tensors."""
 
-    ids_XB1: Tensor
+    ids_XB1: Any
     """int64."""
-    table_VD: Tensor
+    table_VD: Any
     scale: float
     """Factor of the vectors."""
 
     @property
-    def vectors(self) -> Tensor:
+    def vectors(self) -> Any:
         """The block, X x B x D."""
-        return torch.nn.functional.embedding(self.ids_XB1.squeeze(-1), self.table_VD) * self.scale
+        if isinstance(self.table_VD, np.ndarray):
+            return self.table_VD[self.ids_XB1.squeeze(-1)] * self.scale
+        from torch.nn import functional
+
+        return functional.embedding(self.ids_XB1.squeeze(-1), self.table_VD) * self.scale
 
 
-def rearrange(x: Tensor | Words, change: Callable[[Tensor], Tensor]) -> Tensor | Words:
+def rearrange(x: Any, change: Callable[[Any], Any]) -> Any:
     """Return vectors or words, put in another order by what does so with a block of any width."""
-    return change(x) if isinstance(x, Tensor) else x._replace(ids_XB1=change(x.ids_XB1))
+    return x._replace(ids_XB1=change(x.ids_XB1)) if isinstance(x, Words) else change(x)
 
 
 class WordReading(NamedTuple):
     """Program and inputs that read the words of one pass."""
 
     program: Program
-    weights: Mapping[str, Tensor]
-    x_XBW: Tensor
+    weights: Mapping[str, Any]
+    x_XBW: Any
     """Vectors, or of width 1 the rows of words as a ``LookUp`` takes them."""
 
 
@@ -75,53 +79,55 @@ class LookUp(OneToOne):
         return [None]
 
 
-def read_words(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> WordReading:
-    """Return the program and inputs that read ``x``; ``count``: how many words it will read, where those are not known.
+def read_words(program: Program, weights: Mapping[str, Weight], x: Any, count: int = 0) -> WordReading:
+    """Return the program and inputs that read ``x``, vectors or ``Words``.
+
+    ``count``: how many words it will read, where those are not known.
 
     The rows of words that are not known are those of their numbers.
     """
-    if isinstance(x, Tensor):
+    if not isinstance(x, Words):
         return WordReading(program, weights, x)
     tables = _tables(program, weights, x, count)
     if not tables:
         return WordReading(program, weights, x.vectors)
-    rows_XB1 = x.ids_XB1 if count else tables.row_V[x.ids_XB1]
-    return WordReading(_looking_up(program), {**weights, **tables.blocks}, rows_XB1.to(x.table_VD.dtype))
+    ids_XB1 = array_of(x.ids_XB1)
+    rows_XB1 = (ids_XB1 if count else tables.row_V[ids_XB1]).astype(np.float32)
+    return WordReading(_looking_up(program), {**weights, **tables.blocks}, _like(x.table_VD, rows_XB1))
 
 
-def read_words_of_step(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words) -> WordReading:
+def read_words_of_step(program: Program, weights: Mapping[str, Weight], x: Any) -> WordReading:
     """Return the program and inputs of one step; a row of a table would cost it more than its product."""
-    return read_words(program, weights, x, 0 if isinstance(x, Tensor) else x.ids_XB1.numel())
+    return read_words(program, weights, x, math.prod(x.ids_XB1.shape) if isinstance(x, Words) else 0)
 
 
 class _Tables:
     """The tables of a program; a row that was made stays as it is."""
 
-    def __init__(self, table_VD: Tensor, widths: Mapping[str, int], room: int) -> None:
+    def __init__(self, table_VD: Weight, widths: Mapping[str, int], room: int) -> None:
         """Tables of so many rows by the name of a projection; with a row for each word, word w has row w."""
-        self.blocks = {f"{name}.table": table_VD.new_empty(room, width) for name, width in widths.items()}
+        self.blocks = {f"{name}.table": _like(table_VD, empty(room, width)) for name, width in widths.items()}
         self.room, self._made = room, 0
-        self.row_V = torch.full((len(table_VD),), -1)
+        self.row_V = np.full(len(table_VD), -1)
         """int64: the row of each word; -1 of those that have none."""
 
-    def missing(self, ids: Tensor) -> Tensor:
+    def missing(self, ids: Array) -> Array:
         """Return those of the words that have no row, each once."""
-        ids_M = ids[self.row_V[ids] < 0]
-        return torch.unique(ids_M) if len(ids_M) else ids_M
+        return np.unique(ids[self.row_V[ids] < 0])
 
-    def has_room(self, ids_M: Tensor) -> bool:
+    def has_room(self, ids_M: Array) -> bool:
         """True if these words can have rows as well."""
         return self._made + len(ids_M) <= self.room
 
-    def add(self, ids_M: Tensor, projections: tuple[Project, ...], weights: Mapping[str, Tensor], words: Words) -> None:
+    def add(self, ids_M: Array, projections: tuple[Project, ...], weights: Mapping[str, Weight], words: Words) -> None:
         """Make the rows of words that have none."""
-        x_MD, has_all = words.table_VD[ids_M] * words.scale, self.room == len(self.row_V)
-        rows_M = ids_M if has_all else torch.arange(self._made, self._made + len(ids_M))
+        x_MD, has_all = array_of(words.table_VD)[ids_M] * words.scale, self.room == len(self.row_V)
+        rows_M = ids_M if has_all else np.arange(self._made, self._made + len(ids_M))
         for part in projections:
-            a_MN = linear(x_MD, weights[f"{part.name}.weight"])
+            a_MN = array_of(linear(_like(words.table_VD, x_MD), weights[f"{part.name}.weight"]))
             if part.bias:
-                a_MN += weights[f"{part.name}.bias"].detach()
-            self.blocks[f"{part.name}.table"].data[rows_M] = a_MN  # lists of operations hold for the whole block
+                a_MN += array_of(weights[f"{part.name}.bias"])
+            array_of(self.blocks[f"{part.name}.table"])[rows_M] = a_MN  # lists of operations hold for the whole block
         self.row_V[ids_M] = rows_M
         self._made += len(ids_M)
 
@@ -130,7 +136,7 @@ class _Tables:
 class _Kept:
     """Tables kept for a program."""
 
-    weights: tuple[Tensor, ...]
+    weights: tuple[Weight, ...]
     """Weights that its tables are made of; they live on, so that no other has their identity."""
     widths: Mapping[str, int]
     """Of the tables of its projections."""
@@ -143,7 +149,7 @@ class _Kept:
         """Rows that each of its tables may have."""
         return _NUMBERS // sum(sum(one.widths.values()) for one in {self, *_sharing})
 
-    def begin(self, table_VD: Tensor) -> _Tables:
+    def begin(self, table_VD: Weight) -> _Tables:
         """New tables; others that have more rows than they may have from now on are dropped."""
         room = self.room
         for one in _sharing:
@@ -161,22 +167,22 @@ _lock = Lock()
 """Of the thread that changes tables."""
 
 
-def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count: int) -> _Tables | None:
+def _tables(program: Program, weights: Mapping[str, Weight], words: Words, count: int) -> _Tables | None:
     """Those with the words that are read, with all words where ``count`` is not 0; None where there are none yet."""
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
-    if not projections or torch.is_grad_enabled() or not runtime.prepared:
+    if not projections or not runtime.prepared or not _is_on_processor_without_gradient(words.table_VD):
         return None
     widths = {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
     if count and vocabulary * sum(widths.values()) > _NUMBERS:
         return None  # there is never room for all words
     first, *others = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
-    if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
+    if runtime.training or runtime.observer or not is_kept(first):
         return None
     others = [words.table_VD, *others]
     state = runtime.inference_backend, *map(state_of, others)
-    with _lock, torch.inference_mode(False), torch.no_grad():
+    with _lock:
         kept = runtime.prepared.keep(first, "words", state, lambda: _Kept(tuple(others), widths))
-        kept.read += count or words.ids_XB1.numel()
+        kept.read += count or math.prod(words.ids_XB1.shape)
         room, tables = min(kept.room, vocabulary), kept.tables
         makes_all = room == vocabulary and kept.read >= vocabulary
         if count and not makes_all:
@@ -185,15 +191,32 @@ def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count
             return None
         if not tables or tables.room != room:
             tables = kept.begin(words.table_VD)
-        ids = torch.arange(vocabulary) if makes_all else words.ids_XB1
+        ids = np.arange(vocabulary) if makes_all else array_of(words.ids_XB1)
         ids_M = tables.missing(ids)
         if not tables.has_room(ids_M):
-            tables, ids_M = kept.begin(words.table_VD), torch.unique(ids)
+            tables, ids_M = kept.begin(words.table_VD), np.unique(ids)
             if not tables.has_room(ids_M):
                 return None
         if len(ids_M):
             tables.add(ids_M, projections, weights, words)
         return tables
+
+
+def _is_on_processor_without_gradient(table_VD: Weight) -> bool:
+    if isinstance(table_VD, np.ndarray):
+        return True
+    import torch
+
+    return table_VD.is_cpu and not torch.is_grad_enabled()
+
+
+def _like(weight: Weight, array: Array) -> Weight:
+    """Return an array as a tensor of the same memory, if the weight is a tensor."""
+    if isinstance(weight, np.ndarray):
+        return array
+    import torch
+
+    return torch.from_numpy(array)
 
 
 def _weights_of(part: Project) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from anaphora.kernels.prepared import array_of
 from anaphora.kernels.program import Program
 from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
 from anaphora.nn.embedding import Embedding
@@ -30,14 +31,16 @@ def lower_network(
     """
     if not isinstance(embedding, Embedding) or not first:
         return None
+    if not isinstance(output, CandidateOutput | SoftmaxOutput):
+        return None
+    weight = output.weight_UH if isinstance(output, CandidateOutput) else output.weight
+    if not is_possible(program, weight):
+        return None
     if isinstance(output, CandidateOutput):
-        candidates = WordCandidates(output.places_BC, output.bias_BC, output.ids_BC)
-        scores = Scores(output.weight_UH, output.bias_BC[:0, 0], candidates)
-    elif isinstance(output, SoftmaxOutput):
-        scores = Scores(output.weight, output.used_bias)
+        candidates = WordCandidates(*map(array_of, (output.places_BC, output.bias_BC, output.ids_BC)))
+        scores = Scores(weight, candidates.bias_BC[:0, 0], candidates)
     else:
-        return None
-    if not is_possible(program, scores.weight_UH):
-        return None
+        scores = Scores(weight, array_of(output.used_bias))
     words = embedding.words(torch.full((len(next(iter(first.values()))), 1), stepper.bos))
-    return SearchedNetwork(program, weights.tensors(), memory, first, words, scores, stepper.bos, stepper.eos)
+    read, state = ({name: array_of(tensor) for name, tensor in of.items()} for of in (memory, first))
+    return SearchedNetwork(program, weights.tensors(), read, state, words, scores, stepper.bos, stepper.eos)

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
 from anaphora.kernels.linear import linear
-from anaphora.kernels.normalisation import normal
+from anaphora.kernels.tensor_normalisation import normal
 from anaphora.nn.dropout import Rate
 from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Layer, Matrix, Weights

@@ -30,7 +30,7 @@ def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") 
 
 def runtime_for_validation(model: torch.nn.Module) -> Runtime:
     """Return the runtime of a predictor of a network in training, which owns what is made of its weights."""
-    return replace(Runtime.inference(device_of(model)), prepared=current().prepared)
+    return replace(Runtime.inference("cuda" if device_of(model).type == "cuda" else "cpu"), prepared=current().prepared)
 
 
 def iterate_within(runtime: Runtime, items: Iterable[T]) -> Iterator[T]:

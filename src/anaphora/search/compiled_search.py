@@ -4,7 +4,7 @@ They write the tokens of a search that takes step by step, with the same scores 
 """
 
 from itertools import count
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -13,7 +13,7 @@ from anaphora.kernels.beam_decoding import BeamDecoding
 from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.kernels.search_step import SearchedNetwork
-from anaphora.protocols import CompiledRequest, SearchStart, Stepper
+from anaphora.protocols import BeamEnds, BeamStep, CompiledRequest, SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
@@ -58,15 +58,14 @@ def compiled_search(
     )
     if request.beam == request.n == 1:
         return [[one] for one in _greedy(searched, batch, start, asked, request)]
-    with torch.inference_mode():
-        beam = BeamDecoding(searched, asked)
+    beam = BeamDecoding(searched, asked)
     trace = Trace(request.attention)
     while True:
         request.check()
         if not (taken := beam.take(STEPS)):
             break
         for step in taken:
-            trace.record(*step)
+            trace.record(*_tensors(step))
     return trace.hypotheses(lengths, request.n, stepper.eos)
 
 
@@ -74,8 +73,7 @@ def _greedy(
     searched: SearchedNetwork, batch: Batch, start: SearchStart, asked: CompiledRequest, request: SearchRequest
 ) -> list[Hypothesis]:
     """The one output of each sentence, with its rank; its tokens are reported, but for those that were forced."""
-    with torch.inference_mode():
-        steps = GreedyDecoding(searched, asked)
+    steps = GreedyDecoding(searched, asked)
     example_ids, prefix_lengths = batch.example_ids_B.tolist(), list(map(len, asked.prefixes))
     for first in count(0, STEPS):
         request.check()
@@ -88,7 +86,13 @@ def _greedy(
                         request.on_token(example_id, own[step - first])
         if not left:
             break
-    found = hypotheses_of(
-        steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, searched.eos
-    )
+    tokens, lengths, scores = map(torch.from_numpy, (steps.tokens_BT, steps.lengths_B, steps.scores_B))
+    weights = None if steps.weights_BTS is None else torch.from_numpy(steps.weights_BTS)
+    found = hypotheses_of(tokens, lengths, scores, weights, start.memory_lengths_B, searched.eos)
     return [request.ranking.rank(one) for one in found]
+
+
+def _tensors(step: BeamStep) -> tuple[Any, ...]:
+    weights = None if step.weights_NS is None else torch.from_numpy(step.weights_NS)
+    rows, ids = torch.from_numpy(step.rows_N), torch.from_numpy(step.ids_N)
+    return weights, BeamEnds(*map(torch.from_numpy, step.ends)), rows, ids

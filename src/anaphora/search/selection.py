@@ -163,7 +163,8 @@ def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     those across the border (rare) by sorting the whole row. Which of several -inf is taken is undefined.
     """
     if compiled.suits(values_NV) and values_NV.is_contiguous() and k <= min(_FEW, values_NV.shape[1]):
-        return compiled.top_k(values_NV, k)
+        values, ids = map(torch.from_numpy, compiled.top_k(values_NV.numpy(), k))
+        return values, ids
     if k >= values_NV.shape[1]:
         return values_NV.sort(dim=1, descending=True, stable=True)
     values, ids = values_NV.topk(k + 1, dim=1)

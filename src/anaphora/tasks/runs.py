@@ -127,8 +127,8 @@ def load(
     path, runtime = Path(run), runtime_for(device, precision)
     opener = _opener(path)
     trained = None if opener else load_trained(path, which, report)
-    if runtime.device.type != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
-        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device.type}": leave it out.')
+    if runtime.device != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
+        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device}": leave it out.')
     if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")

@@ -19,7 +19,7 @@ import torch
 from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
-from anaphora.kernels.cells import AutogradCell
+from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.device import device_for
 from anaphora.kernels.native import loops
 from anaphora.kernels.prepared import with_prepared_weights
@@ -126,7 +126,7 @@ def train(
             model.to(device)
             state = TrainingState(model, config, better, ranks)
             updates = Updates(batches, config.batches_an_update, ranks, run.path)
-            backend = backend_for(config.precision, device.type)
+            backend = backend_for(config.precision, device)
             runtime = Runtime(device, backend, training=True, seed=config.seed, prepared=evaluating.prepared)
             return _Training(
                 model, config, run, validate, report, stop, record, ranks, state, updates, runtime

@@ -19,7 +19,6 @@ from anaphora.kernels.cells.lstm_variants import (
 )
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
-from anaphora.kernels.cells.recorded import AutogradCell
 
 AnyCell = Annotated[
     Lstm
@@ -40,7 +39,6 @@ AnyCell = Annotated[
 
 __all__ = [
     "AnyCell",
-    "AutogradCell",
     "Cell",
     "Elman",
     "Forgetting",

@@ -4,16 +4,19 @@ A cell's input arrives already projected (all gates side by side). Its recurrent
 gradient of each matrix is made after the loop. A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
 
-State = tuple[Tensor, ...]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+State: TypeAlias = "tuple[Tensor, ...]"
 """``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
 
 

@@ -10,14 +10,17 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from collections.abc import Sequence
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from anaphora.config import Conflict
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Gru(Cell):

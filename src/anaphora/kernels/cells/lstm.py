@@ -8,13 +8,16 @@
 5  h_t     = o * m
 """
 
-from collections.abc import Sequence
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Forgetting
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Lstm(Forgetting):

@@ -8,13 +8,16 @@
 5  h_t     = o * m                                   without o: h_t = c_t, and one tensor is carried, h
 """
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class _Variant(Cell):

@@ -8,13 +8,16 @@
 The blocks of x are x_m, x_h. With ``bias = true`` both have a bias; the paper gives x_m none, so its share starts at 0.
 """
 
-from collections.abc import Sequence
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Multiplicative(Cell):

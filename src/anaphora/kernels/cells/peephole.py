@@ -13,13 +13,16 @@ is P_o. They are diagonal, as in the paper, with ``"diagonal"``: then the vector
 diagonals.
 """
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Forgetting
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Peephole(Forgetting):

@@ -4,19 +4,21 @@ A pointwise step is one pass over a row where torch makes one for each operation
 busy, even where it has few rows.
 
 The ``*.c`` files beside this one follow the numbering of the parts that call them; each has its ``*.py`` with the
-tensors it takes. They are built when the package is installed on a machine with a C compiler, and nothing is missing
+arrays it takes. They are built when the package is installed on a machine with a C compiler, and nothing is missing
 without one: then, in double precision, and on other devices, a part makes the same steps of torch operations.
 """
 
 from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
-from anaphora.kernels.compiled.library import available, has, suits
+from anaphora.kernels.compiled.library import Array, available, empty, has, suits, thread_count
 from anaphora.kernels.compiled.loop import ADDS, has_loop, loop, run_once
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
     "ADDS",
+    "Array",
     "available",
+    "empty",
     "gemm",
     "gemm_of_columns",
     "has",
@@ -29,5 +31,6 @@ __all__ = [
     "run_once",
     "softmax_rows",
     "suits",
+    "thread_count",
     "top_k",
 ]

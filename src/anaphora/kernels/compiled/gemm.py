@@ -1,13 +1,13 @@
 """Packed GEMM: products whose right matrix is laid out in panels first: see ``gemm.h``."""
 
+import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from anaphora.kernels.compiled.library import call, has, run
+from anaphora.kernels.compiled.library import Array, call, empty, has, run
 
 PackedPrecision = Literal["fp32", "bf16", "int8"]
 _NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1, "int8": 2}
@@ -21,15 +21,15 @@ INT8_LONGEST = 65536
 class PackedMatrix:
     """A matrix b (K x N), laid out as the right side of products."""
 
-    numbers: Tensor
+    numbers: Array
     K: int
     N: int
     precision: PackedPrecision
 
     @cached_property
-    def description(self) -> Tensor:
+    def description(self) -> Array:
         """The numbers of ``PackedMatrix`` in ``gemm.h``: they say where the panels lie, which must live as long."""
-        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
+        return np.array([_NUMBERS[self.precision], self.N, self.K, self.numbers.ctypes.data])
 
 
 @cache
@@ -41,7 +41,7 @@ def has_gemm(precision: PackedPrecision = "fp32") -> bool:
     return has("gemm") and bool(call("gemm_supports", _NUMBERS[precision]))
 
 
-def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> PackedMatrix:
+def pack_rows(b_NK: Array, precision: PackedPrecision = "fp32") -> PackedMatrix:
     """b from its columns, one after another.
 
     In int8, each column and each row of the left side is scaled so that its largest number becomes 127. Raises
@@ -53,28 +53,29 @@ def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> PackedMatrix
     return _pack("pack_rows", b_NK, K, N, precision)
 
 
-def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> PackedMatrix:
+def pack_columns(b_KN: Array, precision: Literal["fp32", "bf16"] = "fp32") -> PackedMatrix:
     """b from its rows, one after another; not in int8, which training does not use."""
     K, N = b_KN.shape
     return _pack("pack_columns", b_KN, K, N, precision)
 
 
-def gemm(a_XK: Tensor, b: PackedMatrix) -> Tensor:
+def gemm(a_XK: Array, b: PackedMatrix) -> Array:
     """a b, ... x N: each row with the same bits in any batch and with any number of threads."""
-    out = a_XK.new_empty(*a_XK.shape[:-1], b.N)
-    run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.numbers, out)
+    out = empty(*a_XK.shape[:-1], b.N)
+    run("gemm", *_sizes(math.prod(a_XK.shape[:-1]), b), np.ascontiguousarray(a_XK), b.numbers, out)
     return out
 
 
-def gemm_of_columns(a_KM: Tensor, b: PackedMatrix, onto_MN: Tensor | None = None) -> Tensor:
+def gemm_of_columns(a_KM: Array, b: PackedMatrix, onto_MN: Array | None = None) -> Array:
     """a' b, M x N; added to ``onto_MN`` where that is given, in fp32 with the bits of one product of all rows.
 
     Raises ValueError where b is in int8, which training does not use.
     """
     if b.precision == "int8":
         raise ValueError("A product of columns is made in fp32 or bf16, not in int8.")
-    out = a_KM.new_empty(a_KM.shape[1], b.N) if onto_MN is None else onto_MN
-    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out, int(onto_MN is not None))
+    out = empty(a_KM.shape[1], b.N) if onto_MN is None else onto_MN
+    a_KM = np.ascontiguousarray(a_KM)
+    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM, b.numbers, out, int(onto_MN is not None))
     return out
 
 
@@ -82,8 +83,8 @@ def _sizes(M: int, b: PackedMatrix) -> tuple[int, ...]:
     return _NUMBERS[b.precision], M, b.N, b.K
 
 
-def _pack(way: str, b: Tensor, K: int, N: int, precision: PackedPrecision) -> PackedMatrix:
+def _pack(way: str, b: Array, K: int, N: int, precision: PackedPrecision) -> PackedMatrix:
     number = _NUMBERS[precision]
-    numbers = torch.empty(call("packed_bytes", number, N, K) // 4)
-    run(way, number, N, K, b.detach().contiguous(), numbers)
+    numbers = empty(call("packed_bytes", number, N, K) // 4)
+    run(way, number, N, K, np.ascontiguousarray(b), numbers)
     return PackedMatrix(numbers, K, N, precision)

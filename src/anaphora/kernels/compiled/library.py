@@ -1,18 +1,30 @@
 """The library that the ``*.c`` files beside this one are built into.
 
-Its functions take plain addresses and sizes, so it depends on no version of torch or Python.
+Its functions take plain addresses and sizes, so it depends on no version of numpy or Python. Numbers lie in arrays of
+numpy; a tensor of torch comes as a view of its memory.
 """
 
+import math
+import sys
 import warnings
 from ctypes import CDLL, c_int64, c_void_p, cast
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from anaphora.kernels.compiled.sources import digest
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+
+_ALIGNED = 64
+"""Bytes that a processor fetches at once."""
 
 ROUNDING = 6
 """Version of the bits that the library gives: raised with every change of a function that changes a last bit.
@@ -61,22 +73,47 @@ def has(name: str) -> bool:
     return hasattr(_library(), name)
 
 
-def suits(block: Tensor) -> bool:
-    """True if the library can take a part's tensors, of which ``block`` is one."""
-    return block.dtype == torch.float32 and block.is_cpu and available()
+def suits(block: "Array | Tensor") -> bool:
+    """True if the library can take the numbers of a part, of which ``block`` has some."""
+    if isinstance(block, np.ndarray):
+        return block.dtype == np.float32 and available()
+    return block.is_cpu and block.is_floating_point() and block.element_size() == 4 and available()
 
 
-def run(name: str, *arguments: Tensor | int) -> None:
-    """Call a function of the library with sizes and the addresses of contiguous tensors, in its order.
+def empty(*shape: int, dtype: npt.DTypeLike = np.float32) -> Array:
+    """Return an array of any numbers that begins where a processor fetches them at once."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.empty(size + _ALIGNED, np.uint8)
+    begin = -room.ctypes.data % _ALIGNED
+    return room[begin : begin + size].view(dtype).reshape(shape)
 
-    Raises ValueError where a tensor is not contiguous, or neither of single precision nor of whole numbers (int64).
+
+def thread_count() -> int:
+    """Return the number of threads that may share the work of a call: that of torch, where it is loaded."""
+    if torch := sys.modules.get("torch"):
+        return int(torch.get_num_threads())
+    return call("omp_get_max_threads") if has("omp_get_max_threads") else 1
+
+
+def set_thread_count(threads: int) -> None:
+    """Let so many threads share the work of calls from now on."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(threads)
+    elif has("omp_set_num_threads"):
+        run("omp_set_num_threads", threads)
+
+
+def run(name: str, *arguments: Array | int) -> None:
+    """Call a function of the library with sizes and the addresses of contiguous arrays, in its order.
+
+    Raises ValueError where an array is not contiguous, or neither of single precision nor of whole numbers (int64).
     """
     addresses = []
     for argument in arguments:
-        if isinstance(argument, Tensor):
-            if not argument.is_contiguous() or argument.dtype not in (torch.float32, torch.int64):
-                raise ValueError(f"{name} takes contiguous tensors of float32 and int64 alone.")
-            argument = argument.data_ptr()
+        if isinstance(argument, np.ndarray):
+            if not argument.flags.c_contiguous or argument.dtype not in (np.float32, np.int64):
+                raise ValueError(f"{name} takes contiguous arrays of float32 and int64 alone.")
+            argument = argument.ctypes.data
         addresses.append(argument)
     _function(name, len(addresses), None)(*addresses)
 

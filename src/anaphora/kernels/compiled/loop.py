@@ -1,15 +1,13 @@
 """The time loop in C: a list of operations, run for all steps in one call: see ``loop.c``."""
 
+import math
 from array import array
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
-from anaphora.kernels.compiled.library import address_of, call, has, run
+from anaphora.kernels.compiled.library import Array, address_of, call, has, run, thread_count
 
 _OPERANDS = 10
 _ALONE = 1 << 14
@@ -114,16 +112,17 @@ CAN_ADD = {
 """By function, which of the values that it writes it can add to what is there instead."""
 
 
-def run_once(name: str, writes: Sequence[Tensor], reads: Sequence[Tensor]) -> None:
+def run_once(name: str, writes: Sequence[Array], reads: Sequence[Array]) -> None:
     """Run one function on the rows of contiguous blocks X x B x width of single precision; others are vectors."""
-    rows, width = writes[0].shape[:2].numel(), sum(block.shape[-1] for block in writes)
+    rows, width = math.prod(writes[0].shape[:2]), sum(block.shape[-1] for block in writes)
 
-    def operand(number: int, block: Tensor) -> Operand:
+    def operand(number: int, block: Array) -> Operand:
         adds = number < len(writes) and ADDS.get(name) == number
-        return Operand(block.data_ptr(), block.shape[2:].numel(), Place.NOW if block.dim() > 2 else Place.FIXED, adds)
+        place = Place.NOW if block.ndim > 2 else Place.FIXED
+        return Operand(block.ctypes.data, math.prod(block.shape[2:]), place, adds)
 
     numbers = entries([Operation(name, [operand(*one) for one in enumerate((*writes, *reads))])])
-    run("once", rows, entries_in(numbers)[0], torch.get_num_threads() if rows * width > _ALONE else 1)
+    run("once", rows, entries_in(numbers)[0], thread_count() if rows * width > _ALONE else 1)
 
 
 def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward: bool, threads: int) -> None:

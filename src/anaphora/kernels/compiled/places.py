@@ -1,21 +1,21 @@
 """Places of numbers in an ascending list: see ``places.c``."""
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from anaphora.kernels.compiled.library import available, run
+from anaphora.kernels.compiled.library import Array, available, run
 
 
-def find_places(numbers_N: Tensor, keys: Tensor) -> Tensor:
-    """Return the place of each key among ascending numbers, -1 for one that is none of them; of int64, on one device.
+def find_places(numbers_N: Array, keys: Array) -> Array:
+    """Return the place of each key among ascending numbers, -1 for one that is none of them; all of int64.
 
     Of equal numbers it is any of their places.
     """
     if not len(numbers_N):
-        return torch.full_like(keys, -1)
-    if not keys.is_cpu or not available():
-        place = torch.searchsorted(numbers_N, keys).clamp_(max=len(numbers_N) - 1)
-        return torch.where(numbers_N.take(place) == keys, place, -1)
-    place = torch.empty_like(keys, memory_format=torch.contiguous_format)
-    run("find_places", len(numbers_N), keys.numel(), numbers_N.contiguous(), keys.contiguous(), place)
+        return np.full_like(keys, -1)
+    if not available():
+        place = np.searchsorted(numbers_N, keys).clip(max=len(numbers_N) - 1)
+        return np.where(numbers_N[place] == keys, place, -1)
+    keys = np.ascontiguousarray(keys)
+    place = np.empty_like(keys)
+    run("find_places", len(numbers_N), keys.size, np.ascontiguousarray(numbers_N), keys, place)
     return place

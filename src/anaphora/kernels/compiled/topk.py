@@ -1,19 +1,18 @@
 """The greatest numbers of each row: see ``topk.c``."""
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from anaphora.kernels.compiled.library import run
+from anaphora.kernels.compiled.library import Array, empty, run
 
 
-def top_k(z_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def top_k(z_NV: Array, k: int) -> tuple[Array, Array]:
     """The ``k`` greatest of each row, greatest first, and their places; of equal ones the lower place comes first.
 
-    ``z_NV`` is contiguous, of single precision and on the processor. Raises ValueError for a k that is not 1 to V.
+    ``z_NV`` is contiguous and of single precision. Raises ValueError for a k that is not 1 to V.
     """
     rows, size = z_NV.shape
     if not 1 <= k <= size:
         raise ValueError(f"A row of {size} numbers has 1 to {size} greatest ones, not {k}.")
-    values_Nk, places_Nk = z_NV.new_empty(rows, k), z_NV.new_empty(rows, k, dtype=torch.int64)
+    values_Nk, places_Nk = empty(rows, k), empty(rows, k, dtype=np.int64)
     run("top_k", rows, size, k, z_NV, values_Nk, places_Nk)
     return values_Nk, places_Nk

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import (
-    AutogradCell,
     Cell,
     Elman,
     Gru,
@@ -25,6 +24,7 @@ from anaphora.kernels.cells import (
     State,
     TwoGate,
 )
+from anaphora.kernels.cells.recorded import AutogradCell
 
 Tensors = Mapping[str, Tensor]
 

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.autograd_bridge import derived_loss
-from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import Gradients, cross_entropy
+from anaphora.kernels.tensor_backends import prepare
 from anaphora.shapes import check_shapes
 
 TAIL = 3

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.autograd_bridge import derived_loss
-from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import CHUNK, Gradients
+from anaphora.kernels.tensor_backends import prepare
 
 OfRows = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 """From z_NC, z_N, the targets and the weights w of some rows to w L, dz_NC and dz_N; it may overwrite z_NC."""

@@ -8,15 +8,18 @@ section 3.1). With coverage it also sees how much each position was looked at so
     2  e_s = v' tanh(z_s)
 """
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.scores.additive import Additive
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Concat(Additive):

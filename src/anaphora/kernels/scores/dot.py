@@ -1,12 +1,15 @@
 """score(h, hs) = h' hs (Luong, Pham and Manning 2015, section 3.1)."""
 
-from collections.abc import Mapping
-from typing import Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.scores.product import Product
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Dot(Product):
@@ -24,4 +27,4 @@ class Dot(Product):
         return {}
 
     def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return {"keys": memory_BSM.transpose(1, 2)}
+        return {"keys": memory_BSM.swapaxes(1, 2)}

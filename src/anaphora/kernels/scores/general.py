@@ -3,13 +3,16 @@
 W hs does not depend on the step, so it is made once a batch; what is left is a scalar product.
 """
 
-from collections.abc import Mapping
-from typing import Literal
+from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 from anaphora.kernels.linear import linear
 from anaphora.kernels.scores.product import Product
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class General(Product):
@@ -23,4 +26,4 @@ class General(Product):
 
     def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W hs for every position."""
-        return {"keys": linear(memory_BSM, weights["memory"], lengths_B).transpose(1, 2)}
+        return {"keys": linear(memory_BSM, weights["memory"], lengths_B).swapaxes(1, 2)}

@@ -10,17 +10,21 @@ location-based attention. A filter sees R = 2 r + 1 positions, with zeros beyond
 a_0 is 1 at the first position.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH, MAX_UNITS
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Gradient, Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.scores.additive import Additive
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Hybrid(Additive):

@@ -4,15 +4,19 @@ W_a has a row for each of the first L places. What a sentence has after them is 
 shorter sentence has no use for the last rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores.score import Score
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Location(Score):
@@ -32,7 +36,7 @@ class Location(Score):
 
     def reach(self, lengths_B: Tensor) -> Tensor:
         """At most L."""
-        return lengths_B.clamp(max=self.max_length)
+        return lengths_B.clip(max=self.max_length)
 
     def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Nothing: what stands at a position has no part in it."""

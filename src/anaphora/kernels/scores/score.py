@@ -3,14 +3,17 @@
 A new score is one file like ``general.py`` and one line in ``__init__.py``.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Score(Config):

@@ -12,16 +12,19 @@
 Positions and steps count from 1. A window may reach beyond the sentence: what is there has no weight.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+from __future__ import annotations
 
-import torch
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.spans.span import Focus, Span
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class LocalMonotonic(Span):
@@ -47,7 +50,8 @@ class LocalMonotonic(Span):
 
     def centre(self, saved: tuple[Tensor, Tensor]) -> Tensor:
         """p."""
-        return torch.minimum(*saved)
+        t, length = saved
+        return t.minimum(length)
 
 
 class LocalPredictive(Span):

@@ -6,16 +6,20 @@
 Which positions are open has no gradient.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.spans.span import Focus, Span
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Median(Span):

@@ -3,14 +3,17 @@
 A new span is one file like ``local.py`` and one line in ``__init__.py``. Positions count from 1, as in the papers.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Focus(NamedTuple, Generic[V]):

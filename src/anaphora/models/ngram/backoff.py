@@ -102,7 +102,8 @@ class BackoffTable:
         if order == 1:
             return ids
         # a key is below 0 where there is no context, as none of the table is
-        return find_places(self._orders[order - 1].keys_N, context * self.size + ids)
+        keys = (context * self.size + ids).numpy()
+        return torch.from_numpy(find_places(self._orders[order - 1].keys_N.numpy(), keys))
 
     def _matters(self, order: int, place_R: Tensor) -> Tensor:
         """True if predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from anaphora.batch import NO_SUPERVISION, Items, Supervision, Values
 from anaphora.config import MAX_UNITS, Config, by_kind_or
 from anaphora.errors import ShapeError
-from anaphora.kernels.backends import pad_rows
 from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, bias_mixture, draw, mean, mixture_log_probs, mixture_loss, mixture_of
+from anaphora.kernels.tensor_backends import pad_rows
 from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
 from anaphora.protocols import Loss
 
