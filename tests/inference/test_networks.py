@@ -269,7 +269,7 @@ def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> No
         own, _, own_after = native.advance(native.start(arrays(given)), vectors)
         assert_near([own], [states])
         assert_near(own_after.state.values(), [after.state[name] for name in own_after.state])
-        drawn = native.output.draw(own, Draws(*(one.numpy() for one in draws)), 0.3)
+        drawn = native.output.draw(own, tuple(one.numpy() for one in draws), 0.3)
         assert_near([drawn], [model.output.draw(states, draws, 0.3)])
 
 

@@ -16,7 +16,7 @@ from anaphora.kernels.ops import Ops
 
 def sum_steps(x_TBW: Array) -> Array:
     """Return the sum over the first dimension, one after the other."""
-    total = x_TBW[0]
+    total: Array = x_TBW[0]
     for x_BW in x_TBW[1:]:
         total = total + x_BW
     return total
@@ -50,7 +50,8 @@ class ArrayOps(Ops[Array]):
         return sum_steps(of_positions * self.sentences(name).swapaxes(0, 1)[:, None])
 
     def dot(self, name: str, a: Array, open_: Array) -> Array:
-        return _row_sum(a[:, :, None] * np.ascontiguousarray(self.sentences(name).swapaxes(1, 2)))
+        found: Array = (a[:, :, None] * np.ascontiguousarray(self.sentences(name).swapaxes(1, 2))).sum(-1)
+        return found
 
     def vector(self, name: str) -> Array:
         return self._weights[self.full(name)]
@@ -118,7 +119,7 @@ class ArrayOps(Ops[Array]):
 
     @property
     def positions(self) -> int:
-        return self.sentences("closed").shape[1]
+        return int(self.sentences("closed").shape[1])
 
     def whole(self) -> Array:
         return self.sentences("closed")
@@ -126,7 +127,8 @@ class ArrayOps(Ops[Array]):
     def softmax(self, e: Array, open_: Array, scale: float) -> Array:
         e = np.where(open_, np.float32(-np.inf), self.scale(e, scale))
         q = np.exp(e - e.max(-1, keepdims=True))
-        return q / q.cumsum(-1)[..., -1:]
+        found: Array = q / q.cumsum(-1)[..., -1:]
+        return found
 
     def scale(self, a: Array, number: float) -> Array:
         return a * self.number(number)
@@ -167,7 +169,8 @@ class ArrayOps(Ops[Array]):
 
     def median(self, weights: Array) -> Array:
         so_far = weights.cumsum(-1)
-        return ((2 * so_far < so_far[..., -1:]).sum(-1, keepdims=True) + 1).astype(np.float32)
+        counted: Array = (2 * so_far < so_far[..., -1:]).sum(-1, keepdims=True)
+        return (counted + 1).astype(np.float32)
 
     def neighbours(self, a: Array, radius: int) -> Array:
         padded = np.pad(a, ((0, 0), (0, 0), (radius, radius)))
@@ -181,8 +184,3 @@ class ArrayOps(Ops[Array]):
         columns_BCW = self.sentences(name)
         places_XB = np.clip(clock[..., 0].astype(np.int64) - 1, 0, columns_BCW.shape[1] - 1)
         return columns_BCW[np.arange(len(columns_BCW)), places_XB], None
-
-
-def _row_sum(a: Array) -> Array:
-    found: Array = a.sum(-1)
-    return found

@@ -78,6 +78,16 @@ class LanguageModel(TextNetwork):
     def read_token(self, state: State, ids_N: Array) -> tuple[Array, State]:
         return self.recurrence.advance(self.words(ids_N[None]), state)
 
+    def following_log_probs(
+        self, carry: Mapping[str, Array] | None, ids_N: Array, rows_E: Array, ids_E: Array
+    ) -> tuple[Array, State]:
+        """Read one token after what every row has read: nothing where there is no ``carry``.
+
+        Returns ln p of words that may follow, each after one of the rows, which ascend; and what the rows carry on.
+        """
+        states_NH, after = self.read_token(dict(carry) if carry else self.initial_state(len(ids_N)), ids_N)
+        return self.output.log_probs_of(states_NH, rows_E, ids_E), after
+
     def read(self, batch: Batch, before: State) -> tuple[Array, State]:
         ids = batch.input_ids
         states_TBH, after = self.recurrence.scan(self.words(ids.ids_BT.T), ids.lengths_B, before)
@@ -107,7 +117,8 @@ class FeedForwardLanguageModel(TextNetwork):
         return self._states(ids_BL), {"ids": np.take_along_axis(ids_BL, ends_BE, 1)}
 
     def _states(self, ids_BL: Array) -> Array:
-        return self._window.run(NOTHING, ids=ids_BL.T)["states"]
+        states_TBH: Array = self._window.run(NOTHING, ids=ids_BL.T)["states"]
+        return states_TBH
 
     def stepper(self) -> "TextStepper":
         return TextStepper(self, self.symbols.eos, self.steps + 1)

@@ -73,17 +73,20 @@ class Rows:
 
     def open(self, x_TBW: Array) -> Array:
         """T x B x 1: true within a row."""
-        return (np.arange(len(x_TBW))[:, None] < self.lengths_B)[..., None]
+        open_TB: Array = np.arange(len(x_TBW))[:, None] < self.lengths_B
+        return open_TB[..., None]
 
     def last(self, x_TBW: Array) -> Array:
         """Return the last step of each row."""
-        return x_TBW[self.lengths_B - 1, self._numbers_B]
+        found: Array = x_TBW[self.lengths_B - 1, self._numbers_B]
+        return found
 
     def reverse(self, x_TBW: Array, but: int) -> Array:
         """Return the steps of each row in reverse, all but the last ``but``; these and the padding stay."""
         places_T1 = np.arange(len(x_TBW))[:, None]
         turned_TB = self.lengths_B - but - 1 - places_T1
-        return x_TBW[np.where(turned_TB >= 0, turned_TB, places_T1), self._numbers_B]
+        found: Array = x_TBW[np.where(turned_TB >= 0, turned_TB, places_T1), self._numbers_B]
+        return found
 
     def zeros(self, width: int) -> Array:
         return np.zeros((len(self.lengths_B), width), np.float32)
@@ -144,11 +147,13 @@ class Operations:
 
         def of_ids(rows: Rows, ids: Array) -> Array:
             distinct_N, places = np.unique(ids, return_inverse=True)
-            return _spelt([known[word] for word in distinct_N], own, widths, highways)[places.reshape(ids.shape)]
+            vectors_NF = _spelt([known[word] for word in distinct_N], own, widths, highways)
+            return vectors_NF.take(places.reshape(ids.shape), 0)
 
         def of_batch(rows: Rows, spelt: Any) -> Array:
             pairs = zip(spelt.characters_NL, spelt.lengths_N, strict=True)
-            return _spelt([word[:length] for word, length in pairs], own, widths, highways)[spelt.words_BT.T]
+            vectors_NF = _spelt([word[:length] for word, length in pairs], own, widths, highways)
+            return vectors_NF.take(spelt.words_BT.T, 0)
 
         return of_ids if known else of_batch
 
@@ -259,7 +264,8 @@ class Operations:
         bias_C = np.concatenate([own["parent.bias"], own["choice.bias"]]) if "parent.bias" in own else NOTHING
 
         def run(rows: Rows, h_SBH: Array) -> Array:
-            top_BH, left_N, h = np.empty_like(h_SBH[0]), np.arange(h_SBH.shape[1]), h_SBH
+            top_BH: Array = np.empty_like(h_SBH[0])
+            left_N, h = np.arange(h_SBH.shape[1]), h_SBH
             for size in range(1, len(h_SBH) + 1):
                 ends_N = rows.lengths_B[left_N] == size
                 top_BH[left_N[ends_N]] = h[0, ends_N]

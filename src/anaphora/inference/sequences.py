@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch, Ids, Items, Labels, Values
+from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.operations import Graph, Weights
 from anaphora.kernels.compiled import Array
 
@@ -24,7 +25,7 @@ class Classifier:
         """Return the probability of each class, B x C."""
         scores_BC = self._graph.read(batch.inputs)[0]["scores"].astype(np.float64)
         if self.several:
-            return Labels(1 / (1 + np.exp(-scores_BC)))
+            return Labels(sigmoid(scores_BC))
         q_BC = np.exp(scores_BC - scores_BC.max(1, keepdims=True))
         return Labels(q_BC / q_BC.sum(1, keepdims=True))
 

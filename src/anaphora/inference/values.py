@@ -8,6 +8,7 @@ import numpy as np
 
 from anaphora.batch import Batch, Items, Values
 from anaphora.errors import ShapeError
+from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.encoder_decoder import Decoder
 from anaphora.inference.operations import Recurrence, Weights, affine
 from anaphora.kernels.compiled import Array
@@ -91,17 +92,16 @@ class ValueOutput:
             of_flags_N.reshape(rows),
         )
 
-    def draw(self, states_NH: Array, draws: Any, bias: float) -> Array:
-        """Return a vector and its flags for each row, N x (D + F).
+    def draw(self, states_NH: Array, draws: tuple[Array, Array, Array], bias: float) -> Array:
+        """Return a vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
 
-        ``draws`` has ``component_N``, ``normal_ND`` and ``flags_NF``; a higher ``bias`` draws nearer to the most
-        probable.
+        ``draws`` are a number in [0, 1) for the component of each row, D of a standard normal, and F in [0, 1).
         """
-        parameters_NP, logits_NF = self._outputs(states_NH)
-        flags_NF = draws.flags_NF < 1 / (1 + np.exp(-(1 + bias) * logits_NF))
+        (component_N, normal_ND, flags_NF), (parameters_NP, logits_NF) = draws, self._outputs(states_NH)
+        flags_NF = flags_NF < sigmoid((1 + bias) * logits_NF)
         vectors_ND = parameters_NP
         if self._mixture:
-            vectors_ND = self._mixture_of(parameters_NP).biased(bias).draw(draws.component_N, draws.normal_ND)
+            vectors_ND = self._mixture_of(parameters_NP).biased(bias).draw(component_N, normal_ND)
         return np.concatenate([vectors_ND, flags_NF.astype(np.float64)], 1)
 
     def _outputs(self, states_NH: Array) -> list[Array]:
