@@ -9,9 +9,9 @@ from anaphora.export.graph import Graph, Graphs, refuse_graph
 from anaphora.export.operations import Nodes
 from anaphora.export.parts import Parts
 from anaphora.formats.tagged import PATTERN
-from anaphora.inference.operations import Weights
 from anaphora.inference.outputs import SoftmaxOutput
 from anaphora.inference.sequences import with_barred
+from anaphora.inference.weights import Weights
 from anaphora.kernels.mixture import LARGEST, MixtureShape
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program

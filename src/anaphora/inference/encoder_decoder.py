@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.batch import Batch
-from anaphora.inference.operations import NOTHING, Graph, Recurrence, Weights
+from anaphora.inference.operations import Graph, Recurrence
 from anaphora.inference.outputs import CandidateOutput, lower_network, output_of
 from anaphora.inference.steps import advance, scan
+from anaphora.inference.weights import NOTHING, Weights
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.search_step import SearchedNetwork

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch
-from anaphora.inference.operations import NOTHING, Graph, Recurrence, Weights
+from anaphora.inference.operations import Graph, Recurrence
 from anaphora.inference.outputs import lower_network, output_of
+from anaphora.inference.weights import NOTHING, Weights
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import SearchStart, Step, VocabularyInfo

@@ -8,13 +8,13 @@ import numpy as np
 from anaphora.files import DamagedError
 from anaphora.inference.encoder_decoder import EncoderDecoder
 from anaphora.inference.language_models import FeedForwardLanguageModel, LanguageModel
-from anaphora.inference.operations import Weights
 from anaphora.inference.sequences import Classifier, Tagger
 from anaphora.inference.values import PredictionNetwork, SynthesisNetwork
+from anaphora.inference.weights import Weights
 
 _KINDS = {
     "encoder-decoder": EncoderDecoder,
-    "language-model": LanguageModel,
+    "recurrent-language-model": LanguageModel,
     "feed-forward-language-model": FeedForwardLanguageModel,
     "classifier": Classifier,
     "tagger": Tagger,

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.batch import Grid, Ids, Items, Values
+from anaphora.batch import Grid, Ids, Items, SpeltIds, Values
 from anaphora.errors import ShapeError
-from anaphora.files import DamagedError
-from anaphora.inference.array_ops import normalize, sigmoid, sum_steps
+from anaphora.inference.array_ops import normalize, sum_steps
+from anaphora.inference.convolutions import expected_length, fold, lay_along, spelt, weighted_windows, windows_of
 from anaphora.inference.steps import advance, scan
+from anaphora.inference.weights import NOTHING, Weights, affine, read_only
 from anaphora.kernels.compiled import Array
-from anaphora.kernels.convolution_plan import Plan, folding, unfolding
+from anaphora.kernels.convolution_plan import folding, unfolding
 from anaphora.kernels.linear import linear
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.word_tables import Words
@@ -26,38 +27,6 @@ Signal = Any
 """An array, or ``Words`` that were not looked up yet."""
 Operation = Callable[..., Any]
 """From the rows of a batch and signals to a signal, or several."""
-
-NOTHING = np.zeros(0, np.float32)
-"""A bias that there is not."""
-
-
-def read_only(weight: Array) -> Array:
-    """Return a view that never changes, so that what is made of it for products is kept."""
-    weight = weight.view()
-    weight.flags.writeable = False
-    return weight
-
-
-class Weights:
-    """The tensors of a checkpoint by name."""
-
-    def __init__(self, tensors: Mapping[str, Array]) -> None:
-        self._tensors = {name: read_only(tensor) for name, tensor in tensors.items()}
-
-    def __getitem__(self, name: str) -> Array:
-        """Return a tensor; nothing has no name. DamagedError for one that there is not."""
-        if not name:
-            return NOTHING
-        if name not in self._tensors:
-            raise DamagedError(f"The description of the network names a tensor {name}, which its weights have not.")
-        return self._tensors[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._tensors
-
-    def under(self, prefix: str) -> dict[str, Array]:
-        """Return the tensors whose names begin so, by the rest of their names."""
-        return {name.removeprefix(prefix): one for name, one in self._tensors.items() if name.startswith(prefix)}
 
 
 class Rows:
@@ -94,13 +63,8 @@ class Rows:
 
 def vectors(x: Signal) -> Array:
     """Return a signal with its words looked up."""
-    return x.vectors if isinstance(x, Words) else x
-
-
-def affine(x: Array, weight_NK: Array, bias_N: Array = NOTHING) -> Array:
-    """W x + b for every row, b where it has numbers."""
-    y = linear(x, weight_NK)
-    return y + bias_N if bias_N.size else y
+    found: Array = x.vectors if isinstance(x, Words) else x
+    return found
 
 
 class Recurrence:
@@ -147,13 +111,13 @@ class Operations:
 
         def of_ids(rows: Rows, ids: Array) -> Array:
             distinct_N, places = np.unique(ids, return_inverse=True)
-            vectors_NF = _spelt([known[word] for word in distinct_N], own, widths, highways)
+            vectors_NF = spelt([known[word] for word in distinct_N], own, widths, highways)
             return vectors_NF.take(places.reshape(ids.shape), 0)
 
-        def of_batch(rows: Rows, spelt: Any) -> Array:
-            pairs = zip(spelt.characters_NL, spelt.lengths_N, strict=True)
-            vectors_NF = _spelt([word[:length] for word, length in pairs], own, widths, highways)
-            return vectors_NF.take(spelt.words_BT.T, 0)
+        def of_batch(rows: Rows, ids: SpeltIds) -> Array:
+            pairs = zip(ids.characters_NL, ids.lengths_N, strict=True)
+            vectors_NF = spelt([word[:length] for word, length in pairs], own, widths, highways)
+            return vectors_NF.take(ids.words_BT.T, 0)
 
         return of_ids if known else of_batch
 
@@ -244,18 +208,18 @@ class Operations:
         def run(rows: Rows, x: Signal) -> Array:
             x_TBW = np.where(rows.open(vectors(x)), vectors(x), np.float32(0))
             padded = np.pad(x_TBW, ((left, width - 1 - left), (0, 0), (0, 0)))
-            return affine(_windows(padded, width), matrix, bias_N)
+            return affine(windows_of(padded, width), matrix, bias_N)
 
         return run
 
     def windows(self, words: int) -> Operation:
         """Every ``words`` vectors that follow each other as one; so many less one fewer steps."""
-        return lambda rows, x: _windows(vectors(x), words)
+        return lambda rows, x: windows_of(vectors(x), words)
 
     def diagonal_windows(self, weight: str) -> Operation:
         """The sum of as many vectors that follow each other as the weight has rows, number by number times these."""
         scales = self._weights[weight]
-        return lambda rows, x: _weighted(vectors(x), scales)
+        return lambda rows, x: weighted_windows(vectors(x), scales)
 
     def gated_convolution(self, weights: str) -> Operation:
         """The one vector that a gated recursive convolution leaves: see ``kernels/gated_convolution.py``."""
@@ -272,7 +236,7 @@ class Operations:
                 left_N, h = left_N[~ends_N], h[:, ~ends_N]
                 if not len(left_N):
                     break
-                h = _fold(h, fold_NH, bias_C)
+                h = fold(h, fold_NH, bias_C)
             return top_BH
 
         return run
@@ -280,17 +244,17 @@ class Operations:
     def convolution(self, weights: str, widest: int) -> Operation:
         """The one vector that convolutions leave of the columns of each row: see ``kernels/convolution.py``."""
         own = self._weights.under(weights)
-        return lambda rows, x: _lay_along(vectors(x), folding(rows.lengths_B.tolist(), widest), own)[0]
+        return lambda rows, x: lay_along(vectors(x), folding(rows.lengths_B.tolist(), widest), own)[0]
 
     def ngram_convolution(self, weights: str, widest: int, folds: int, lengths: str) -> Operation:
         """A column for every expected token of the output, B x T x W: see ``nn/encoders/ngram_convolution.py``."""
         own, observed = self._weights.under(weights), self._weights[lengths]
 
         def run(rows: Rows, x: Signal) -> Array:
-            wanted_B = _expected_length(rows.lengths_B, observed)
+            wanted_B = expected_length(rows.lengths_B, observed)
             plan = folding(rows.lengths_B.tolist(), widest, folds, wanted_B.tolist())
-            grams = np.tanh(linear(_lay_along(vectors(x), plan, own), own["translation.weight"]))
-            columns = _lay_along(grams, unfolding(plan.columns, wanted_B.tolist(), widest), own)
+            grams = np.tanh(linear(lay_along(vectors(x), plan, own), own["translation.weight"]))
+            columns = lay_along(grams, unfolding(plan.columns, wanted_B.tolist(), widest), own)
             places_TB = np.minimum(np.arange(len(columns))[:, None], wanted_B - 1)
             return np.ascontiguousarray(columns[places_TB, np.arange(len(wanted_B))].swapaxes(0, 1))
 
@@ -362,76 +326,5 @@ class Graph:
         return self.run(lengths_B, values=np.ascontiguousarray(values_BSD.swapaxes(0, 1), np.float32)), lengths_B
 
 
-def _windows(x_TBW: Array, width: int) -> Array:
-    steps = len(x_TBW) - width + 1
-    return np.concatenate([x_TBW[place : place + steps] for place in range(width)], -1)
-
-
-def _weighted(x_TBW: Array, scales_NW: Array) -> Array:
-    steps = len(x_TBW) - len(scales_NW) + 1
-    return sum_steps(np.stack([x_TBW[n : n + steps] * scale_W for n, scale_W in enumerate(scales_NW)]))
-
-
 def _within(rows: Rows, reach: int) -> Array:
     return (np.minimum(rows.lengths_B, reach) if reach else rows.lengths_B)[:, None]
-
-
-def _spelt(words: Sequence[Array], weights: Mapping[str, Array], widths: int, highways: int) -> Array:
-    """Return a vector for each word, given by the numbers of its characters."""
-    grid_LN = np.full((max(map(len, words)) + widths - 1, len(words)), -1)
-    for column, word in zip(grid_LN.T, words, strict=True):
-        column[: len(word)] = word
-    inside_LN1 = (grid_LN >= 0)[..., None]
-    x_LNE = weights["characters.weight"][np.maximum(grid_LN, 0)] * inside_LN1
-    inside_LN1, tops = inside_LN1[: len(grid_LN) - widths + 1], list[Array]()
-    for width in range(1, widths + 1):
-        moved = _windows(x_LNE, width)[: len(inside_LN1)]
-        a = affine(moved, weights[f"width{width}.weight"], weights[f"width{width}.bias"])  # 1
-        tops.append(np.tanh(np.where(inside_LN1, a, np.float32(-np.inf)).max(0)))  # 2
-    y = np.concatenate(tops, -1)
-    for layer in range(highways):
-        t, g = (
-            affine(y, weights[f"{part}{layer}.weight"], weights[f"{part}{layer}.bias"])
-            for part in ("transform", "hidden")
-        )
-        y = y + sigmoid(t) * (np.maximum(g, 0) - y)  # 3, 4
-    return y
-
-
-def _fold(h: Array, fold_NH: Array, bias_C: Array) -> Array:
-    """Return the parents of all neighbours: one level of a gated convolution."""
-    size, p = h.shape[-1], linear(h, fold_NH)  # 1
-    choices = (len(fold_NH) - 2 * size) // 2
-    left, right = p[:-1], p[1:]
-    a = left[..., :size] + right[..., size : 2 * size]
-    g = left[..., 2 * size : 2 * size + choices] + right[..., 2 * size + choices :]
-    if bias_C.size:
-        a, g = a + bias_C[:size], g + bias_C[size:]
-    q = np.exp(g - g.max(-1, keepdims=True))  # 3
-    w = q / (q[..., 0:1] + q[..., 1:2] + q[..., 2:3])
-    parents: Array = w[..., 0:1] * np.tanh(a) + w[..., 1:2] * h[:-1] + w[..., 2:3] * h[1:]  # 2, 4
-    return parents
-
-
-def _lay_along(x_SBD: Array, plan: Plan, kernels: Mapping[str, Array]) -> Array:
-    """Return the columns of rows after all kernels of a plan, zero past the last of a row."""
-    last = max(plan.columns)
-    now_SBD = np.pad(x_SBD, ((0, max(0, last - len(x_SBD))), (0, 0), (0, 0)))
-    for application in plan.applications:
-        rows, kernel_DI = list(application.rows), kernels[f"{application.kernel}.kernel"]
-        x, beyond = now_SBD[: application.columns, rows], kernel_DI.shape[1] - 1
-        if application.widens:  # sum_m J_m * x_{j-m} is a sum over windows from the last column of the kernel
-            x, kernel_DI = np.pad(x, ((beyond, beyond), (0, 0), (0, 0))), kernel_DI[:, ::-1]
-        y = np.tanh(_weighted(x, kernel_DI.T))
-        now_SBD[: len(y), rows] = y
-    return now_SBD[:last] * Rows(np.array(plan.columns)).open(now_SBD[:last])
-
-
-def _expected_length(sources_B: Array, observed: Array) -> Array:
-    """Return the length that is expected of an output: see ``nn/lengths.py``."""
-    pairs_L, targets_L = observed.astype(np.float64)
-    ratio = (targets_L.sum() + 1) / ((pairs_L * np.arange(len(pairs_L))).sum() + 1)
-    known_B = sources_B < len(pairs_L)
-    pairs_B, targets_B = (of_L[np.where(known_B, sources_B, 0)] * known_B for of_L in (pairs_L, targets_L))
-    found: Array = np.rint((targets_B + ratio * sources_B) / (pairs_B + 1)).astype(np.int64)
-    return np.maximum(found, 1)

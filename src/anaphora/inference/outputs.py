@@ -8,7 +8,7 @@ import numpy as np
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.inference.operations import Weights, affine, read_only
+from anaphora.inference.weights import Weights, affine, read_only
 from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
 from anaphora.kernels.linear import linear
 from anaphora.kernels.program import Program

@@ -7,7 +7,8 @@ import numpy as np
 
 from anaphora.batch import Batch, Ids, Items, Labels, Values
 from anaphora.inference.array_ops import sigmoid
-from anaphora.inference.operations import Graph, Weights
+from anaphora.inference.operations import Graph
+from anaphora.inference.weights import Weights
 from anaphora.kernels.compiled import Array
 
 

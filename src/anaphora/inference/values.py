@@ -10,7 +10,8 @@ from anaphora.batch import Batch, Items, Values
 from anaphora.errors import ShapeError
 from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.encoder_decoder import Decoder
-from anaphora.inference.operations import Recurrence, Weights, affine
+from anaphora.inference.operations import Recurrence
+from anaphora.inference.weights import Weights, affine
 from anaphora.kernels.compiled import Array
 
 

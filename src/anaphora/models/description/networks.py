@@ -73,7 +73,7 @@ def _decoder(graph: Graph, model: EncoderDecoder | SynthesisNetwork, encoded: En
 
 def _language_model(names: Names, model: LanguageModel) -> Table:
     return {
-        "kind": "language-model",
+        "kind": "recurrent-language-model",
         "symbols": list(model.symbols),
         "reads": model.config.reads,
         "embedding": _embedding(names, model.embedding),
