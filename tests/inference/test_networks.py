@@ -19,7 +19,7 @@ from anaphora.models.description import describe
 from anaphora.nn.outputs.values import Draws
 from anaphora.protocols import CompiledRequest, VocabularyInfo
 from anaphora.tasks.runs import load_trained
-from tests.inference.native import Array, arrays, assert_near, assert_stepper, opened, rows_of
+from tests.inference.native import Array, arrays, as_taken, assert_near, assert_stepper, opened, rows_of
 from tests.networks import TRANSLATORS, build, untrained_translator
 
 SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
@@ -101,10 +101,9 @@ def test_a_translator_of_other_encoders(name: str) -> None:
     model = made("translate", tables)
     native, given = opened(model), texts()
     assert_stepper(native, model, given, read_ids(8))
-    with torch.inference_mode():
-        states = native.target_states(arrays(given))
-        if name != "columns":  # whose lengths are known in training alone
-            assert_near([states], [model.target_states(given)])
+    if name != "columns":  # whose lengths are known in training alone
+        with torch.no_grad():
+            assert_near([native.target_states(arrays(given))], [model.target_states(given)])
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -159,6 +158,12 @@ def test_a_language_model(name: str) -> None:
         assert_near([own[key] for key in own], [carry[key] for key in own])
         found, wanted = native.states_and_target_log_probs(arrays(again), own)[:2], model.target_log_probs(again, carry)
         assert_near(found[1:], wanted[:1])
+    if kind == "recurrent":
+        tokens, followers = read_ids(4)[0], np.array([4, 9, 5])
+        log_probs, after = native.following_log_probs(None, tokens, np.array([0, 0, 3]), followers)
+        step = native.stepper().advance(None, native.initial_state(4), tokens)
+        assert_near([log_probs], [step.log_probs_NV[[0, 0, 3], followers]])
+        assert_near(after.values(), step.state.values())
     for row in range(4):
         alone = rows_of(arrays(first), slice(row, row + 1))
         steps = int(alone.inputs.lengths_B[0])
@@ -183,7 +188,7 @@ VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
 def values(flags: int = 0) -> Values:
     numbers = np.random.default_rng(3).normal(size=(len(LENGTHS), max(LENGTHS), 3 + flags)).astype(np.float32)
     numbers[..., 3:] = numbers[..., 3:] > 0
-    return Values(torch.from_numpy(numbers), torch.tensor(LENGTHS))
+    return Values(as_taken(numbers), as_taken(np.array(LENGTHS)))
 
 
 def assert_predicts(model: Any, given: Batch) -> None:
@@ -220,7 +225,7 @@ def test_a_tagger(output: str, characters: Any) -> None:
     tables = {"encoder": RECURRENT, "output": output, "spans": "iob2" if output == "crf" else "none"}
     numbers, ids = np.random.default_rng(1), rows(*LENGTHS)
     letters = pad([list(numbers.integers(0, SYMBOLS.size, length)) for length in (3, 6, 1, 4, 2)])
-    words = torch.from_numpy(numbers.integers(0, 5, ids.ids_BT.shape))
+    words = as_taken(numbers.integers(0, 5, ids.ids_BT.shape))
     spelt = SpeltIds(ids.ids_BT, ids.lengths_B, words, letters.ids_BT, letters.lengths_B)
     model = made("tag", {**tables, "embedding": {"size": 4}, "characters": characters})
     assert_predicts(model, Batch.of_rows(range(4), spelt))
@@ -233,7 +238,7 @@ def test_a_describer(layer: str) -> None:
     encoder = {"rows": 2, "columns": 3, "width": 5, "layer": layer} | ({"size": 8} if layer == "tanh" else {})
     tables = {"encoder": encoder, "embedding": {"size": 6}, "decoder": {"size": 8, "initial_state": "mean"}}
     model = made("describe", tables | {"attention": {"gate": True, "score": "concat"}})
-    grid = Grid(torch.randn(4, 6, 5, generator=torch.Generator().manual_seed(2)))
+    grid = Grid(as_taken(np.random.default_rng(2).normal(size=(4, 6, 5)).astype(np.float32)))
     assert_stepper(opened(model), model, Batch.of_rows(range(4), grid), read_ids(8))
 
 
@@ -255,22 +260,22 @@ def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> No
     model = made("trace", tables)
     native, targets = opened(model), values(1)
     read = Values(targets.values_BTD[..., : size + pen], targets.lengths_B)
-    given = Batch.of_rows(range(4), rows(*LENGTHS) if kind == "synthesis" else read, targets)
-    found, wanted = native.predict(arrays(given)), model.predict(given)
+    batch = Batch.of_rows(range(4), rows(*LENGTHS) if kind == "synthesis" else read, targets)
+    found, wanted = native.predict(arrays(batch)), model.predict(batch)
     for one, other in zip(found, wanted, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
             assert_near([one], [other])
     numbers = np.random.default_rng(4)
-    draws = Draws(*(torch.from_numpy(numbers.random(shape)) for shape in ((4,), (4, size), (4, pen + 1))))
+    draws = [numbers.random(shape) for shape in ((4,), (4, size), (4, pen + 1))]
     vectors = numbers.normal(size=(4, size + pen)).astype(np.float32)
-    with torch.inference_mode():
-        states, _, after = model.advance(model.start(given), torch.from_numpy(vectors))
-        own, _, own_after = native.advance(native.start(arrays(given)), vectors)
-        assert_near([own], [states])
-        assert_near(own_after.state.values(), [after.state[name] for name in own_after.state])
-        drawn = native.output.draw(own, tuple(one.numpy() for one in draws), 0.3)
-        assert_near([drawn], [model.output.draw(states, draws, 0.3)])
+    states, _, after = model.advance(model.start(batch), as_taken(vectors))
+    own, _, own_after = native.advance(native.start(arrays(batch)), vectors)
+    assert_near([own], [states])
+    assert_near(own_after.state.values(), [after.state[name] for name in own_after.state])
+    with torch.no_grad():
+        wanted = model.output.draw(states, Draws(*map(as_taken, draws)), 0.3)
+    assert_near([native.output.draw(own, draws, 0.3)], [wanted])
 
 
 RUNS = sorted(path.parent for path in (Path(__file__).parents[1] / "runs").glob("**/experiment.toml"))
@@ -306,7 +311,7 @@ def test_a_recipe(name: str) -> None:
             weight *= 0.1
     given = texts()
     if experiment.task == "describe":
-        given = Batch.of_rows(range(4), Grid(torch.ones(4, 16, experiment.encoder.width)))
+        given = Batch.of_rows(range(4), Grid(as_taken(np.ones((4, 16, experiment.encoder.width), np.float32))))
     assert_stepper(opened(model), model, given, read_ids(8))
 
 

@@ -35,7 +35,7 @@ class Nodes:
         for operation, names, attributes, outputs in data["operations"]:
             write = getattr(self, operation, None)
             if write is None:
-                raise refuse_graph(f'an encoder with the operation "{operation}"')
+                raise refuse_graph(f'encoder.kind = "{operation.replace("_", "-")}"')
             found = write(*(signals[name] for name in names), **attributes)
             signals.update(zip(outputs, [found] if isinstance(found, str) else found, strict=True))
         return {name: signals[signal] for name, signal in data["outputs"].items() if signals[signal]}
