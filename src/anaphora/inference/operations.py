@@ -117,7 +117,8 @@ class Operations:
         def of_batch(rows: Rows, ids: SpeltIds) -> Array:
             pairs = zip(ids.characters_NL, ids.lengths_N, strict=True)
             vectors_NF = spelt([word[:length] for word, length in pairs], own, widths, highways)
-            return vectors_NF.take(ids.words_BT.T, 0)
+            found_TBF: Array = vectors_NF[ids.words_BT.T]
+            return found_TBF
 
         return of_ids if known else of_batch
 
