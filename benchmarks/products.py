@@ -39,8 +39,10 @@ def ways(rows: int, inner: int, columns: int) -> dict[str, Way]:
         "bf16 oneDNN": lambda: onednn(a.bfloat16(), packed["bf16"]).float(),
         "bf16 torch": lambda: functional.linear(a.bfloat16(), rounded).float(),
     }
-    own = {kind: compiled.pack_rows(weight, kind) for kind in ("fp32", "bf16", "int8") if compiled.has_gemm(kind)}
-    return {f"{kind} own": lambda b=b: compiled.gemm(a, b) for kind, b in own.items()} | found
+    own = {
+        kind: compiled.pack_rows(weight.numpy(), kind) for kind in ("fp32", "bf16", "int8") if compiled.has_gemm(kind)
+    }
+    return {f"{kind} own": lambda b=b: compiled.gemm(a.numpy(), b) for kind, b in own.items()} | found
 
 
 def rates(sides: dict[str, Way], operations: float) -> dict[str, float]:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from anaphora.events import Event, Note
-from anaphora.kernels.cells import Cell, State
-from anaphora.kernels.cells.recorded import AutogradCell, Operands
+from anaphora.kernels.cells import Cell
+from anaphora.kernels.cells.recorded import AutogradCell, Operands, State
 from anaphora.kernels.compiled import has_gemm
 from anaphora.kernels.native import loops
 from anaphora.kernels.runtime import Runtime, running

@@ -46,7 +46,7 @@ def multiply(setting: Setting) -> Sample:
 def _products(a: Tensor, b: Tensor, precision: Precision) -> Iterator[Callable[[], Tensor]]:
     """a b in every way that this machine has."""
     if compiled.has_gemm(precision):
-        yield partial(compiled.gemm, a, compiled.pack_rows(b.T.contiguous(), precision))
+        yield partial(compiled.gemm, a.numpy(), compiled.pack_rows(b.T.contiguous().numpy(), precision))
     if precision == "bf16":
         a, b = a.bfloat16(), b.bfloat16()
     yield partial(torch.mm, a, b)

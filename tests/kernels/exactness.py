@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Parameter
@@ -19,6 +20,23 @@ from anaphora.kernels.softmax import softmax_loss
 def drawn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Normal numbers, always the same of a shape and a seed."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def over_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function of arrays, over tensors of the same memory."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return type(value)(map(changed, value))
+        return value.numpy() if isinstance(value, Tensor) else value
+
+    def call(*arguments: Any) -> Any:
+        found = function(*map(changed, arguments))
+        if isinstance(found, tuple):
+            return tuple(map(torch.from_numpy, found))
+        return torch.from_numpy(found) if isinstance(found, np.ndarray) else found
+
+    return call
 
 
 doubles = partial(drawn, dtype=torch.float64)

@@ -8,17 +8,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels import compiled
-from anaphora.kernels.backends import (
-    Backend,
-    InferencePrecision,
-    _processor_has,
-    backend_for,
-    for_inference,
-    for_training,
-    precision_of,
-    without_c,
-)
-from anaphora.kernels.prepared import prepare
+from anaphora.kernels.backends import Backend, InferencePrecision, _processor_has, backend_for, precision_of, without_c
+from anaphora.kernels.tensor_backends import for_inference, for_training, prepare
 from tests.runtimes import updating
 
 from .exactness import drawn, small_network
@@ -108,6 +99,7 @@ def test_other_devices_are_left_to_torch(precision: InferencePrecision, expected
 
 def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("torch.cpu.get_capabilities")
+    monkeypatch.setattr("anaphora.kernels.backends.has", lambda name: False)
     _processor_has.cache_clear()
     try:
         assert backend_for("auto") == "torch"

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.softmax import softmax_loss
 
-from .exactness import drawn
+from .exactness import drawn, over_tensors
 
 built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 
@@ -104,7 +105,7 @@ BOUND = 2.5e-7
 @pytest.mark.parametrize(("function", "truth"), [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)])
 def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
     found, exact = torch.empty_like(EVERYWHERE), truth(EVERYWHERE.double())
-    compiled.run_once(f"{function}_rows", [found.view(1, 1, -1)], [EVERYWHERE.view(1, 1, -1)])
+    over_tensors(compiled.run_once)(f"{function}_rows", [found.view(1, 1, -1)], [EVERYWHERE.view(1, 1, -1)])
     # a sigmoid below the smallest normal number may be any number as small
     assert bool(((found.double() - exact).abs() <= BOUND * exact.abs() + 1e-37).all())
     assert bool((found.abs() <= 1).all())
@@ -114,7 +115,9 @@ def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth
 def test_the_exponentials_of_the_softmax_are_exact_to_single_precision() -> None:
     z = torch.cat([torch.zeros(1), -EVERYWHERE[::50].abs()])[None]
     dz = z.clone()
-    top, s, right, mean = compiled.softmax_rows(True, dz, torch.empty(0), torch.tensor([1]), None, 0.0).flatten()
+    top, s, right, mean = over_tensors(compiled.softmax_rows)(
+        True, dz, torch.empty(0), torch.tensor([1]), None, 0.0
+    ).flatten()
     exact = z[0].double().exp()
     assert (top, right, mean) == (0, z[0, 1], 0) and float(s) == pytest.approx(float(exact.sum()), rel=2 * BOUND)
     rest = torch.arange(len(exact)) != 1  # all but the target
@@ -126,7 +129,7 @@ def test_the_exponentials_of_the_softmax_are_exact_to_single_precision() -> None
 def test_a_target_that_is_no_word_is_refused_before_memory_is_touched() -> None:
     for target in (-1, 3):
         with pytest.raises(IndexError, match="0 to 2"):
-            compiled.softmax_rows(True, drawn(1, 3), torch.empty(0), torch.tensor([target]), None, 0.0)
+            over_tensors(compiled.softmax_rows)(True, drawn(1, 3), torch.empty(0), torch.tensor([target]), None, 0.0)
 
 
 @built
@@ -142,7 +145,7 @@ def test_what_is_not_a_number_stays_none_and_infinity_saturates(bad: float) -> N
 @built
 def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None:
     with pytest.raises(ValueError, match="contiguous"):
-        run("limit_instructions", drawn(2, 4).T)
+        run("limit_instructions", drawn(2, 4).T.numpy())
 
 
 @built
@@ -168,5 +171,5 @@ def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
 def test_keys_are_found_among_ascending_numbers(numbers: list[int], others: list[int], draws: random.Random) -> None:
     keys = [*others, *draws.sample(numbers, len(numbers) // 2)]
     draws.shuffle(keys)
-    places = find_places(torch.tensor(numbers, dtype=torch.int64), torch.tensor(keys, dtype=torch.int64))
+    places = find_places(np.array(numbers, np.int64), np.array(keys, np.int64))
     assert places.tolist() == [numbers.index(key) if key in numbers else -1 for key in keys]

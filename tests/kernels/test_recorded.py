@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import Peephole, State
-from anaphora.kernels.cells.recorded import AutogradCell
+from anaphora.kernels.cells import Peephole
+from anaphora.kernels.cells.recorded import AutogradCell, State
 
 
 def sigmoid(a: Tensor) -> Tensor:

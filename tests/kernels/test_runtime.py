@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import backends, compiled, prepared
+from anaphora.kernels import compiled, prepared, tensor_backends
 from anaphora.kernels.backends import Backend, backend_for
+from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision
 from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, current, running
@@ -122,13 +124,18 @@ def test_what_is_prepared_once_has_the_bits_of_what_is_prepared_every_time(backe
 def preparations(monkeypatch: pytest.MonkeyPatch) -> list[Backend]:
     """For every weight that inference prepares, by which backend."""
     found: list[Backend] = []
-    original = backends.for_inference
+    of_tensors, of_arrays = tensor_backends.for_inference, prepared.pack_rows
 
-    def counted(backend: Backend, weight_NK: Tensor) -> backends.Multiplication:
+    def counted(backend: Backend, weight_NK: Tensor) -> tensor_backends.Multiplication:
         found.append(backend)
-        return original(backend, weight_NK)
+        return of_tensors(backend, weight_NK)
 
-    monkeypatch.setattr(prepared, "for_inference", counted)
+    def counted_in_c(weight_NK: Array, precision: PackedPrecision) -> PackedMatrix:
+        found.append(backend_for(precision))
+        return of_arrays(weight_NK, precision)
+
+    monkeypatch.setattr(tensor_backends, "for_inference", counted)
+    monkeypatch.setattr(prepared, "pack_rows", counted_in_c)
     return found
 
 

@@ -23,21 +23,22 @@ TESTS = [
     "search/test_compiled_search.py",
 ]
 FAR = """
-import torch
+import numpy as np
 from anaphora.kernels import compiled
-from anaphora.kernels.compiled.library import run
 assert compiled.available()
-values = torch.tensor([0.0, -0.0, 1e-45, -1e-45, 88.0, -87.0, 3e38, -3e38, torch.inf, -torch.inf, torch.nan])
-for rows in (values, values.flip(0), torch.full((11,), torch.nan)):
-    compiled.softmax_rows(True, rows.repeat(3, 3), torch.empty(0), torch.tensor([0, 9, 32]), None, 0.1)
-    gates, x, state = rows[:8].repeat(2).view(1, 2, 8).clone(), torch.zeros(1, 2, 8), rows[:4].view(1, 2, 2).clone()
-    compiled.run_once("lstm_step", [gates, *(torch.zeros(1, 2, 2) for _ in range(3))], [x, state])
+zeros = lambda *shape: np.zeros(shape, np.float32)
+values = np.array([0.0, -0.0, 1e-45, -1e-45, 88.0, -87.0, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+for rows in (values, values[::-1], np.full(11, np.nan, np.float32)):
+    compiled.softmax_rows(True, np.tile(rows, (3, 3)), zeros(0), np.array([0, 9, 32]), None, 0.1)
+    gates, x, state = np.tile(rows[:8], (1, 2, 1)), zeros(1, 2, 8), rows[:4].reshape(1, 2, 2).copy()
+    compiled.run_once("lstm_step", [gates, *(zeros(1, 2, 2) for _ in range(3))], [x, state])
 """
 
 SMALL = """
 from itertools import product
-from torch import arange, full, randn
+from numpy import arange, float32, full, random
 from anaphora.kernels import compiled
+randn = lambda *shape: random.standard_normal(shape).astype(float32)
 assert compiled.available()
 for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0, 1, 5, 17)):
     for bias, weights, wanted in product((randn(0), randn(size)), (None, randn(rows)), (False, True)):
@@ -52,7 +53,7 @@ for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0,
         read = [block(3), block(1), block(1), block(1)]
         compiled.run_once(f"gru_step_{update}_back", [block(3), block(3), block(1)], read)
     compiled.run_once("join_rows", [block(3)], [block(1), block(2)])
-    compiled.run_once("take_columns", [block(1)], [block(3), full((1, 1), 2.0 * size)])
+    compiled.run_once("take_columns", [block(1)], [block(3), full((1, 1), 2.0 * size, float32)])
     for precision in ("fp32", "bf16", "int8"):
         if compiled.has_gemm(precision):
             compiled.gemm(randn(rows, size), compiled.pack_rows(randn(other, size), precision))

@@ -10,8 +10,8 @@ from torch.testing import assert_close
 
 from anaphora.kernels import unroll
 from anaphora.kernels.cells import Cell, Gru, Lstm
-from anaphora.kernels.rows import Rows
 from anaphora.kernels.scores import Concat, Dot, General, Score
+from anaphora.kernels.tensor_rows import TensorRows
 
 from .conftest import CELLS, FORMS, shown
 
@@ -137,6 +137,6 @@ def test_lengths_on_the_processor_do_for_tensors_on_any_device(
 @pytest.mark.parametrize("lengths", [[3, 3], [4]])
 def test_a_batch_without_padding_is_not_copied_on_its_way_in(lengths: list[int]) -> None:
     steps, sentences = max(lengths), len(lengths)
-    rows, block = Rows(torch.tensor(lengths), steps, torch.device("cpu")), torch.rand(steps, sentences, 2)
+    rows, block = TensorRows(torch.tensor(lengths), steps, torch.device("cpu")), torch.rand(steps, sentences, 2)
     assert rows.of_batch(block).data_ptr() == block.data_ptr()
     assert rows.to_batch(rows.of_batch(block)).data_ptr() != block.data_ptr()

@@ -5,14 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn import Parameter
 
 from anaphora.kernels import compiled, word_tables
@@ -222,8 +221,8 @@ def test_a_table_that_is_begun_anew_leaves_nothing_behind(monkeypatch: pytest.Mo
             network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
             for kept in word_tables._sharing:
                 assert kept.tables
-                tables += [StorageWeakRef(block.untyped_storage()) for block in kept.tables.blocks.values()]
-    assert [table.expired() for table in tables] == [True, True, False]
+                tables += [ref(block) for block in kept.tables.blocks.values()]
+    assert [table() is None for table in tables] == [True, True, False]
 
 
 @torch.no_grad()

@@ -5,19 +5,14 @@ the number of the step. So a score or a span that looks back brings its loop wit
 attention to all steps at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple
 
 from anaphora.kernels.normalizers import Normalizer
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class SavedAttention(NamedTuple, Generic[V]):
@@ -75,7 +70,7 @@ class Attend:
         context = ops.mix("values", a, focus.open)  # 4
         return (context, a), SavedAttention(focus, of_score, of_span, of_normalizer, b)
 
-    def inside(self, saved: SavedAttention[Tensor]) -> dict[str, Tensor]:
+    def inside(self, saved: SavedAttention[Any]) -> dict[str, Any]:
         """Return the centre of its window (X x B x 1), where it has one: see ``observer.OpenedPart``."""
         return {} if saved.of_span is None else {"centre": self.span.centre(saved.of_span)}
 

@@ -13,18 +13,13 @@ the time loop, all steps for a part that the loop need not wait for, the hypothe
 and returns that of each signal read. Gradients of weights are recorded in the products.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 from anaphora.config import Config
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _PREVIOUS = "previous "
 
@@ -155,7 +150,7 @@ class Unit:
         state, saved = self.cell.forward(own, ops.sum(inputs[:count]), inputs[count:])
         return state, (saved, own.normals, [own.width(field) for field in state])
 
-    def inside(self, saved: Any) -> dict[str, Tensor]:
+    def inside(self, saved: Any) -> dict[str, Any]:
         """Return the gates of a step by name: see ``observer.OpenedPart``."""
         return self.cell.gates_of(saved[0])
 

@@ -34,7 +34,7 @@ _NUMBERS = 1 << 22
 
 
 class Words(NamedTuple):
-    """Words that were not looked up yet; all of it arrays, or all of it tensors."""
+    """Words that were not looked up yet; an array of ids is read by C, whatever the table is."""
 
     ids_XB1: Any
     """int64."""
@@ -45,8 +45,8 @@ class Words(NamedTuple):
     @property
     def vectors(self) -> Any:
         """The block, X x B x D."""
-        if isinstance(self.table_VD, np.ndarray):
-            return self.table_VD[self.ids_XB1.squeeze(-1)] * self.scale
+        if isinstance(self.ids_XB1, np.ndarray):
+            return array_of(self.table_VD)[self.ids_XB1.squeeze(-1)] * self.scale
         from torch.nn import functional
 
         return functional.embedding(self.ids_XB1.squeeze(-1), self.table_VD) * self.scale
@@ -93,7 +93,7 @@ def read_words(program: Program, weights: Mapping[str, Weight], x: Any, count: i
         return WordReading(program, weights, x.vectors)
     ids_XB1 = array_of(x.ids_XB1)
     rows_XB1 = (ids_XB1 if count else tables.row_V[ids_XB1]).astype(np.float32)
-    return WordReading(_looking_up(program), {**weights, **tables.blocks}, _like(x.table_VD, rows_XB1))
+    return WordReading(_looking_up(program), {**weights, **tables.blocks}, _like(x.ids_XB1, rows_XB1))
 
 
 def read_words_of_step(program: Program, weights: Mapping[str, Weight], x: Any) -> WordReading:
@@ -124,7 +124,7 @@ class _Tables:
         x_MD, has_all = array_of(words.table_VD)[ids_M] * words.scale, self.room == len(self.row_V)
         rows_M = ids_M if has_all else np.arange(self._made, self._made + len(ids_M))
         for part in projections:
-            a_MN = array_of(linear(_like(words.table_VD, x_MD), weights[f"{part.name}.weight"]))
+            a_MN = array_of(linear(_like(words.ids_XB1, x_MD), weights[f"{part.name}.weight"]))
             if part.bias:
                 a_MN += array_of(weights[f"{part.name}.bias"])
             array_of(self.blocks[f"{part.name}.table"])[rows_M] = a_MN  # lists of operations hold for the whole block
@@ -170,7 +170,7 @@ _lock = Lock()
 def _tables(program: Program, weights: Mapping[str, Weight], words: Words, count: int) -> _Tables | None:
     """Those with the words that are read, with all words where ``count`` is not 0; None where there are none yet."""
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
-    if not projections or not runtime.prepared or not _is_on_processor_without_gradient(words.table_VD):
+    if not projections or not runtime.prepared or not _is_on_processor_without_gradient(words):
         return None
     widths = {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
     if count and vocabulary * sum(widths.values()) > _NUMBERS:
@@ -202,12 +202,12 @@ def _tables(program: Program, weights: Mapping[str, Weight], words: Words, count
         return tables
 
 
-def _is_on_processor_without_gradient(table_VD: Weight) -> bool:
-    if isinstance(table_VD, np.ndarray):
+def _is_on_processor_without_gradient(words: Words) -> bool:
+    if isinstance(words.ids_XB1, np.ndarray):
         return True
     import torch
 
-    return table_VD.is_cpu and not torch.is_grad_enabled()
+    return words.table_VD.is_cpu and not torch.is_grad_enabled()
 
 
 def _like(weight: Weight, array: Array) -> Weight:

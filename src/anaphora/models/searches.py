@@ -42,5 +42,6 @@ def lower_network(
     else:
         scores = Scores(weight, array_of(output.used_bias))
     words = embedding.words(torch.full((len(next(iter(first.values()))), 1), stepper.bos))
+    words = words._replace(ids_XB1=array_of(words.ids_XB1))
     read, state = ({name: array_of(tensor) for name, tensor in of.items()} for of in (memory, first))
     return SearchedNetwork(program, weights.tensors(), read, state, words, scores, stepper.bos, stepper.eos)

@@ -95,9 +95,8 @@ def accumulate(
     nats, after = 0.0, dict[int, Carry]()
     for number, batch in given.batches.items():
         with running(replace(runtime, rank=number)):
-            loss, after[number] = model(
-                weight_rows(batch, reduction).to(torch.device(runtime.device)), carries.get(number) or None
-            )
+            weighted = weight_rows(batch, reduction).to(torch.device(runtime.device))
+            loss, after[number] = model(weighted, carries.get(number) or None)
             nats += float(loss.sum.detach())
             if not math.isfinite(nats):
                 break

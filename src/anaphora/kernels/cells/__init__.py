@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from anaphora.config import by_kind
-from anaphora.kernels.cells.cell import Cell, Forgetting, State
+from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
 from anaphora.kernels.cells.lstm import Lstm
@@ -51,6 +51,5 @@ __all__ = [
     "LstmNoOutputTanh",
     "Multiplicative",
     "Peephole",
-    "State",
     "TwoGate",
 ]

@@ -4,20 +4,12 @@ A cell's input arrives already projected (all gates side by side). Its recurrent
 gradient of each matrix is made after the loop. A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-State: TypeAlias = "tuple[Tensor, ...]"
-"""``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
 
 
 class Cell(Config):
@@ -55,11 +47,11 @@ class Cell(Config):
     def obstacle(self) -> str:
         return ""
 
-    def gates_of(self, saved: Any) -> dict[str, Tensor]:
+    def gates_of(self, saved: Any) -> dict[str, Any]:
         """The gates of a step by name (i, f, g, o; r, z, g), from what ``forward`` saved; none for units without."""
         return {}
 
-    def start_bias(self, bias_G: Tensor) -> None:
+    def start_bias(self, bias_G: Any) -> None:
         """Make of the bias of the projected input, once it is filled, what this unit wants to start training with."""
 
 
@@ -69,5 +61,5 @@ class Forgetting(Cell):
     forget_bias: float = 1.0
     """Initial bias of the forget gate (1: Jozefowicz et al. 2015; the papers before set 0)."""
 
-    def start_bias(self, bias_G: Tensor) -> None:
+    def start_bias(self, bias_G: Any) -> None:
         bias_G.chunk(self.gates)[1].add_(self.forget_bias)

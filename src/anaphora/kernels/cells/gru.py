@@ -10,17 +10,12 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from anaphora.config import Conflict
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Gru(Cell):
@@ -123,7 +118,7 @@ class Gru(Cell):
         dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
         return ops.sigmoid_back(z, dz), ops.tanh_back(g, dg), dh_before  # 1, 3
 
-    def gates_of(self, saved: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """r, z, and the new value g."""
         r, z = saved[0][..., : 2 * saved[1].shape[-1]].chunk(2, -1)
         return {"r": r, "z": z, "g": saved[1]}

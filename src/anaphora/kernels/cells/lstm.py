@@ -8,16 +8,11 @@
 5  h_t     = o * m
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Forgetting
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Lstm(Forgetting):
@@ -58,6 +53,6 @@ class Lstm(Forgetting):
         da_i, da_f = ops.sigmoid_back(i, di), ops.sigmoid_back(f, df)  # 2
         return ops.join(da_i, da_f, ops.tanh_back(g, dg), ops.sigmoid_back(o, do)), ops.mul(dc, f)
 
-    def gates_of(self, saved: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """i, f, g, o."""
         return dict(zip("ifgo", saved[0].chunk(4, -1), strict=True))

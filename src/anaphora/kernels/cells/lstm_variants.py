@@ -8,16 +8,11 @@
 5  h_t     = o * m                                   without o: h_t = c_t, and one tensor is carried, h
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class _Variant(Cell):
@@ -60,7 +55,7 @@ class _Variant(Cell):
             return da, (dh_before, dc_before)
         return da, (ops.add(dh_before, dc_before),)  # 3
 
-    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """Return those that it has."""
         return dict(saved[0])
 

@@ -8,16 +8,11 @@
 The blocks of x are x_m, x_h. With ``bias = true`` both have a bias; the paper gives x_m none, so its share starts at 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Multiplicative(Cell):
@@ -32,7 +27,7 @@ class Multiplicative(Cell):
         """W_mh sees the previous output, W_hm the factors."""
         return (("h", 1), ("m", 1))
 
-    def start_bias(self, bias_G: Tensor) -> None:
+    def start_bias(self, bias_G: Any) -> None:
         """The factors start as the paper has them, without a bias."""
         bias_G.chunk(2)[0].zero_()
 

@@ -13,16 +13,11 @@ is P_o. They are diagonal, as in the paper, with ``"diagonal"``: then the vector
 diagonals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Forgetting
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Peephole(Forgetting):
@@ -83,6 +78,6 @@ class Peephole(Forgetting):
             ops.add_vector_gradient(name, ops.mul(da_s, c))
         return ops.sum([ops.mul(da_s, ops.vector(name)) for name, da_s in da.items()])
 
-    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """i, f, g, o."""
         return dict(zip("ifgo", saved, strict=False))

@@ -11,8 +11,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Cell, State
+from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops
+
+State = tuple[Tensor, ...]
+"""``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
 
 
 class Operands(Protocol):

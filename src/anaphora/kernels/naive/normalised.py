@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import Cell, Gru, Lstm, State
+from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.cells.recorded import State
 
 Tensors = Mapping[str, Tensor]
 

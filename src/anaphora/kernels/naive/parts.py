@@ -6,8 +6,7 @@ from typing import Any, ClassVar, TypeGuard
 
 import torch
 
-from anaphora.kernels.cells.cell import State
-from anaphora.kernels.cells.recorded import AutogradCell, Record, record_step, undo_step
+from anaphora.kernels.cells.recorded import AutogradCell, Record, State, record_step, undo_step
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.naive.unroll import unit
 from anaphora.kernels.parts import Part, Unit

@@ -21,10 +21,9 @@ from anaphora.kernels.cells import (
     LstmNoOutputTanh,
     Multiplicative,
     Peephole,
-    State,
     TwoGate,
 )
-from anaphora.kernels.cells.recorded import AutogradCell
+from anaphora.kernels.cells.recorded import AutogradCell, State
 
 Tensors = Mapping[str, Tensor]
 

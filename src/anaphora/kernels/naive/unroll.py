@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import Cell, State
+from anaphora.kernels.cells import Cell
+from anaphora.kernels.cells.recorded import State
 from anaphora.kernels.naive.attention import CARRIED, AttentionOptions, attention
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS, normalise
 from anaphora.kernels.naive.units import unit_step

@@ -8,18 +8,13 @@ section 3.1). With coverage it also sees how much each position was looked at so
     2  e_s = v' tanh(z_s)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.scores.additive import Additive
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Concat(Additive):
@@ -40,7 +35,7 @@ class Concat(Additive):
         shapes: dict[str, tuple[int, ...]] = {"query": (hidden, query), "memory": (hidden, memory), "v": (1, hidden)}
         return shapes | ({"coverage": (hidden,)} if self.coverage else {})
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """W_m hs for every position."""
         return {"keys": linear(memory_BSM, weights["memory"], lengths_B)}
 

@@ -1,15 +1,10 @@
 """score(h, hs) = h' hs (Luong, Pham and Manning 2015, section 3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.scores.product import Product
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Dot(Product):
@@ -26,5 +21,5 @@ class Dot(Product):
             )
         return {}
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         return {"keys": memory_BSM.swapaxes(1, 2)}

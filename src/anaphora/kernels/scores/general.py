@@ -3,16 +3,11 @@
 W hs does not depend on the step, so it is made once a batch; what is left is a scalar product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from anaphora.kernels.linear import linear
 from anaphora.kernels.scores.product import Product
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class General(Product):
@@ -24,6 +19,6 @@ class General(Product):
         """W, Q x M."""
         return {"memory": (query, memory)}
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """W hs for every position."""
         return {"keys": linear(memory_BSM, weights["memory"], lengths_B).swapaxes(1, 2)}

@@ -10,10 +10,8 @@ location-based attention. A filter sees R = 2 r + 1 positions, with zeros beyond
 a_0 is 1 at the first position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -22,9 +20,6 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Gradient, Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.scores.additive import Additive
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Hybrid(Additive):
@@ -56,7 +51,7 @@ class Hybrid(Additive):
         shapes |= ({"bias": (hidden,)} if self.bias else {}) | {"v": (1, hidden)}
         return shapes | ({"memory": (hidden, memory)} if self.content else {})
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """W_m hs for every position."""
         return {"keys": linear(memory_BSM, weights["memory"], lengths_B)} if self.content else {}
 

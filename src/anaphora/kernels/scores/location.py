@@ -4,19 +4,14 @@ W_a has a row for each of the first L places. What a sentence has after them is 
 shorter sentence has no use for the last rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores.score import Score
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Location(Score):
@@ -34,11 +29,11 @@ class Location(Score):
         """Q."""
         return query
 
-    def reach(self, lengths_B: Tensor) -> Tensor:
+    def reach(self, lengths_B: Any) -> Any:
         """At most L."""
         return lengths_B.clip(max=self.max_length)
 
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing: what stands at a position has no part in it."""
         return {}
 

@@ -3,17 +3,12 @@
 A new score is one file like ``general.py`` and one line in ``__init__.py``.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Score(Config):
@@ -38,12 +33,12 @@ class Score(Config):
     def width(self, query: int, hidden: int) -> int:
         """Return the width that the score sums over."""
 
-    def reach(self, lengths_B: Tensor) -> Tensor:
+    def reach(self, lengths_B: Any) -> Any:
         """Return the number of positions that it can tell apart, for sentences of these lengths: all of them."""
         return lengths_B
 
     @abstractmethod
-    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Any, lengths_B: Any, weights: Mapping[str, Any]) -> dict[str, Any]:
         """Memory tensors of a batch: whatever of the score does not depend on the step.
 
         What lies past the end of a sentence is not looked at.

@@ -12,19 +12,14 @@
 Positions and steps count from 1. A window may reach beyond the sentence: what is there has no weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.spans.span import Focus, Span
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class LocalMonotonic(Span):
@@ -48,7 +43,7 @@ class LocalMonotonic(Span):
     def _window(self, ops: Ops[V], t: V, length: V, radius: V) -> Sequence[V]:
         return [ops.near(ops.sub(ops.places(), ops.minimum(t, length)), -self.radius, self.radius)]  # 4
 
-    def centre(self, saved: tuple[Tensor, Tensor]) -> Tensor:
+    def centre(self, saved: tuple[Any, Any]) -> Any:
         """p."""
         t, length = saved
         return t.minimum(length)
@@ -78,7 +73,7 @@ class LocalPredictive(Span):
         g = ops.exp(ops.scale(ops.mul(d, d), -2 / self.radius**2))  # 5
         return ops.near(d, -self.radius, self.radius), g, r, d
 
-    def centre(self, saved: tuple[Tensor, ...]) -> Tensor:
+    def centre(self, saved: tuple[Any, ...]) -> Any:
         """p, from the distance of the first position."""
         return 1 - saved[2][..., :1]
 

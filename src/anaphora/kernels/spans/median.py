@@ -6,10 +6,8 @@
 Which positions are open has no gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -17,9 +15,6 @@ from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.spans.span import Focus, Span
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Median(Span):
@@ -40,7 +35,7 @@ class Median(Span):
         p = ops.median(beside[0])  # 1
         return Focus(ops.near(ops.sub(ops.places(), p), -self.radius, self.radius - 1), None), p  # 2
 
-    def centre(self, saved: Tensor) -> Tensor:
+    def centre(self, saved: Any) -> Any:
         """p."""
         return saved
 

@@ -3,17 +3,12 @@
 A new span is one file like ``local.py`` and one line in ``__init__.py``. Positions count from 1, as in the papers.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Focus(NamedTuple, Generic[V]):
@@ -41,7 +36,7 @@ class Span(Config):
     def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], Any]:
         """Return the open positions, and what ``backward`` needs. Every sentence keeps at least one open position."""
 
-    def centre(self, saved: Any) -> Tensor:
+    def centre(self, saved: Any) -> Any:
         """Return the middle of each window (X x B x 1), where ``forward`` saved something."""
         raise NotImplementedError
 

@@ -1,0 +1,142 @@
+"""Networks run in C without torch: descriptions of steps, scans, single steps and products, over arrays of numpy."""
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels import compiled, native
+from anaphora.kernels.backends import InferencePrecision, backend_for
+from anaphora.kernels.cells import Gru, Lstm
+from anaphora.kernels.linear import linear
+from anaphora.kernels.prepared import array_of, packed, with_prepared_weights
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.scan import advance
+from anaphora.kernels.scores import Concat
+
+from .exactness import drawn
+
+pytestmark = pytest.mark.skipif(
+    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
+)
+PRECISIONS: list[InferencePrecision] = ["fp32", "bf16", "int8"]
+WITHOUT_TORCH = """
+import sys, pickle
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ImportError(f"{name} is imported")
+sys.meta_path.insert(0, Refuse())
+import anaphora.kernels.beam_decoding, anaphora.kernels.greedy_decoding, anaphora.kernels.device
+from anaphora.kernels import native
+from anaphora.kernels.prepared import with_prepared_weights
+from anaphora.kernels.runtime import Runtime, running
+asked = pickle.load(sys.stdin.buffer)
+with running(with_prepared_weights(Runtime.inference())):
+    found = [tuple(native.scan(*arguments)) for arguments in asked]
+sys.stdout.buffer.write(pickle.dumps(found))
+"""
+
+
+def arrays(tensors: dict[str, Tensor]) -> dict[str, Any]:
+    return {name: array_of(tensor) for name, tensor in tensors.items()}
+
+
+def arguments_of(network: Any) -> tuple[Any, ...]:
+    """Those of a scan over arrays."""
+    leaves = network.leaves
+    groups = {"x": leaves["x"]} | network.masks, network.first(leaves), network.weights(leaves), network.memory(leaves)
+    return (network.program, *map(arrays, groups), network.lengths_B.numpy())
+
+
+def over_arrays(network: Any) -> dict[str, Tensor]:
+    outputs, state = native.scan(*arguments_of(network))
+    return {name: torch.from_numpy(block) for name, block in outputs.items()} | {
+        f"last {name}": torch.from_numpy(block) for name, block in state.items()
+    }
+
+
+@pytest.fixture
+def networks(layers: Callable, decoder: Callable) -> list[Any]:
+    lengths = (3, 7, 1, 5)
+    made = [layers(cell, 20, 2, lengths, normalised=True, residual=True) for cell in (Lstm(), Gru())]
+    made += [
+        decoder(Gru(), Concat(), query, feeding, 20, lengths, (4, 2, 6, 1))
+        for query in ("previous", "current")
+        for feeding in (True, False)
+    ]
+    return [network.to(torch.float32) for network in made]
+
+
+def test_a_process_that_refuses_torch_scans_with_the_same_bits(networks: list[Any]) -> None:
+    asked = pickle.dumps([arguments_of(network) for network in networks])
+    source = Path(native.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH], input=asked, capture_output=True, env={"PYTHONPATH": str(source)}
+    )
+    assert not done.returncode, done.stderr.decode()
+    for network, (outputs, state) in zip(networks, pickle.loads(done.stdout), strict=True):
+        expected = native.scan(*arguments_of(network))
+        for found, exact in ((outputs, expected.outputs), (state, expected.state)):
+            assert found.keys() == exact.keys()
+            assert all(np.array_equal(found[name], exact[name]) for name in exact)
+
+
+def test_a_scan_over_arrays_gives_what_the_equations_do(networks: list[Any]) -> None:
+    for network in networks:
+        assert_close(over_arrays(network), network.naive(), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_loops_have_the_bits_of_a_scan_over_tensors(layers: Callable, precision: InferencePrecision) -> None:
+    network = layers(Lstm(), 20, 2, (3, 7, 1, 5), normalised=True).to(torch.float32)
+    with running(Runtime.inference(precision=precision)):
+        found, expected = over_arrays(network), network.fast()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_a_step_over_arrays_has_the_bits_of_one_over_tensors(networks: list[Any]) -> None:
+    for network in networks:
+        program, inputs, first, weights, memory, _ = arguments_of(network)
+        inputs, first = ({n: np.stack([b, b]) for n, b in each.items()} for each in (step_of(inputs), first))
+        found = native.advance(program, inputs, first, weights, memory)
+        tensors = ({n: torch.from_numpy(b) for n, b in each.items()} for each in (inputs, first, weights, memory))
+        expected = advance(program, *tensors)
+        found = {name: torch.from_numpy(found[name]) for name in expected}
+        assert_close(found, expected, rtol=1e-5, atol=1e-6)
+        if len(native.stages_of_step(program)) == 1:  # all of it in C there too
+            assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def step_of(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {name: block[0] for name, block in inputs.items()}
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_product_of_arrays_has_the_bits_of_one_of_tensors(precision: InferencePrecision) -> None:
+    a, weight = drawn(9, 40), drawn(64, 40, seed=1)
+    with running(Runtime.inference(precision=precision)):
+        assert np.array_equal(linear(a.numpy(), weight.numpy()), linear(a, weight).numpy())
+
+
+@pytest.mark.parametrize(("name", "exact"), [("tanh_rows", np.tanh), ("sigmoid_rows", lambda a: 1 / (1 + np.exp(-a)))])
+def test_functions_of_a_number_are_those_of_loops(name: str, exact: Callable[..., Any]) -> None:
+    a = drawn(3, 5, 17).numpy()
+    np.testing.assert_allclose(compiled.rows_by(name, a), exact(a), rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_made_of_an_array_is_kept_if_nothing_can_write_to_it() -> None:
+    weight, runtime = drawn(64, 40).numpy(), with_prepared_weights(Runtime(backend=backend_for("fp32")))
+    assert packed(weight, runtime) is not packed(weight, runtime)
+    weight.flags.writeable = False
+    assert packed(weight, runtime) is packed(weight, runtime)
