@@ -10,7 +10,7 @@ from anaphora.export.operations import Nodes
 from anaphora.export.parts import Parts
 from anaphora.formats.tagged import PATTERN
 from anaphora.inference.outputs import SoftmaxOutput
-from anaphora.inference.sequences import with_barred
+from anaphora.inference.sequences import bar_scores
 from anaphora.inference.weights import Weights
 from anaphora.kernels.mixture import LARGEST, MixtureShape
 from anaphora.kernels.parts import previous
@@ -59,7 +59,7 @@ def graphs_of(trained: TrainedModel) -> Graphs:
 
 def _sequence_graphs(trained: TrainedModel, model: EncoderDecoder) -> Graphs:
     """Return two graphs: an encoder of the input, and a step that writes a token."""
-    data, weights = described(trained)
+    data, weights = description_of(trained)
     if data["language_model"]:
         raise refuse_graph('deep fusion (fusion.kind = "deep")')
     encoder = Nodes(Graph("encoder"), weights)
@@ -80,7 +80,7 @@ def _sequence_graphs(trained: TrainedModel, model: EncoderDecoder) -> Graphs:
     return Graphs({"encoder": encoder.graph.model(), "step": step.graph.model()}, config | reads)
 
 
-def described(trained: TrainedModel) -> tuple[dict[str, Any], Weights]:
+def description_of(trained: TrainedModel) -> tuple[dict[str, Any], Weights]:
     """Return the description of a network, and its weights."""
     tensors = tensors_of(trained.model).items()
     return describe(trained.model), Weights({name: tensor.float().numpy() for name, tensor in tensors})
@@ -128,7 +128,7 @@ _CONTINUED = 40
 
 def _language_model_graphs(trained: TrainedModel, model: LanguageModel) -> Graphs:
     """Return one graph: a step that reads a token."""
-    data, weights = described(trained)
+    data, weights = description_of(trained)
     step, stack = Nodes(Graph("step"), weights), model.recurrence
     add_step(step, {}, data["recurrence"], data)
     config = {
@@ -155,7 +155,7 @@ def _classifier_graphs(trained: TrainedModel, model: PooledClassifier) -> Graphs
     else:
         inputs = {"ids": graph.input("ids", ["S"], "INT64")}
         reads = {"reads": "text", "tokenizers": {"text": tokens_of(trained, trained.tokenizers["text"])}}
-    data, weights = described(trained)
+    data, weights = description_of(trained)
     scores = Nodes(graph, weights).write(data["graph"], inputs)["scores"]
     probabilities = graph.node("Sigmoid", scores) if classes.several else graph.node("Softmax", scores, axis=-1)
     graph.output("probabilities", probabilities, [len(classes.names)])
@@ -186,11 +186,11 @@ def _tagger_graphs(trained: TrainedModel, model: StepTagger) -> Graphs:
         inputs, reads = {"ids": graph.input("ids", ["S"], "INT64")}, _vocabularies(trained, model)
         if model.characters:
             inputs["characters"] = graph.input("characters", ["S", "L"], "INT64")
-    data, weights = described(trained)
+    data, weights = description_of(trained)
     names = list(cast(WordTokenizer, trained.tokenizers["tags"]).vocabulary)
     graph.output("scores", Nodes(graph, weights).write(data["graph"], inputs)["scores"], ["S", len(names)])
     for name, one in data["chain"].items():
-        scores = with_barred(weights[one["weight"]], one["barred"])
+        scores = bar_scores(weights[one["weight"]], one["barred"])
         graph.output(name, graph.weight(one["weight"], scores), list(scores.shape))
     config = {"answers": "tags", "names": names, "output": model.config.output.kind}
     return Graphs({"tagger": graph.model()}, config | reads)
@@ -219,7 +219,7 @@ def _value_graphs(trained: TrainedModel, model: ValueNetwork) -> Graphs:
     experiment: Any = trained.experiment
     scale, models, tokenizers = experiment.scale, dict[str, Any](), dict[str, Any]()
     memory, initial = dict[str, str](), dict[str, list[float]]()
-    data, weights = described(trained)
+    data, weights = description_of(trained)
     if isinstance(model, SynthesisNetwork):
         encoder = Nodes(Graph("encoder"), weights)
         step, memory = _decoder(encoder, data, {"ids": encoder.graph.input("ids", ["S"], "INT64")})

@@ -42,7 +42,7 @@ class Nodes:
 
     def parts(self, prefix: str, memory: Signals | None = None) -> Parts:
         """Return the writer of step parts whose weights begin so."""
-        return Parts(self.graph, prefix, self.weights.under(prefix), memory or {})
+        return Parts(self.graph, prefix, self.weights.by_prefix(prefix), memory or {})
 
     def step(self, data: Mapping[str, Any], memory: Signals | None = None) -> tuple[Parts, Program]:
         """Return the writer and the program of a step."""

@@ -23,7 +23,7 @@ def weighted_windows(x_TBW: Array, scales_NW: Array) -> Array:
     return sum_steps(np.stack([x_TBW[n : n + steps] * scale_W for n, scale_W in enumerate(scales_NW)]))
 
 
-def spelt(words: Sequence[Array], weights: Mapping[str, Array], widths: int, highways: int) -> Array:
+def compose_words(words: Sequence[Array], weights: Mapping[str, Array], widths: int, highways: int) -> Array:
     """Return a vector for each word, given by the numbers of its characters."""
     grid_LN = np.full((max(map(len, words)) + widths - 1, len(words)), -1)
     for column, word in zip(grid_LN.T, words, strict=True):

@@ -25,7 +25,7 @@ class Decoder:
         """``data`` has both."""
         self._encoder = Graph(weights, data["encoder"])
         self.program = program_from_data(data["decoder"]["program"])
-        self.weights = weights.under(data["decoder"]["weights"])
+        self.weights = weights.by_prefix(data["decoder"]["weights"])
 
     def encode(self, batch: Batch) -> tuple[Arrays, Arrays, Array]:
         """Return the memory and the initial state, B in front, and the positions of each row."""

@@ -14,9 +14,16 @@ import numpy as np
 from anaphora.batch import Grid, Ids, Items, SpeltIds, Values
 from anaphora.errors import ShapeError
 from anaphora.inference.array_ops import normalize, sum_steps
-from anaphora.inference.convolutions import expected_length, fold, lay_along, spelt, weighted_windows, windows_of
+from anaphora.inference.convolutions import (
+    compose_words,
+    expected_length,
+    fold,
+    lay_along,
+    weighted_windows,
+    windows_of,
+)
 from anaphora.inference.steps import advance, scan
-from anaphora.inference.weights import NOTHING, Weights, affine, read_only
+from anaphora.inference.weights import NOTHING, Weights, affine, freeze
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.convolution_plan import folding, unfolding
 from anaphora.kernels.linear import linear
@@ -73,7 +80,7 @@ class Recurrence:
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         """``data``: the program of a step, what its weights begin with, their size and what they start from."""
         self.program = program_from_data(data["program"])
-        self.weights = weights.under(data["weights"])
+        self.weights = weights.by_prefix(data["weights"])
         self._first = {name: np.zeros(data["size"], np.float32) for name in self.program.carried}
         self._first |= {name: weights[of] for name, of in data["first"].items()}
 
@@ -106,17 +113,17 @@ class Operations:
 
     def spell(self, words: Sequence[Sequence[int]], weights: str, widths: int, highways: int) -> Operation:
         """Vectors of words from their characters (see ``kernels/spelling.py``): of ``words`` by id, or of a batch's."""
-        own = self._weights.under(weights)
+        own = self._weights.by_prefix(weights)
         known = [np.array(word) for word in words]
 
         def of_ids(rows: Rows, ids: Array) -> Array:
             distinct_N, places = np.unique(ids, return_inverse=True)
-            vectors_NF = spelt([known[word] for word in distinct_N], own, widths, highways)
+            vectors_NF = compose_words([known[word] for word in distinct_N], own, widths, highways)
             return vectors_NF.take(places.reshape(ids.shape), 0)
 
         def of_batch(rows: Rows, ids: SpeltIds) -> Array:
             pairs = zip(ids.characters_NL, ids.lengths_N, strict=True)
-            vectors_NF = spelt([word[:length] for word, length in pairs], own, widths, highways)
+            vectors_NF = compose_words([word[:length] for word, length in pairs], own, widths, highways)
             found_TBF: Array = vectors_NF[ids.words_BT.T]
             return found_TBF
 
@@ -224,8 +231,8 @@ class Operations:
 
     def gated_convolution(self, weights: str) -> Operation:
         """The one vector that a gated recursive convolution leaves: see ``kernels/gated_convolution.py``."""
-        own = self._weights.under(weights)
-        fold_NH = read_only(np.concatenate([own["parent.weight"], own["choice.weight"]]))
+        own = self._weights.by_prefix(weights)
+        fold_NH = freeze(np.concatenate([own["parent.weight"], own["choice.weight"]]))
         bias_C = np.concatenate([own["parent.bias"], own["choice.bias"]]) if "parent.bias" in own else NOTHING
 
         def run(rows: Rows, h_SBH: Array) -> Array:
@@ -244,12 +251,12 @@ class Operations:
 
     def convolution(self, weights: str, widest: int) -> Operation:
         """The one vector that convolutions leave of the columns of each row: see ``kernels/convolution.py``."""
-        own = self._weights.under(weights)
+        own = self._weights.by_prefix(weights)
         return lambda rows, x: lay_along(vectors(x), folding(rows.lengths_B.tolist(), widest), own)[0]
 
     def ngram_convolution(self, weights: str, widest: int, folds: int, lengths: str) -> Operation:
         """A column for every expected token of the output, B x T x W: see ``nn/encoders/ngram_convolution.py``."""
-        own, observed = self._weights.under(weights), self._weights[lengths]
+        own, observed = self._weights.by_prefix(weights), self._weights[lengths]
 
         def run(rows: Rows, x: Signal) -> Array:
             wanted_B = expected_length(rows.lengths_B, observed)

@@ -8,7 +8,7 @@ import numpy as np
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.inference.weights import Weights, affine, read_only
+from anaphora.inference.weights import Weights, affine, freeze
 from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
 from anaphora.kernels.linear import linear
 from anaphora.kernels.program import Program
@@ -174,7 +174,7 @@ class CandidateOutput(NamedTuple):
         places_BC = np.where(ids_BC < size, np.searchsorted(words_U, ids_BC), 0)
         bias_W = np.append(bias_V if bias_V.size else np.zeros(size, np.float32), np.float32(-np.inf))
         words_U = np.pad(words_U, (0, -len(words_U) % _WIDTH))
-        return cls(read_only(weight_VH[words_U]), places_BC, bias_W[ids_BC], ids_BC, size)
+        return cls(freeze(weight_VH[words_U]), places_BC, bias_W[ids_BC], ids_BC, size)
 
     def log_probs(self, states_NH: Array) -> Array:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.

@@ -71,7 +71,7 @@ class ValueOutput:
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self.size, self.flags, self._mixture = data["size"], data["flags"], data["mixture"]
-        own = weights.under(data["output"])
+        own = weights.by_prefix(data["output"])
         self._layers = [(own[f"{part}.weight"], own[f"{part}.bias"]) for part in ("values", "flags")]
 
     def predict(self, states_TBH: Array, targets: Items | None) -> ValuePredictions:

@@ -12,7 +12,7 @@ NOTHING = np.zeros(0, np.float32)
 """A bias that there is not."""
 
 
-def read_only(weight: Array) -> Array:
+def freeze(weight: Array) -> Array:
     """Return a view that never changes, so that what is made of it for products is kept."""
     weight = weight.view()
     weight.flags.writeable = False
@@ -23,7 +23,7 @@ class Weights:
     """The tensors of a checkpoint by name."""
 
     def __init__(self, tensors: Mapping[str, Array]) -> None:
-        self._tensors = {name: read_only(tensor) for name, tensor in tensors.items()}
+        self._tensors = {name: freeze(tensor) for name, tensor in tensors.items()}
 
     def __getitem__(self, name: str) -> Array:
         """Return a tensor; nothing has no name. DamagedError for one that there is not."""
@@ -36,7 +36,7 @@ class Weights:
     def __contains__(self, name: str) -> bool:
         return name in self._tensors
 
-    def under(self, prefix: str) -> dict[str, Array]:
+    def by_prefix(self, prefix: str) -> dict[str, Array]:
         """Return the tensors whose names begin so, by the rest of their names."""
         return {name.removeprefix(prefix): one for name, one in self._tensors.items() if name.startswith(prefix)}
 
