@@ -39,13 +39,17 @@ def as_taken(array: Array) -> Any:
 
 
 def rows_of(value: Any, rows: slice) -> Any:
-    """Some rows of a batch, or of one of its values."""
+    """Some rows of a batch, or of one of its values, without steps that none of them has."""
     if isinstance(value, np.ndarray):
         return value[rows]
     if is_dataclass(value) and not isinstance(value, type):
         whole = ("characters_NL", "lengths_N")
         found = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in whole}
-        return replace(value, **{name: rows_of(one, rows) for name, one in found.items()})
+        found = {name: rows_of(one, rows) for name, one in found.items()}
+        if "lengths_B" in found:
+            steps = int(found["lengths_B"].max())
+            found |= {name: one[:, :steps] for name, one in found.items() if name.endswith(("_BT", "_BTD"))}
+        return replace(value, **found)
     return value
 
 
