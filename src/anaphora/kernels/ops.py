@@ -1,9 +1,10 @@
 """Operations that a step is written in, once, forward and backward.
 
-What a part computes is written over values ``V``. There are three kinds of them:
+What a part computes is written over values ``V``. There are four kinds of them:
 
     Eager        tensors, computed at once (``eager.py``): on GPUs, under observers, in float64
     Recorder     rows whose place is decided later (``recorder.py``): a list of operations that C runs for all steps
+    ArrayOps     arrays of numpy, for parts that C has no body for (``inference/array_ops.py``), forward alone
     OnnxWriter   names of tensors in a graph (``export/parts.py``), forward alone
 
 A fused operation is a function in C that does several of them at once. Its composition of simpler operations stands in
