@@ -26,7 +26,6 @@ from typing import Any, Literal, Self
 
 import tomli_w
 from pydantic import TypeAdapter, ValidationError
-from torch import Tensor
 
 from anaphora import files
 from anaphora.errors import RunError
@@ -39,6 +38,7 @@ from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.layout import EXPERIMENT, FolderLock
 from anaphora.run.logs import EvaluationLog, MetricsLog, numbers_in
 from anaphora.run.upgrade import upgrade
+from anaphora.run.weights import Tensors, dtype_name
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
@@ -151,8 +151,8 @@ class Run:
     def save(
         self,
         update: int,
-        model: Mapping[str, Tensor],
-        optimizer: Mapping[str, Tensor],
+        model: Tensors,
+        optimizer: Tensors,
         state: Mapping[str, Any],
         *,
         average: bool = False,
@@ -165,7 +165,7 @@ class Run:
         it was opened with; the checkpoints before it are then as they were. What cannot be put in order around a
         checkpoint that is whole is a warning.
         """
-        precision = "+".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
+        precision = "+".join(sorted({dtype_name(tensor) for tensor in model.values()}))
         with self.lock():
             layout.check_whole(self.path, (name for name in self.fingerprints if not name.startswith("data/")))
             try:
@@ -177,7 +177,7 @@ class Run:
                     update,
                     checkpoints.contents(model, optimizer, state),
                     self.fingerprints,
-                    manifest.environment(precision, next(iter(model.values())).device),
+                    manifest.environment(precision, getattr(next(iter(model.values())), "device", "cpu")),
                     self.format,
                 )
             except OSError as error:

@@ -4,16 +4,17 @@ import platform
 from collections.abc import Mapping
 from mmap import mmap
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, map_file, read_json, seal, sha256
 from anaphora.kernels.compiled.library import ROUNDING, available
-from anaphora.kernels.runtime import Runtime
 from anaphora.wording import inflect
+
+if TYPE_CHECKING:
+    import torch
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -127,8 +128,13 @@ def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:
         raise RunError(f"{path} has format {number}, but this Anaphora reads up to {newest}: upgrade Anaphora.")
 
 
-def environment(precision: str, device: torch.device) -> Environment:
+def environment(precision: str, device: "torch.device | str") -> Environment:
     """This process: its threads, torch, and the processor or GPU that ``device`` is."""
+    import torch
+
+    from anaphora.kernels.runtime import Runtime
+
+    device = torch.device(device)
     compiled = available() and Runtime().kernels == "native"
     processor = f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})"
     return Environment(
