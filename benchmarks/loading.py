@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import anaphora.tasks.translation  # noqa: F401  before memory is measured
+import anaphora.tasks.translation.task  # noqa: F401  before memory is measured
 from anaphora.bulk.translation import LoadTranslator
 from anaphora.prediction.options import SearchOptions
 

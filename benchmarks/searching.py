@@ -25,7 +25,7 @@ import anaphora
 from anaphora.evaluation.bleu import bleu
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.prediction.candidates import Shortlist
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from benchmarks.machine import this_machine
 
 ROUNDS, REPEATS, STARTS = 2, 60, 3

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
+import numpy as np
 
 from anaphora.batch import Batch, Constraints, Ids, pad
 
@@ -24,8 +24,8 @@ def pair_batch(
     return Batch(
         pad(sources, value=value, multiple=multiple),
         None if targets is None else pad(targets, value=value),
-        torch.tensor(example_ids or range(len(sources))),
-        torch.zeros(len(sources), dtype=torch.bool),
+        np.array(example_ids or range(len(sources))),
+        np.zeros(len(sources), dtype=np.bool_),
         constraints=Constraints(
             candidates=None if candidates is None else pad(candidates),
             prefixes=None if prefixes is None else pad(prefixes, value=value),
@@ -35,8 +35,8 @@ def pair_batch(
 
 def text_batch(ids: Any, continues: Any = False, lengths: Sequence[int] | None = None) -> Batch:
     """Windows of running text: what is read, and the same one place later."""
-    ids_BL = torch.as_tensor(ids)
-    lengths_B = torch.tensor(lengths or [ids_BL.shape[1] - 1] * len(ids_BL))
-    carry_mask_B = torch.as_tensor(continues).expand(len(ids_BL))
+    ids_BL = np.asarray(ids)
+    lengths_B = np.array(lengths or [ids_BL.shape[1] - 1] * len(ids_BL))
+    carry_mask_B = np.array(np.broadcast_to(np.asarray(continues), len(ids_BL)))
     rows = Ids(ids_BL[:, :-1], lengths_B), Ids(ids_BL[:, 1:], lengths_B)
-    return Batch(*rows, torch.arange(len(ids_BL)), carry_mask_B)
+    return Batch(*rows, np.arange(len(ids_BL)), carry_mask_B)

@@ -1,7 +1,11 @@
 """Batches: padding, and what moves to a device."""
 
+import subprocess
+import sys
 from dataclasses import fields
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -13,46 +17,46 @@ from anaphora.errors import ShapeError
 
 META = torch.device("meta")
 CPU = torch.device("cpu")
-LENGTHS = torch.tensor([3, 1])
-IDS = Ids(torch.arange(6).view(2, 3), LENGTHS)
+LENGTHS = np.array([3, 1])
+IDS = Ids(np.arange(6).reshape(2, 3), LENGTHS)
 ITEMS = [
     IDS,
-    Values(torch.zeros(2, 3, 4), LENGTHS),
-    Grid(torch.zeros(2, 5, 4)),
-    Labels(torch.tensor([1, 0])),
-    Labels(torch.tensor([[0.0, 1.0], [1.0, 1.0]])),
+    Values(np.zeros((2, 3, 4)), LENGTHS),
+    Grid(np.zeros((2, 5, 4))),
+    Labels(np.array([1, 0])),
+    Labels(np.array([[0.0, 1.0], [1.0, 1.0]])),
 ]
 EVERY_ITEM = pytest.mark.parametrize("items", ITEMS, ids=lambda items: type(items).__name__)
-SUPERVISION = Supervision(torch.ones(2), torch.zeros(2, 3, 3), 0.5, torch.arange(9))
+SUPERVISION = Supervision(np.ones(2), np.zeros((2, 3, 3)), 0.5, np.arange(9))
 ON_THE_CPU = {"inputs.lengths_B", "targets.lengths_B", "example_ids_B"} | {
     f"constraints.{name}.lengths_B" for name in ("candidates", "prefixes")
 }
 
 
 def batch(inputs: Items = IDS, targets: Items | None = IDS) -> Batch:
-    example_ids_B, carry_mask_B = torch.tensor([7, 4]), torch.tensor([True, False])
+    example_ids_B, carry_mask_B = np.array([7, 4]), np.array([True, False])
     return Batch(inputs, targets, example_ids_B, carry_mask_B, SUPERVISION, Constraints(IDS, IDS))
 
 
-def tensors(value: object, prefix: str = "") -> dict[str, Tensor]:
-    """Every tensor of a value and of the values in it, by its dotted name."""
-    found: dict[str, Tensor] = {}
+def arrays(value: object, prefix: str = "") -> dict[str, Any]:
+    """Every array or tensor of a value and of the values in it, by its dotted name."""
+    found: dict[str, Any] = {}
     for field in fields(value):  # type: ignore[arg-type]
         held, name = getattr(value, field.name), f"{prefix}{field.name}"
-        if isinstance(held, Tensor):
+        if isinstance(held, Tensor | np.ndarray):
             found[name] = held
         elif hasattr(held, "__dataclass_fields__"):
-            found |= tensors(held, f"{name}.")
+            found |= arrays(held, f"{name}.")
     return found
 
 
 def test_all_that_is_computed_with_moves_and_lengths_and_example_ids_stay() -> None:
-    moved = tensors(batch().to(META))
-    assert moved.keys() == tensors(batch()).keys()
+    moved = arrays(batch().to(META))
+    assert moved.keys() == arrays(batch()).keys()
     assert {name for name, tensor in moved.items() if tensor.device == CPU} == ON_THE_CPU
     assert {tensor.device for tensor in moved.values()} == {META, CPU}
     assert batch().to(META).supervision.learning_rate_factor == 0.5
-    bare = Batch(IDS, None, torch.arange(2), torch.zeros(2, dtype=torch.bool)).to(META)
+    bare = Batch.of_rows([0, 1], IDS).to(META)
     assert bare.size == 2 and bare.supervision == Supervision() and bare.constraints == Constraints()
     with pytest.raises(ShapeError, match="inputs alone"):
         _ = bare.target_ids
@@ -63,14 +67,21 @@ def test_items_of_every_kind_move_with_their_batch(items: Items) -> None:
     moved = batch(items, items).to(META)
     for ours in (moved.inputs, moved.targets):
         assert type(ours) is type(items)
-        assert {name for name, tensor in tensors(ours).items() if tensor.device == CPU} <= {"lengths_B"}
-        assert [tensor.shape for tensor in tensors(ours).values()] == [t.shape for t in tensors(items).values()]
+        assert {name for name, tensor in arrays(ours).items() if tensor.device == CPU} <= {"lengths_B"}
+        assert [tensor.shape for tensor in arrays(ours).values()] == [t.shape for t in arrays(items).values()]
 
 
 def test_moving_to_where_it_is_copies_nothing() -> None:
-    one = batch()
-    again = tensors(one.to(CPU))
-    assert all(again[name] is tensor for name, tensor in tensors(one).items())
+    given = batch()
+    one = given.to(CPU)
+    assert all(np.shares_memory(arrays(one)[name], array) for name, array in arrays(given).items())
+    again = arrays(one.to(CPU))
+    assert all(again[name] is tensor for name, tensor in arrays(one).items())
+
+
+def test_batches_need_no_torch() -> None:
+    code = "import sys, anaphora.batch as b; b.Batch.of_rows([0], b.pad([[4]])); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @EVERY_ITEM
@@ -86,6 +97,7 @@ def test_a_model_of_ids_refuses_anything_else(items: Items) -> None:
 
 def test_the_mask_is_true_within_a_row() -> None:
     assert IDS.mask_BT.tolist() == [[True, True, True], [True, False, False]]
+    assert torch.equal(IDS.to(CPU).mask_BT, torch.from_numpy(IDS.mask_BT))
     assert IDS.to(META).mask_BT.device == META
 
 
@@ -101,13 +113,13 @@ def test_a_padded_row_is_the_row_its_end_and_padding(
     padded = pad(rows, value=value, end=end, multiple=multiple)
     whole = [row if end is None else [*row, end] for row in rows]
     longest, width = max(map(len, whole), default=0), padded.ids_BT.shape[1]
-    assert padded.ids_BT.dtype == padded.lengths_B.dtype == torch.int64
+    assert padded.ids_BT.dtype == padded.lengths_B.dtype == np.int64
     assert padded.lengths_B.tolist() == [len(row) for row in whole]
     assert longest <= width < longest + multiple and width % multiple == 0
     assert padded.ids_BT.tolist() == [[*row, *[value] * (width - len(row))] for row in whole]
 
 
 def test_rows_of_any_integers_are_padded_alike() -> None:
-    arrays = [torch.tensor([5, 6]).numpy().astype("uint16"), torch.tensor([7]).numpy().astype("int32")]
+    arrays = [np.array([5, 6], "uint16"), np.array([7], "int32")]
     assert pad(arrays, end=3).ids_BT.tolist() == [[5, 6, 3], [7, 3, 0]]
     assert pad([[], [7]], end=3).ids_BT.tolist() == [[3, 0], [7, 3]]

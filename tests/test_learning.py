@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import anaphora
-from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 
 TRANSLATOR = """
 task = "translate"

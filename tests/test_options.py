@@ -11,10 +11,10 @@ from anaphora.options import Excludes, Needs, check_bounds, check_conflicts, dec
 from anaphora.prediction.options import CONFLICTS, SearchKeywords, SearchOptions
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.tasks.describe.predictor import DescriberPredictor
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.registry import find_tasks
 from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 
 TABLES = {SearchOptions: SearchKeywords, Sampling: SamplingKeywords}
 

@@ -22,15 +22,15 @@ from anaphora.formats.pharaoh import Links, words_between_spaces
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.summary import about
-from anaphora.tasks.alignment import AlignmentPredictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, task_at, weights_of_runs
-from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.evaluation import TranslationScores, compare
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.text.tokenization import Word
 from benchmarks.reproduce.table import Job
 

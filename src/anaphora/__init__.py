@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from anaphora.prediction.limits import Limits as Limits
     from anaphora.prediction.options import SearchOptions as SearchOptions
     from anaphora.search.sampling import Sampling as Sampling
-    from anaphora.tasks.alignment import AlignmentPredictor as AlignmentPredictor
+    from anaphora.tasks.alignment.predictor import AlignmentPredictor as AlignmentPredictor
     from anaphora.tasks.base import ExperimentBase as ExperimentBase
-    from anaphora.tasks.language_model import LanguageModelPredictor as LanguageModelPredictor
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor as LanguageModelPredictor
     from anaphora.tasks.runs import load as load
-    from anaphora.tasks.translation import Framed as Framed
-    from anaphora.tasks.translation import Translation as Translation
-    from anaphora.tasks.translation import TranslationPredictor as TranslationPredictor
+    from anaphora.tasks.translation.constraints import Framed as Framed
+    from anaphora.tasks.translation.predictor import TranslationPredictor as TranslationPredictor
+    from anaphora.tasks.translation.translation import Translation as Translation
 
 __version__ = VERSION
 
 _HOMES = {
-    "AlignmentPredictor": "anaphora.tasks.alignment",
+    "AlignmentPredictor": "anaphora.tasks.alignment.predictor",
     "AnaphoraError": "anaphora.errors",
     "ExperimentBase": "anaphora.tasks.base",
-    "Framed": "anaphora.tasks.translation",
-    "LanguageModelPredictor": "anaphora.tasks.language_model",
+    "Framed": "anaphora.tasks.translation.constraints",
+    "LanguageModelPredictor": "anaphora.tasks.language_model.predictor",
     "Limits": "anaphora.prediction.limits",
     "Sampling": "anaphora.search.sampling",
     "SearchOptions": "anaphora.prediction.options",
     "Shortlist": "anaphora.prediction.candidates",
-    "Translation": "anaphora.tasks.translation",
-    "TranslationPredictor": "anaphora.tasks.translation",
+    "Translation": "anaphora.tasks.translation.translation",
+    "TranslationPredictor": "anaphora.tasks.translation.predictor",
     "load": "anaphora.tasks.runs",
     "read_experiment": "anaphora.experiment.reading",
     "train": "anaphora.experiment.run_training",

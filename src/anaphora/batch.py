@@ -1,52 +1,61 @@
 """The values that data hands to models and searches: one batch, and what it is made of.
 
-Rows come first in every tensor. Everything is frozen: ``to(device)`` and ``dataclasses.replace`` give new values.
+Arrays are numpy's; ``to(device)`` gives the same values with torch's tensors in their place. Rows come first in each.
+Everything is frozen: ``to`` and ``dataclasses.replace`` give new values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from anaphora.errors import ShapeError
+
+if TYPE_CHECKING:
+    from torch import device as Device
+
+Array = Any
+"""An array of numpy; a tensor of torch in a value that ``to`` returned."""
 
 Row = Sequence[int] | np.ndarray[Any, np.dtype[Any]]
 """The ids of one row, before padding."""
 
 
 _ON_THE_CPU = frozenset({"lengths_B", "example_ids_B"})
-"""Tensors that decide what is computed, or where a row is from: reading them must not wait for a device."""
+"""Arrays that decide what is computed, or where a row is from: reading them must not wait for a device."""
 
 
 @dataclass(frozen=True)
 class Movable:
-    """A value of tensors, and of other such values."""
+    """A value of arrays, and of other such values."""
 
-    def to(self, device: torch.device) -> Self:
-        """Return the same value with everything that a network computes with on ``device``.
+    def to(self, device: Device) -> Self:
+        """Return the same value in tensors, with everything that a network computes with on ``device``.
 
-        Lengths of rows and example ids stay on the CPU.
+        Lengths of rows and example ids stay on the CPU. Nothing is copied that is there already: tensors on the CPU
+        share the memory of the arrays.
         """
-        values = {name: value for name, value in vars(self).items() if isinstance(value, Tensor | Movable)}
-        return replace(self, **{name: value.to(device) for name, value in values.items() if name not in _ON_THE_CPU})
+        values = vars(self).items()
+        movable = {name: value for name, value in values if isinstance(value, Movable) or hasattr(value, "shape")}
+        return replace(
+            self, **{name: _to(value, "cpu" if name in _ON_THE_CPU else device) for name, value in movable.items()}
+        )
 
 
 @dataclass(frozen=True)
 class Ids(Movable):
     """Right-padded rows of token ids."""
 
-    ids_BT: Tensor
+    ids_BT: Array
     """int64; the padding may hold any id."""
-    lengths_B: Tensor
+    lengths_B: Array
     """int64, at least 1; always on the CPU, where it decides what is computed."""
 
     @property
-    def mask_BT(self) -> Tensor:
+    def mask_BT(self) -> Array:
         """bool, on the device of the ids: true within a row, false in its padding."""
         return _mask(self.ids_BT, self.lengths_B)
 
@@ -55,11 +64,11 @@ class Ids(Movable):
 class SpeltIds(Ids):
     """Rows of word ids with the characters of the words, those that the vocabulary lacks too."""
 
-    words_BT: Tensor
+    words_BT: Array
     """int64: which of the N distinct words each is; the padding may hold any of them."""
-    characters_NL: Tensor
+    characters_NL: Array
     """int64: the characters of each distinct word, right-padded."""
-    lengths_N: Tensor
+    lengths_N: Array
     """int64, at least 1, on the device of the characters."""
 
 
@@ -67,13 +76,13 @@ class SpeltIds(Ids):
 class Values(Movable):
     """Right-padded rows of vectors, such as the frames of a signal."""
 
-    values_BTD: Tensor
+    values_BTD: Array
     """Floating point; the padding may hold any value."""
-    lengths_B: Tensor
+    lengths_B: Array
     """int64, at least 1; always on the CPU."""
 
     @property
-    def mask_BT(self) -> Tensor:
+    def mask_BT(self) -> Array:
         """bool, on the device of the vectors: true within a row, false in its padding."""
         return _mask(self.values_BTD, self.lengths_B)
 
@@ -82,7 +91,7 @@ class Values(Movable):
 class Grid(Movable):
     """The same number of vectors in every row, such as the regions of an image."""
 
-    values_BSD: Tensor
+    values_BSD: Array
     """Floating point."""
 
 
@@ -90,7 +99,7 @@ class Grid(Movable):
 class Labels(Movable):
     """Classes of whole rows: one class a row, or any number of them."""
 
-    classes: Tensor
+    classes: Array
     """B, int64: the class of each row. Or B x C, floating point: the probability of each class, independent of the
     others (1 or 0 where the labels are known)."""
 
@@ -103,14 +112,14 @@ Items = Ids | Values | Grid | Labels
 class Supervision(Movable):
     """Training signals beside the targets; the default adds nothing."""
 
-    weights_B: Tensor | None = None
+    weights_B: Array | None = None
     """Factor of the loss of each row; None for 1."""
-    alignments_BTS: Tensor | None = None
+    alignments_BTS: Array | None = None
     """float32: for each target position a distribution over the input positions, which attention learns to match; a
     row sums to 1, or to 0 where the target position is not aligned. None where attention is not supervised."""
     learning_rate_factor: float = 1.0
     """Factor of the learning rate of this update."""
-    partition_C: Tensor | None = None
+    partition_C: Array | None = None
     """int64, ascending: the distinct target ids of the part of the corpus that the batch is from, its own targets
     among them; for outputs that are trained by partitions. None where the corpus is not partitioned."""
 
@@ -142,9 +151,9 @@ class Batch(Movable):
 
     inputs: Items
     targets: Items | None
-    example_ids_B: Tensor
+    example_ids_B: Array
     """int64, always on the CPU: the position of each row in its corpus."""
-    carry_mask_B: Tensor
+    carry_mask_B: Array
     """bool: whether this row continues the same row of the previous batch, and so starts from the carried state."""
     supervision: Supervision = NO_SUPERVISION
     constraints: Constraints = UNCONSTRAINED
@@ -159,8 +168,8 @@ class Batch(Movable):
         constraints: Constraints = UNCONSTRAINED,
     ) -> Batch:
         """Return a batch of rows that continue none of another batch."""
-        ids_B = torch.from_numpy(np.array(example_ids, dtype=np.int64))
-        return cls(inputs, targets, ids_B, torch.zeros(len(ids_B), dtype=torch.bool), supervision, constraints)
+        ids_B = np.array(example_ids, dtype=np.int64)
+        return cls(inputs, targets, ids_B, np.zeros(len(ids_B), dtype=np.bool_), supervision, constraints)
 
     @property
     def size(self) -> int:
@@ -203,12 +212,21 @@ def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple
     for line, row, length in zip(block, rows, lengths, strict=True):
         line[: len(row)] = row
         line[len(row) : length] = closing
-    return Ids(torch.from_numpy(block), torch.tensor(lengths, dtype=torch.int64))
+    return Ids(block, np.array(lengths, dtype=np.int64))
 
 
-def _mask(rows: Tensor, lengths_B: Tensor) -> Tensor:
-    steps_T = torch.arange(rows.shape[1], device=rows.device)
-    return steps_T < lengths_B.to(rows.device).unsqueeze(1)
+def _to(value: Any, device: Device | str) -> Any:
+    """Return an array as a tensor on ``device``; a tensor or a value with arrays in it there."""
+    if isinstance(value, np.ndarray):
+        import torch
+
+        value = torch.from_numpy(value)
+    return value.to(device)
+
+
+def _mask(rows: Array, lengths_B: Array) -> Array:
+    mask_BT = np.arange(rows.shape[1]) < np.asarray(lengths_B)[:, np.newaxis]
+    return mask_BT if isinstance(rows, np.ndarray) else _to(mask_BT, rows.device)
 
 
 def _ids(items: Items, what: str) -> Ids:

@@ -9,7 +9,7 @@ import pytest
 
 import anaphora
 from anaphora.formats.tsv import read_pairs
-from anaphora.tasks.translation import Translation
+from anaphora.tasks.translation.translation import Translation
 
 from ..conftest import Trained
 from .conftest import Cli

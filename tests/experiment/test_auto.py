@@ -10,10 +10,10 @@ from anaphora.events import Event, Note
 from anaphora.experiment.auto import automatic
 from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import VocabularyInfo
-from anaphora.tasks.language_model import TIERS as TEXT_TIERS
 from anaphora.tasks.language_model.config import LanguageModelExperiment
-from anaphora.tasks.translation import TIERS
+from anaphora.tasks.language_model.task import TIERS as TEXT_TIERS
 from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.task import TIERS
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte, Word
 from tests.networks import build
 

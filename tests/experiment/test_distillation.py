@@ -14,7 +14,8 @@ from anaphora.models.translator import Translator
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import experiment_of, load
-from anaphora.tasks.translation import TranslationExperiment, load_together
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.predictor import load_together
 from anaphora.text.tokenizer import symbols_of
 from anaphora.training.loop import Stop, never
 from tests.conftest import Trained

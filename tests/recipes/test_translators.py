@@ -10,8 +10,8 @@ from anaphora import recipes
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.base import StartConfig
-from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.predictor import TranslationPredictor
 
 SMALL = ["embedding.size=16", "training.epochs=1", "training.batch_tokens=4000", "evaluation.beam=2"]
 WORDS = {"a": "ein", "small": "kleiner", "old": "alter", "man": "Mann", "dog": "Hund", "sleeps": "schläft", ".": "."}

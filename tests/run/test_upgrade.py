@@ -15,10 +15,10 @@ from anaphora.run import upgrade as upgrades
 from anaphora.run.manifest import FORMAT
 from anaphora.run.summary import about
 from anaphora.run.upgrade import UPGRADES, upgrade
-from anaphora.tasks.alignment import AlignmentPredictor
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import load, load_trained, weights_of_runs
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 
 STORED = Path(__file__).parents[1] / "runs"
 

@@ -19,7 +19,7 @@ from anaphora.experiment.run_training import train
 from anaphora.run.manifest import FORMAT
 from anaphora.samples.english_french import write
 from anaphora.tasks.runs import load
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 
 EXPERIMENT = """
 task = "translate"

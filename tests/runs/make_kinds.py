@@ -21,9 +21,9 @@ from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.run.manifest import FORMAT
 from anaphora.samples.english_french import corpus
-from anaphora.tasks.alignment import AlignmentPredictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import experiment_of, load
 
 TEXT = """

@@ -16,7 +16,7 @@ from anaphora.serving.batching import CHARACTERS, TEXTS, Batching, Search
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import ServedRun
-from anaphora.tasks.translation import Translation
+from anaphora.tasks.translation.translation import Translation
 
 
 class Upper:

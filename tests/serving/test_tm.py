@@ -13,7 +13,7 @@ from anaphora.memory import Memory, Segment
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import ServedRun, Translators
-from anaphora.tasks.translation import adaptation_to
+from anaphora.tasks.translation.tm_lookup import adaptation_to
 from tests.serving.conftest import PAIR, RUN, Serve
 
 TEXT, CONFIRMED, OLDER = "A man is walking.", "Un type se promène.", "Un monsieur marche."

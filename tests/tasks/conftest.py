@@ -16,9 +16,10 @@ from anaphora.cli.app import main
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.run.weights import as_tensors
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import Tokenizer

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.text.tokenizer import BOS, PAD
 from anaphora.text.words import WordTokenizer
 from tests.networks import build

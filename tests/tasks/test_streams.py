@@ -13,9 +13,9 @@ from anaphora.models.alignment import aligner as models
 from anaphora.prediction.limits import Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.stream import WINDOW
-from anaphora.tasks.alignment import AlignmentPredictor
-from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.text.words import WordTokenizer
 
 from .conftest import WORDS

@@ -15,8 +15,9 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.training_job import TrainingContext
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.training import TranslationJob
+from anaphora.tasks.translation.translation import Translation
 
 
 def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:

@@ -52,7 +52,7 @@ class LoadTranslator:
         """Load them; RunError where they would not translate as when the work began, and as ``load_together``."""
         import torch
 
-        from anaphora.tasks.translation import load_together
+        from anaphora.tasks.translation.predictor import load_together
 
         torch.set_num_threads(self.threads)
         translator = load_together(self.runs, self.mean, self.fusion, silent, self.device, self.precision)

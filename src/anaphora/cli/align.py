@@ -101,7 +101,8 @@ def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, 
 
 def _soft_links(run_folder: Path, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
     from anaphora.tasks.runs import load_as
-    from anaphora.tasks.translation import NO_LINKS, TranslationPredictor
+    from anaphora.tasks.translation.predictor import TranslationPredictor
+    from anaphora.tasks.translation.translation import NO_LINKS
 
     model = load_as(TranslationPredictor, run_folder, "a translator, whose attention is soft", report)
     if not model.attends:

@@ -24,8 +24,8 @@ def run(
     options, where = search.options(), machine.resolve()
 
     from anaphora.tasks.runs import load_as
-    from anaphora.tasks.translation import TranslationPredictor
     from anaphora.tasks.translation.confidence import calibrate, describe_settings
+    from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
         translator = load_as(TranslationPredictor, run_folder, "a translator", report, *where)

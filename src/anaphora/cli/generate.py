@@ -12,7 +12,7 @@ from anaphora.options import Excludes, Option
 from anaphora.search.sampling import Sampling
 
 if TYPE_CHECKING:
-    from anaphora.tasks.language_model import LanguageModelPredictor
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 
 EXAMPLES = (
     'anaphora generate runs/book --prompt "The man walks"',
@@ -60,7 +60,7 @@ def run(
     """
     where = machine.resolve()
 
-    from anaphora.tasks.language_model import LanguageModelPredictor
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
     asked: dict[str, Any] = {"beam": 1 if greedy else beam, **vars(sampling)}

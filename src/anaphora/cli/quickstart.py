@@ -14,7 +14,8 @@ from anaphora.errors import AnaphoraError, ConfigError, MissingExtraError, RunEr
 from anaphora.options import Option
 
 if TYPE_CHECKING:
-    from anaphora.tasks.translation import Translation, TranslationPredictor
+    from anaphora.tasks.translation.predictor import TranslationPredictor
+    from anaphora.tasks.translation.translation import Translation
 
 EXAMPLES = ("anaphora quickstart", "anaphora quickstart --folder demo")
 
@@ -73,7 +74,9 @@ def _show(run_folder: Path, links: Path, picture: Path) -> None:
     from anaphora.inspection.microscope import write_microscope
     from anaphora.tasks.runs import experiment_of, load
     from anaphora.tasks.training_job import pair_splits
-    from anaphora.tasks.translation import TranslationExperiment, TranslationPredictor, score_translations
+    from anaphora.tasks.translation.config import TranslationExperiment
+    from anaphora.tasks.translation.evaluation import score_translations
+    from anaphora.tasks.translation.predictor import TranslationPredictor
 
     translator, experiment = load(run_folder), experiment_of(run_folder)
     assert isinstance(translator, TranslationPredictor) and isinstance(experiment, TranslationExperiment)

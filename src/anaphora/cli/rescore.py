@@ -35,7 +35,7 @@ def run(
 ) -> None:
     """Add a language-model score to each hypothesis of an n-best list."""
     from anaphora.formats.nbest import FORMATS, check_name
-    from anaphora.tasks.language_model import LanguageModelPredictor
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
     check_known("--format", kind, FORMATS)

@@ -39,7 +39,8 @@ def run(
     from anaphora.evaluation.adaptation import Static
     from anaphora.evaluation.perplexity import perplexity_of_log10
     from anaphora.formats.json_text import figures_as_json
-    from anaphora.tasks.language_model import LanguageModelPredictor, adapted_to_data
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+    from anaphora.tasks.language_model.task import adapted_to_data
     from anaphora.tasks.runs import load, task_at
 
     count = tokens = unknown = 0

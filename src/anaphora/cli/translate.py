@@ -26,7 +26,8 @@ from anaphora.wording import agreeing, inflect
 if TYPE_CHECKING:
     from anaphora.memory import Memory
     from anaphora.prediction.adaptation import Adaptation
-    from anaphora.tasks.translation import Framed, TranslationPredictor
+    from anaphora.tasks.translation.constraints import Framed
+    from anaphora.tasks.translation.predictor import TranslationPredictor
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
@@ -78,7 +79,7 @@ class Framing:
         if not any(files):
             yield from lines
             return
-        from anaphora.tasks.translation import Framed
+        from anaphora.tasks.translation.constraints import Framed
 
         prefixes, suffixes = (repeat("") if file is None else given_lines(str(file)) for file in files)
         number = 0
@@ -116,7 +117,7 @@ class Remembering:
         if not self.memory:
             return translator
         from anaphora.memory.memory import THRESHOLD
-        from anaphora.tasks.translation import RememberingTranslator
+        from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
         fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
         return RememberingTranslator(translator, _memory(run_folder), fuzzy)
@@ -125,7 +126,7 @@ class Remembering:
         """Return the memory that the search is adapted to, if that is asked for."""
         if not self.adapt:
             return None
-        from anaphora.tasks.translation import adaptation_to
+        from anaphora.tasks.translation.tm_lookup import adaptation_to
 
         return adaptation_to(_memory(run_folder))
 
@@ -175,7 +176,7 @@ def run(
         load = LoadTranslator(tuple(runs), options, split, mean, fusion, *where, threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
-    from anaphora.tasks.translation import load_together
+    from anaphora.tasks.translation.predictor import load_together
 
     with listening(bars=not is_interactive(file)) as report:
         translator = load_together(runs, mean, fusion, report, *where)

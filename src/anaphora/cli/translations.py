@@ -18,7 +18,8 @@ from anaphora.options import Needs, Option
 from anaphora.wording import agreeing, inflect
 
 if TYPE_CHECKING:
-    from anaphora.tasks.translation import Translation, TranslationPredictor
+    from anaphora.tasks.translation.predictor import TranslationPredictor
+    from anaphora.tasks.translation.translation import Translation
     from anaphora.text.quality import Difference
 
 Aligned = Callable[[str, "Translation"], "Translation"]
@@ -87,7 +88,8 @@ class Outputs:
 
     def aligner(self, translator: "TranslationPredictor", report: Report) -> Aligned:
         """Return a function that aligns translations; ConfigError where no attention does."""
-        from anaphora.tasks.translation import NO_LINKS, load_together
+        from anaphora.tasks.translation.predictor import load_together
+        from anaphora.tasks.translation.translation import NO_LINKS
 
         other = None if self.align_with is None else load_together([self.align_with], report=report)
         if self.aligns and not (other or translator).attends:

@@ -23,7 +23,7 @@ from anaphora.models.writers import Describer, VectorTransducer
 from anaphora.nn.outputs.output import SoftmaxOutput
 from anaphora.nn.outputs.tags import LinearChainTags
 from anaphora.nn.outputs.values import MixtureOutput, ValueOutput
-from anaphora.tasks.classify import ExamplesData
+from anaphora.tasks.classify.task import ExamplesData
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.transduce.predictor import SHORTEST

@@ -37,7 +37,7 @@ from anaphora.run import Run
 from anaphora.tasks.language_model.training import LanguageModelJob
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import TRAIN
-from anaphora.tasks.translation import TranslatorJob
+from anaphora.tasks.translation.training import TranslatorJob
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 from anaphora.wording import inflect
 

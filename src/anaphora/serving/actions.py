@@ -26,7 +26,7 @@ from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.serving.tm import CONFIRMED, Learning, translated
 from anaphora.serving.translators import ServedRun, Translators, name_of
-from anaphora.tasks.translation import Translation
+from anaphora.tasks.translation.translation import Translation
 
 FORMATS = ("text", "html")
 ORIGIN = ("model", "memory", "from")

@@ -20,7 +20,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.serving.translators import ServedRun
-from anaphora.tasks.translation import Translation
+from anaphora.tasks.translation.translation import Translation
 
 DELAY = 0.005
 """Seconds that the first text of a batch waits for others."""

@@ -14,8 +14,8 @@ from anaphora.errors import RunError
 from anaphora.memory import Memory, Segment
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation import Translation
 from anaphora.tasks.translation.tm_lookup import Recall, from_memory, is_exact
+from anaphora.tasks.translation.translation import Translation
 from anaphora.wording import inflect
 
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]

@@ -14,7 +14,8 @@ from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.refusal import bad
-from anaphora.tasks.translation import TranslationPredictor, adaptation_to
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.tm_lookup import adaptation_to
 
 _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("no", "nb"), ("in", "id"))
 """Pairs of codes of one language, of which either may be asked for."""

@@ -9,7 +9,7 @@ from anaphora.events import Report
 from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.tasks.language_model import RecurrentExperiment
+from anaphora.tasks.language_model.config import RecurrentExperiment
 from anaphora.tasks.runs import load_fitting, stored_experiment
 from anaphora.text.tokenizer import MARKS
 from anaphora.text.words import spellings

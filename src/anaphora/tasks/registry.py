@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from anaphora.tasks.task import Task
 
 TASKS = {
-    "translate": "anaphora.tasks.translation",
-    "language-model": "anaphora.tasks.language_model",
-    "align": "anaphora.tasks.alignment",
-    "classify": "anaphora.tasks.classify",
-    "tag": "anaphora.tasks.tag",
-    "describe": "anaphora.tasks.describe",
-    "trace": "anaphora.tasks.trace",
-    "transduce": "anaphora.tasks.transduce",
+    "translate": "anaphora.tasks.translation.task",
+    "language-model": "anaphora.tasks.language_model.task",
+    "align": "anaphora.tasks.alignment.task",
+    "classify": "anaphora.tasks.classify.task",
+    "tag": "anaphora.tasks.tag.task",
+    "describe": "anaphora.tasks.describe.task",
+    "trace": "anaphora.tasks.trace.task",
+    "transduce": "anaphora.tasks.transduce.task",
 }
 """A new task is one line here: the module whose ``TASKS`` are its classes by kind of model, the usual one first."""
 

@@ -14,8 +14,8 @@ import pytest
 from anaphora.errors import DataError, RunError
 from anaphora.formats.arpa import read_arpa
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
-from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.scores import State
 from anaphora.tasks.runs import is_file_of_another_program, load
 from anaphora.text.characters import CharacterTokenizer

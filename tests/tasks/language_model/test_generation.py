@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.generation import StreamedText
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.scores import prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer

@@ -16,7 +16,7 @@ from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.prediction.scores import LineScore
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.scores import State
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer

@@ -19,8 +19,9 @@ from anaphora.formats.lines import write_lines
 from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
-from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.confidence import LEAST, calibrate, fit, probabilities
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 
 from ...conftest import Trained
 from ..conftest import sentences

@@ -11,7 +11,9 @@ from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
-from anaphora.tasks.translation import Framed, Translation, TranslationPredictor
+from anaphora.tasks.translation.constraints import Framed
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.placeholders import is_glued
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, annotations
 

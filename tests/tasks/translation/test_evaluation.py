@@ -18,8 +18,8 @@ from anaphora.prediction.running import runtime_for
 from anaphora.run import Run
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.runs import load, task_at
-from anaphora.tasks.translation import Translation
 from anaphora.tasks.translation.evaluation import TranslationScores
+from anaphora.tasks.translation.translation import Translation
 from tests.scoring import assess, compare
 
 from ...conftest import Trained

@@ -16,8 +16,8 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.forced_decoding import _candidates
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.training import TranslationJob
 from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.placeholders import RESERVED

@@ -13,10 +13,12 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Progress
 from anaphora.prediction.arguments import EncodedSentence
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import load
-from anaphora.tasks.translation import Translation, TranslationPredictor, forced_decoding
+from anaphora.tasks.translation import forced_decoding
 from anaphora.tasks.translation.constraints import max_length
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 
 from ..conftest import TRANSLATOR, network, same, saved, sentences
 

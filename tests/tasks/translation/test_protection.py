@@ -17,7 +17,8 @@ from anaphora.errors import ConfigError
 from anaphora.prediction.options import SearchOptions
 from anaphora.protocols import SearchStart, Step
 from anaphora.samples.english_french import write
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.placeholders import RESERVED

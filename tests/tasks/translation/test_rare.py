@@ -20,7 +20,7 @@ from anaphora.run import Run
 from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.training_job import TrainingContext
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.training import TranslationJob
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare
 from anaphora.text.tokenizer import MARKS, UNK, Tokenizer

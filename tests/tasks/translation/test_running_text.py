@@ -9,7 +9,8 @@ import pytest
 from anaphora.evaluation.alignment import words_of
 from anaphora.formats.pharaoh import words_between_spaces
 from anaphora.tasks.runs import load
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.sentences import Splitter
 from anaphora.text.tokenizer import Tokenizer
 

@@ -9,8 +9,8 @@ from sacrebleu.metrics.chrf import CHRF
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
-from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.translation import expected_chrf, probabilities
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation, expected_chrf, probabilities
 
 from ..conftest import same, sentences
 

@@ -20,7 +20,7 @@ from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import shortlists
 from anaphora.run.summary import about
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.shortlist import RunShortlist, candidates_of, digest_of, learn_shortlist, make_shortlist
 from tests.data.stores import pairs_in_memory
 

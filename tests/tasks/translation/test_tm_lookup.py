@@ -7,7 +7,8 @@ import pytest
 
 import anaphora
 from anaphora.memory import Memory, Segment
-from anaphora.tasks.translation import RememberingTranslator, TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
 RUN = Path(__file__).resolve().parents[2] / "runs" / "format-2"
 

@@ -16,7 +16,8 @@ from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.translation import TranslationPredictor, TranslatorJob
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.training import TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import inflect

@@ -22,7 +22,8 @@ from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.predictor import WritingPredictor
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.normalise import normalise
 from anaphora.text.symbols import TAB, SymbolTokenizer, can_copy
 

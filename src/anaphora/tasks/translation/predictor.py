@@ -21,7 +21,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
-from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import load_as
 from anaphora.tasks.translation.confidence import RunCalibrations
 from anaphora.tasks.translation.config import SearchConfig

@@ -35,7 +35,7 @@ from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.translator import GivenGuide, LearntGuide
 from anaphora.prediction.arguments import pieces_of
-from anaphora.tasks.alignment import AlignmentPredictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.text import tokenization
 from anaphora.text.masking import JOINING

@@ -1,0 +1,1 @@
+"""Word alignment: ``task.py`` is the task, ``predictor.py`` links words."""

@@ -1,0 +1,210 @@
+"""Translation: a sentence of one language in, one of another out.
+
+Without a recipe a translator is sized by the number of pairs. A network with more parameters than its text can fill
+memorizes it, so little text gets small layers, much dropout and many epochs, and a learning rate that is high for as
+long as it can be. The tiers of 100,000 and 300,000 pairs follow the recipes ``multi30k-en-de`` and ``tatoeba-en-fr``;
+the settings not in them are those of ``multi30k-en-de``, but for left-out words, guided attention and averaged weights,
+which changed little where they were measured.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from anaphora.data.corpora import Pair
+from anaphora.data.sources import translation_splits
+from anaphora.errors import MissingExtraError
+from anaphora.evaluation.bleu import metric_of
+from anaphora.events import Report
+from anaphora.models.registry import NETWORKS
+from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
+from anaphora.nn.stack import StackConfig
+from anaphora.protocols import Searchable
+from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, TrainedModel, WeightSource, both_sides
+from anaphora.tasks.translation.confidence import RunCalibrations
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.evaluation import DISTILLATION, evaluate
+from anaphora.tasks.translation.incremental_training import IncrementalJob
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.shortlist import RunShortlist
+from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
+from anaphora.tasks.translation.word_links import common_placeholders
+from anaphora.text.language import is_unspaced
+from anaphora.text.sentences import Splitter
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import inflect
+
+
+def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
+    """Return the experiment with the tables of the language model that it is fused with, and its run.
+
+    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
+    Errors as for ``PretrainedRun``.
+    """
+    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
+        return experiment, ()
+    run = FusedRun(experiment.fusion.run, "Deep fusion")
+    recurrence = StackConfig(**{name: getattr(run.recurrence, name) for name in StackConfig.model_fields})
+    model = FrozenLanguageModelConfig(reads=run.reads, embedding=run.embedding, recurrence=recurrence)
+    return experiment.with_options({"fusion.model": model}), [run]
+
+
+class Tier(NamedTuple):
+    """The translator for at most this many pairs."""
+
+    pairs: int
+    vocabulary: int
+    embedding: int
+    encoder: int
+    decoder: int
+    dropout: float
+    epochs: int
+    rate: float
+    """Of the first update; it falls in a straight line over the epochs. The fewer updates, the higher."""
+    batch: int
+    """Tokens of a batch, small where a text gives few updates an epoch; 0 takes what fits into memory."""
+
+
+TIERS = (
+    # in the order of the fields: pairs, vocabulary, embedding, encoder, decoder, dropout, epochs, rate, batch
+    Tier(5_000, 1_000, 96, 96, 128, 0.3, 40, 0.005, 500),
+    Tier(20_000, 5_000, 256, 256, 384, 0.3, 20, 0.0045, 1_000),
+    Tier(100_000, 8_000, 256, 256, 384, 0.2, 10, 0.0045, 1_000),
+    Tier(300_000, 8_000, 256, 256, 384, 0.1, 6, 0.003, 1_500),
+    Tier(1_000_000, 10_000, 256, 384, 512, 0.2, 8, 0.002, 2_000),
+    Tier(1 << 62, 16_000, 384, 512, 768, 0.1, 3, 0.001, 0),
+)
+PLACEHOLDERS = 0.1
+"""``data.placeholders`` for text with placeholders, URLs or addresses of its own."""
+_SEEN = 10_000
+"""Pairs that are looked at for them."""
+
+
+class SentenceTranslation(Task):
+    """A sentence of one language in, one of another out."""
+
+    name = "translate"
+    noun, plural = "a translator", "translators"
+    experiment, network = TranslationExperiment, NETWORKS["translator"]
+    see = "see anaphora translate"
+    next_command = "echo 'Your text.' | anaphora translate {run}"
+    example = 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)'
+    distillation = DISTILLATION
+    counted, tiers = "pairs", TIERS
+
+    def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
+        return with_fused_run(experiment, parent)
+
+    def job(self, experiment: TranslationExperiment, report: Report) -> TranslatorJob:
+        """Return the training of a translator, or of one that starts from a trained one whose pairs are replayed."""
+        return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)
+
+    def predictor(self, trained: TrainedModel) -> TranslationPredictor:
+        experiment = cast(TranslationExperiment, trained.experiment)
+        languages = experiment.data.source, experiment.data.target
+        splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
+        source, target = trained.tokenizers["source"], trained.tokenizers["target"]
+        return TranslationPredictor(
+            cast(Searchable, trained.model).stepper,
+            source,
+            target,
+            runtime=trained.runtime,
+            shortlist=RunShortlist(trained.path, source, target),
+            evaluation=experiment.evaluation,
+            splitter=splitter,
+            languages=languages,
+            calibrations=RunCalibrations(trained.path, trained.model),
+        )
+
+    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        return both_sides(tokenizers, path)
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        return evaluate(paths, request, report)
+
+    def own_text(self, table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
+        """Return settings without the lower case and the scores of its corpus, the conditions of published scores."""
+        text: Any = table.get("text", {})
+        if not text.get("lowercase", False):
+            return [], ""
+        keeps = not any(setting.replace(" ", "").startswith("text.lowercase=true") for setting in settings)
+        note = (
+            f"Your own text keeps its capitals and is scored with them, though {recipe} lower-cases its corpus; --set "
+            f"text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
+        )
+        return ["text.lowercase=false", "evaluation.conditions=raw"], note if keeps else ""
+
+    def suits(self, data: GivenData) -> bool:
+        """True: data that no other task claims is pairs."""
+        return True
+
+    def choose(self, data: GivenData) -> SizedExperiment:
+        """Return the translator for as many pairs; DataError for data that cannot be read."""
+        # with the sides' usual names where none are given, as an experiment has them
+        source, target = data.languages[0] or "en", data.languages[1] or "de"
+        pairs = translation_splits(data.paths, source, target, data.names).train
+        table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target))
+        if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
+            table["data"] = {"placeholders": PLACEHOLDERS}
+        return SizedExperiment(table, inflect(pairs.count, "pair"))
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
+        dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
+        sides = "2 x " if value_at(table, "encoder.bidirectional") is True else ""
+        figures = (
+            "the vocabulary of that run" if text else figure(table, "text.size", "{:,} ") + f"{token}s",
+            figure(table, "embedding.size", "word vectors of {:,}"),
+            figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
+            figure(table, "decoder.size", "decoder {:,}"),
+            "dropout " + " and ".join(dict.fromkeys(filter(None, dropouts))),
+            figure(table, "data.placeholders", "words that become placeholders in {:.0%} of the pairs"),
+            figure(table, "training.epochs", "{:,} epochs"),
+        )
+        return f"a translator with {', '.join(filter(None, figures))}"
+
+
+TASKS = (SentenceTranslation,)
+
+
+def _has_placeholders(pairs: Iterable[Pair]) -> bool:
+    """True if one of a hundred of the first pairs has some that are the same on both sides."""
+    seen = list(islice(pairs, _SEEN))
+    return 100 * sum(bool(common_placeholders(pair)) for pair in seen) >= len(seen) > 0
+
+
+def _metric(target: str) -> str:
+    """Return BLEU; the loss where the word segmenter that BLEU needs for the target language is not installed."""
+    try:
+        metric_of("BLEU", target, "raw")
+    except MissingExtraError:
+        return "loss"
+    return "bleu"
+
+
+def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
+    text = given or Bpe(size=tier.vocabulary, joint=True)
+    shared = text.one_vocabulary  # else there is no table for both sides to share
+    layers = {"cell": "gru", "layer_norm": True, "dropout": tier.dropout}
+    return {
+        "task": "translate",
+        "text": text.model_dump(),
+        "embedding": {"size": tier.embedding, "shared": shared, "scaled": True, "dropout": tier.dropout},
+        "encoder": layers | {"size": tier.encoder, "bidirectional": True},
+        "decoder": layers | {"size": tier.decoder, "input_feeding": True, "readout_size": tier.embedding},
+        "attention": {"score": "concat", "size": tier.embedding},
+        "output": {"tied": True, "label_smoothing": 0.1},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": tier.rate},
+            "schedule": "linear",
+            "batch_tokens": tier.batch,
+            "epochs": tier.epochs,
+            "patience": 6,
+            "metric": metric,
+        },
+        "evaluation": {"beam": 5, "length_penalty": 1.0},
+    }
