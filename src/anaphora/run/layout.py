@@ -16,9 +16,11 @@ from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
 EXPERIMENT = "experiment.toml"
+INFERENCE = "inference.json"
 
 FILES = (
     EXPERIMENT,
+    INFERENCE,
     "best",
     "latest",
     "lock",

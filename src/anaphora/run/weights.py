@@ -50,16 +50,17 @@ _MOST_DIMENSIONS = 8
 """More than any tensor of a network has, and fewer than torch refuses."""
 
 
-def as_tensors(arrays: Arrays) -> dict[str, "Tensor"]:
-    """Return views of arrays as tensors; they are changed together."""
+def as_tensors(tensors: Tensors) -> dict[str, "Tensor"]:
+    """Return views of arrays as tensors, which are changed together; what is one already stays."""
+    return {name: _as_tensor(one) if isinstance(one, np.ndarray) else one for name, one in tensors.items()}
+
+
+def _as_tensor(array: Array) -> "Tensor":
     import torch
 
-    return {
-        name: torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-        if array.dtype == BFLOAT16
-        else torch.from_numpy(array)
-        for name, array in arrays.items()
-    }
+    if array.dtype == BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 def _as_array(tensor: "Array | Tensor") -> Array:
@@ -96,8 +97,7 @@ def tensors_of(model: "torch.nn.Module") -> dict[str, "Tensor"]:
 def fill(model: "torch.nn.Module", tensors: Tensors, where: Path) -> None:
     """Copy ``tensors`` into ``model``, or raise RunError naming the first that does not belong."""
     check_fit(model, tensors, where)
-    arrays = {name: one for name, one in tensors.items() if isinstance(one, np.ndarray)}
-    given = {**tensors, **as_tensors(arrays)}
+    given = as_tensors(tensors)
     for name, tensor in tensors_of(model).items():
         tensor.copy_(given[name])
 

@@ -1,25 +1,31 @@
-"""From run folders to experiments, to trained networks, and to what a person calls."""
+"""From run folders to experiments, to trained networks, and to what a person calls.
 
-from collections.abc import Mapping
+On the CPU, with the library in C, a predictor computes with numpy and that library alone: what it needs of the options
+stands in the run (``run.inference``). What has no description there, and a GPU, take a network of torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-import numpy.typing as npt
-
-from anaphora.errors import ConfigError, RunError, ShapeError
-from anaphora.events import Report, silent
+from anaphora.errors import ConfigError, MissingExtraError, RunError, ShapeError
+from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError, sha256
 from anaphora.formats.arrays import ArrayFile
-from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.backends import InferencePrecision, runs_in_c
 from anaphora.kernels.device import Device
-from anaphora.nn.given_state import start_from
+from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
-from anaphora.run import Checkpoint, Run, Which
-from anaphora.run.layout import EXPERIMENT
-from anaphora.run.weights import check_fit
-from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import FILES, find_tasks, parse, task_of
-from anaphora.tasks.task import Task, Tokenizers, TrainedModel
+from anaphora.run import Checkpoint, Run, Which, inference
+from anaphora.run.inference import Inference, plain_options
+from anaphora.run.layout import EXPERIMENT, INFERENCE
+from anaphora.run.weights import Arrays, check_fit, serialise
+from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, task_of
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import JOINER
@@ -28,7 +34,30 @@ from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import spellings
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from anaphora.tasks.base import ExperimentBase
+    from anaphora.tasks.task import Task
+
 Predictor = TypeVar("Predictor")
+Tokenizers = Mapping[str, Any]
+
+
+class TrainedModel(NamedTuple):
+    """A checkpoint of a run folder, read and put together."""
+
+    path: Path
+    experiment: Any
+    """Resolved; plain ``Options`` where nothing of torch was read."""
+    model: Any
+    """In evaluation mode."""
+    tokenizers: Tokenizers
+    """By side."""
+    runtime: Runtime
+    """Device and precision of its predictor."""
+    weights: Callable[[], str] = str
+    """SHA-256 of its weights, which takes a while."""
 
 
 def stored_experiment(run: Run) -> ExperimentBase:
@@ -49,17 +78,18 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
 
 
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> TrainedModel:
-    """Return a checkpoint of a run folder with its experiment, network and vocabularies.
+    """Return a checkpoint of a run folder with its experiment, network of torch and vocabularies.
 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
     run = Run.open(path)
+    demand_torch()
     tokenizers = with_rules(run.tokenizers())
     checkpoint = load_fitting(run, tokenizers, which, report)
     experiment = stored_experiment(run)
     model = task_of(experiment).build(experiment, tokenizers, str(path / EXPERIMENT))
     checkpoint.fill(model)
-    return TrainedModel(path, experiment, model.eval(), tokenizers, runtime_for())
+    return TrainedModel(path, experiment, model.eval(), tokenizers, runtime_for(), digest_of(checkpoint.model))
 
 
 def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report: Report = silent) -> Checkpoint:
@@ -126,20 +156,102 @@ def load(
     """
     path, runtime = Path(run), runtime_for(device, precision)
     opener = _opener(path)
+    if opener is None and device == "cpu" and initial_state is None and runs_in_c(runtime.inference_backend):
+        described = _load_described(path, which, runtime, report)
+        if described is not None:
+            return described
     trained = None if opener else load_trained(path, which, report)
-    if runtime.device.type != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
-        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device.type}": leave it out.')
+    if device != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
+        raise ConfigError(f'{path} can run on the CPU alone, but device = "{device}": leave it out.')
     if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
         return find_tasks(cast(str, opener))[0].open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
+        from anaphora.nn.given_state import start_from
+
         if not isinstance(initial_state, Mapping):
             file = ArrayFile(Path(initial_state))
             initial_state = {name: file.real(name)[:] for name in file.names}
         start_from(trained.model, initial_state)
     return task_of(trained.experiment).predictor(trained._replace(runtime=runtime))
+
+
+def _load_described(path: Path, which: Which, runtime: Runtime, report: Report) -> Any:
+    """Return the predictor of a run whose network is computed by numpy and C; None where it has no description."""
+    from anaphora.inference.network import open_network
+
+    run = Run.open(path)
+    found = inference_of(run, report)
+    if found.network is None:
+        return None
+    if found.task not in TASKS:
+        raise DamagedError(f"{path / INFERENCE} is of a task that is unknown: {found.task!r}; remove it.")
+    checkpoint = run.load(which, report)
+    model = open_network(found.network, checkpoint.model)
+    options, tokenizers = found.experiment(path / INFERENCE), with_rules(run.tokenizers())
+    trained = TrainedModel(path, options, model, tokenizers, runtime, digest_of(checkpoint.model))
+    package, _, _ = TASKS[found.task].rpartition(".")
+    return import_module(f"{package}.predictor").make_predictor(trained)
+
+
+def inference_of(run: Run, report: Report = silent) -> Inference:
+    """Return what predictions need of a run, from its file, or made anew where it has none that is of use.
+
+    What is made is stored where the folder can be written to. Raises DamagedError for a changed file, and
+    MissingExtraError where it has to be made and torch is not there.
+    """
+    belongs_to = {name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")}
+    found = inference.read(run.path, belongs_to)
+    if found is None:
+        trained = load_trained(run.path, report=report)
+        found = describe_run(run, trained.experiment, trained.model)
+        with suppress(RunError):
+            inference.write(run.path, found)
+    return found
+
+
+def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
+    """Return what predictions need of a run beside its weights; ``model`` is a network of its experiment."""
+    from anaphora.models.description import describe
+
+    task = task_of(experiment)
+    try:
+        network = describe(model)
+    except (ConfigError, NotImplementedError):
+        network = None
+    return Inference(
+        format=inference.FORMAT,
+        task=task.name,
+        model=task.model,
+        noun=task.noun,
+        see=task.see,
+        options=plain_options(experiment, experiment.places),
+        network=network,
+        belongs_to={name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")},
+    )
+
+
+def store_inference(run: Run, experiment: ExperimentBase, model: Any, report: Report) -> None:
+    """Write what predictions need of a run in training beside its checkpoints; a failure is a warning."""
+    try:
+        inference.write(run.path, describe_run(run, experiment, model))
+    except RunError as error:
+        report(Note(str(error), warning=True))
+
+
+def digest_of(weights: Arrays) -> Callable[[], str]:
+    """Return what computes the SHA-256 of weights."""
+    return lambda: sha256(serialise(weights))
+
+
+def demand_torch() -> None:
+    """Raise MissingExtraError where torch is not there."""
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError("PyTorch", "train") from None
 
 
 def load_as(

@@ -117,7 +117,7 @@ class SentenceTranslation(Task):
             evaluation=experiment.evaluation,
             splitter=splitter,
             languages=languages,
-            calibrations=RunCalibrations(trained.path, trained.model),
+            calibrations=RunCalibrations(trained.path, trained.weights),
         )
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
