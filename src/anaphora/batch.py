@@ -17,7 +17,7 @@ from anaphora.errors import ShapeError
 if TYPE_CHECKING:
     from torch import device as Device
 
-Array = Any
+ArrayOrTensor = Any
 """An array of numpy; a tensor of torch in a value that ``to`` returned."""
 
 Row = Sequence[int] | np.ndarray[Any, np.dtype[Any]]
@@ -49,13 +49,13 @@ class Movable:
 class Ids(Movable):
     """Right-padded rows of token ids."""
 
-    ids_BT: Array
+    ids_BT: ArrayOrTensor
     """int64; the padding may hold any id."""
-    lengths_B: Array
+    lengths_B: ArrayOrTensor
     """int64, at least 1; always on the CPU, where it decides what is computed."""
 
     @property
-    def mask_BT(self) -> Array:
+    def mask_BT(self) -> ArrayOrTensor:
         """bool, on the device of the ids: true within a row, false in its padding."""
         return _mask(self.ids_BT, self.lengths_B)
 
@@ -64,11 +64,11 @@ class Ids(Movable):
 class SpeltIds(Ids):
     """Rows of word ids with the characters of the words, those that the vocabulary lacks too."""
 
-    words_BT: Array
+    words_BT: ArrayOrTensor
     """int64: which of the N distinct words each is; the padding may hold any of them."""
-    characters_NL: Array
+    characters_NL: ArrayOrTensor
     """int64: the characters of each distinct word, right-padded."""
-    lengths_N: Array
+    lengths_N: ArrayOrTensor
     """int64, at least 1, on the device of the characters."""
 
 
@@ -76,13 +76,13 @@ class SpeltIds(Ids):
 class Values(Movable):
     """Right-padded rows of vectors, such as the frames of a signal."""
 
-    values_BTD: Array
+    values_BTD: ArrayOrTensor
     """Floating point; the padding may hold any value."""
-    lengths_B: Array
+    lengths_B: ArrayOrTensor
     """int64, at least 1; always on the CPU."""
 
     @property
-    def mask_BT(self) -> Array:
+    def mask_BT(self) -> ArrayOrTensor:
         """bool, on the device of the vectors: true within a row, false in its padding."""
         return _mask(self.values_BTD, self.lengths_B)
 
@@ -91,7 +91,7 @@ class Values(Movable):
 class Grid(Movable):
     """The same number of vectors in every row, such as the regions of an image."""
 
-    values_BSD: Array
+    values_BSD: ArrayOrTensor
     """Floating point."""
 
 
@@ -99,7 +99,7 @@ class Grid(Movable):
 class Labels(Movable):
     """Classes of whole rows: one class a row, or any number of them."""
 
-    classes: Array
+    classes: ArrayOrTensor
     """B, int64: the class of each row. Or B x C, floating point: the probability of each class, independent of the
     others (1 or 0 where the labels are known)."""
 
@@ -112,14 +112,14 @@ Items = Ids | Values | Grid | Labels
 class Supervision(Movable):
     """Training signals beside the targets; the default adds nothing."""
 
-    weights_B: Array | None = None
+    weights_B: ArrayOrTensor | None = None
     """Factor of the loss of each row; None for 1."""
-    alignments_BTS: Array | None = None
+    alignments_BTS: ArrayOrTensor | None = None
     """float32: for each target position a distribution over the input positions, which attention learns to match; a
     row sums to 1, or to 0 where the target position is not aligned. None where attention is not supervised."""
     learning_rate_factor: float = 1.0
     """Factor of the learning rate of this update."""
-    partition_C: Array | None = None
+    partition_C: ArrayOrTensor | None = None
     """int64, ascending: the distinct target ids of the part of the corpus that the batch is from, its own targets
     among them; for outputs that are trained by partitions. None where the corpus is not partitioned."""
 
@@ -151,9 +151,9 @@ class Batch(Movable):
 
     inputs: Items
     targets: Items | None
-    example_ids_B: Array
+    example_ids_B: ArrayOrTensor
     """int64, always on the CPU: the position of each row in its corpus."""
-    carry_mask_B: Array
+    carry_mask_B: ArrayOrTensor
     """bool: whether this row continues the same row of the previous batch, and so starts from the carried state."""
     supervision: Supervision = NO_SUPERVISION
     constraints: Constraints = UNCONSTRAINED
@@ -224,7 +224,7 @@ def _to(value: Any, device: Device | str) -> Any:
     return value.to(device)
 
 
-def _mask(rows: Array, lengths_B: Array) -> Array:
+def _mask(rows: ArrayOrTensor, lengths_B: ArrayOrTensor) -> ArrayOrTensor:
     mask_BT = np.arange(rows.shape[1]) < np.asarray(lengths_B)[:, np.newaxis]
     return mask_BT if isinstance(rows, np.ndarray) else _to(mask_BT, rows.device)
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from itertools import pairwise
 
-import torch
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,8 +26,8 @@ class Listed:
     def _batch(self, position: int) -> Batch:
         self.made += 1
         ids = self.targets[position]
-        targets = Ids(torch.tensor([[*ids, 99]]), torch.tensor([len(ids)]))
-        return Batch(targets, targets, torch.tensor([position]), torch.tensor([False]))
+        targets = Ids(np.array([[*ids, 99]]), np.array([len(ids)]))
+        return Batch(targets, targets, np.array([position]), np.array([False]))
 
 
 def words(batch: Batch) -> list[int]:

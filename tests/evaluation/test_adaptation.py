@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation import dynamic, neural_cache
-from anaphora.evaluation.adaptation import Adaptation, RmsEvaluation, Static, adapted_log_probs, fitted_adaptation
-from anaphora.evaluation.dynamic import Dynamic
-from anaphora.evaluation.neural_cache import NeuralCache
+from anaphora.evaluation.adaptation import (
+    Adaptation,
+    Dynamic,
+    NeuralCache,
+    RmsEvaluation,
+    Static,
+    adapted_log_probs,
+    fitted_adaptation,
+)
 from anaphora.evaluation.stream import rows_of_text
 from anaphora.text.tokenizer import symbols_of
 from tests.networks import build

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from anaphora.config import Config, Conflict, members
-from anaphora.evaluation.dynamic import Dynamic
+from anaphora.evaluation.adaptation import Dynamic
 from anaphora.tasks.registry import every_task
 
 

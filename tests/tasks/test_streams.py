@@ -162,7 +162,7 @@ def test_lines_of_a_list_are_refused_by_their_number_after_those_before_them(
 
 
 def test_running_text_is_scored_under_limits_too(untrained_language_model: LanguageModelPredictor) -> None:
-    from anaphora.evaluation.dynamic import Dynamic
+    from anaphora.evaluation.adaptation import Dynamic
 
     with pytest.raises(DeadlineError, match="line 1"):
         list(untrained_language_model.score_stream(["a"], Dynamic(learning_rate=0.1), limits=Limits(deadline=0)))

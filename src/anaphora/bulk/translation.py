@@ -23,6 +23,7 @@ from anaphora.kernels.compiled.library import ROUNDING, available
 from anaphora.kernels.device import Device
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.running import use_threads
 from anaphora.run import Run, manifest, shortlists
 from anaphora.run.layout import FolderLock
 from anaphora.search.ensemble import Mean
@@ -50,11 +51,9 @@ class LoadTranslator:
 
     def __call__(self) -> Translate:
         """Load them; RunError where they would not translate as when the work began, and as ``load_together``."""
-        import torch
-
         from anaphora.tasks.translation.predictor import load_together
 
-        torch.set_num_threads(self.threads)
+        use_threads(self.threads)
         translator = load_together(self.runs, self.mean, self.fusion, silent, self.device, self.precision)
         if self.model_digest() != self.model:
             raise RunError(

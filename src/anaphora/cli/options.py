@@ -39,13 +39,13 @@ alone, and is made again in 0.4 ms; of the usual 1,024 a long text fills more an
 
 
 def _use_threads(count: int) -> int:
-    """Let torch use ``count`` threads for predictions, whose memory is to stay bounded; 0 leaves the choice to it."""
+    """Let predictions use ``count`` threads, in memory that stays bounded; 0 leaves the choice to torch."""
     for cache in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
         os.environ.setdefault(cache, _COMPILED_PRODUCTS)  # read when torch makes its first product
     if count:
-        import torch
+        from anaphora.prediction.running import use_threads
 
-        torch.set_num_threads(count)
+        use_threads(count)
     return count
 
 
@@ -153,9 +153,7 @@ class AdaptationOptions:
 
     def value(self) -> "Adaptation":
         """Return what is asked for; ConfigError for what it does not take."""
-        from anaphora.evaluation.adaptation import Static
-        from anaphora.evaluation.dynamic import Dynamic
-        from anaphora.evaluation.neural_cache import NeuralCache
+        from anaphora.evaluation.adaptation import Dynamic, NeuralCache, Static
 
         if self.neural_cache:
             return NeuralCache.parse(_table(self.neural_cache, "tokens"), "--neural-cache")

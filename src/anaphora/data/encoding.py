@@ -1,4 +1,4 @@
-"""Lines to ids, a block at a time: in this process, or for large corpora in several, one for each thread of torch.
+"""Lines to ids, a block at a time: in this process, or for large corpora in several.
 
 Processes take one block at a time, so that nobody waits to write to somebody who writes.
 """

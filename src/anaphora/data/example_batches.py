@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, Supervision
 from anaphora.data.buckets import LazySequence, WindowedBuckets, buckets, cut
@@ -118,7 +117,7 @@ class ExampleBatches(BucketedBatches):
     def _batch(self, epoch: int, rows: Integers) -> Batch:
         rows = rows[np.lexsort((rows, -self._order[rows]))]
         inputs, targets = (side.field.items(side.rows, rows) for side in (self._inputs, self._targets))
-        weights = None if self._weights is None else torch.from_numpy(self._weights[rows]).float()
+        weights = None if self._weights is None else self._weights[rows].astype(np.float32)
         return Batch.of_rows(self._numbers[rows], inputs, targets, Supervision(weights))
 
 

@@ -1,5 +1,6 @@
 """Examples of a split encoded once, field by field, into columns of numbers (``data/columns.py``)."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -8,7 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import torch
 
 from anaphora.data.columns import EVERY, Bound, Column, Integers, Table, Writer
 from anaphora.data.encoding import encode_blocks
@@ -79,14 +79,16 @@ def example_store(
     longest: int = 0,
     bounded: Sequence[Field[Any]] = (),
     transform: Transform | None = None,
+    threads: int = 0,
     report: Report = silent,
 ) -> ExampleStore:
     """Return the corpus as numbers: from ``folder`` if it was encoded there before in the same way, else encoded now.
 
     With ``longest`` > 0, examples with more positions in any of the fields ``bounded``, or in any field where none is
     named, are left out (a Skipped, which calls an example by its ``noun``). ``transform`` changes encoded rows before
-    that; it should be a function of the corpus and the identities of the fields alone. Raises DataError for a value
-    that a field refuses, when no example is left, and when the folder cannot be written.
+    that; it should be a function of the corpus and the identities of the fields alone. A large corpus is encoded by
+    ``threads`` processes; 0 for one on each processor. Raises DataError for a value that a field refuses, when no
+    example is left, and when the folder cannot be written.
     """
     fields = list({field.name: field for field in fields}.values())  # those of one name share their columns
     measured = {field.name for field in bounded or fields}
@@ -97,7 +99,7 @@ def example_store(
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
         appenders = [field.appender(into) for field in fields]
-        for rows in _encode(corpus, fields):
+        for rows in _encode(corpus, fields, threads or os.cpu_count() or 1):
             numbers = np.arange(done, done + len(rows[0].lengths))
             done += len(numbers)
             rows = transform(rows) if transform else rows
@@ -125,7 +127,7 @@ def example_store(
     return ExampleStore(table, fields, table["numbers"])
 
 
-def _encode(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ragged]]:
+def _encode(corpus: Examples, fields: Sequence[Field[Any]], threads: int) -> Iterator[list[Ragged]]:
     """Yield the rows of each field for a block of examples; tokens are encoded by several processes where it pays."""
     texts = [field for field in fields if isinstance(field, Tokens)]
     waiting = deque[list[Any]]()
@@ -136,7 +138,7 @@ def _encode(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Rag
             yield [list(map(field.get, block)) for field in texts]
 
     tokenizers = [field.tokenizer for field in texts]
-    with closing(encode_blocks(tokenizers, sides(), torch.get_num_threads(), corpus.count)) as found:
+    with closing(encode_blocks(tokenizers, sides(), threads, corpus.count)) as found:
         for rows in found:
             block = waiting.popleft()
             tokens = iter(rows)

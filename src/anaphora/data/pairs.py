@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from random import Random
+from typing import Any
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, Ids, Supervision
 from anaphora.data.columns import Integers
@@ -86,10 +86,10 @@ def scored_batches(store: ExampleStore, batch_tokens: int) -> LazyBatches:
     return prediction_batches(sources, batch_tokens, targets)
 
 
-def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> torch.Tensor:
+def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return for every target position the uniform distribution over the input positions that it is aligned to."""
     p_BTS = np.zeros((*targets.ids_BT.shape, inputs.ids_BT.shape[1]), dtype=np.float32)
     for p_TS, pairs in zip(p_BTS, alignments, strict=True):
         i_L, j_L = pairs.reshape(-1, 2).T
         p_TS[j_L, i_L] = 1
-    return torch.from_numpy(p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1))
+    return p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1)

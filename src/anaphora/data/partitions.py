@@ -9,11 +9,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.data.buckets import LazySequence
+from anaphora.data.columns import Integers
 from anaphora.protocols import Batches
 
 
@@ -39,14 +39,14 @@ class PartitionedEpoch(LazySequence[int, Batch]):
         super().__init__(range(len(batches)), self._with_partition)
         self._batches, self._size = batches, size
         self._starts = [0]  # of the partitions known so far, and past the last of them
-        self._latest: tuple[int, Tensor] = (-1, torch.empty(0))
+        self._latest: tuple[int, Integers] = (-1, np.zeros(0, np.int64))
 
     def _with_partition(self, position: int) -> Batch:
         batch = self._batches[position]
         supervision = replace(batch.supervision, partition_C=self._partition_of(position))
         return replace(batch, supervision=supervision)
 
-    def _partition_of(self, position: int) -> Tensor:
+    def _partition_of(self, position: int) -> Integers:
         """Return the target ids of the partition that has the batch at ``position``, ascending."""
         while self._starts[-1] <= position:
             self._find(self._starts[-1])
@@ -67,4 +67,4 @@ class PartitionedEpoch(LazySequence[int, Batch]):
             ids, end = more, end + 1
         if start == self._starts[-1]:
             self._starts.append(end)
-        self._latest = start, torch.tensor(sorted(ids))
+        self._latest = start, np.array(sorted(ids))

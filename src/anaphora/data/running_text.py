@@ -19,7 +19,6 @@ from random import Random
 from statistics import NormalDist
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, Ids, Supervision, pad
 from anaphora.data.columns import Column, Integers
@@ -43,13 +42,15 @@ SHORTEST = 5
 """Minimum length of a window of random length, unless the configured length is less."""
 
 
-def encoded_text(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report: Report = silent) -> Column:
+def encoded_text(
+    corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, threads: int = 0, report: Report = silent
+) -> Column:
     """Return a running text as ids: ``</s>``, then every line with its ``</s>``; see ``example_store``.
 
     Every id but the first is there to be predicted.
     """
     field = RunningText("text", tokenizer)
-    ids: Column = example_store(corpus, [field], folder, noun="line", report=report).rows(field)
+    ids: Column = example_store(corpus, [field], folder, noun="line", threads=threads, report=report).rows(field)
     return ids
 
 
@@ -96,13 +97,13 @@ class TextWindows:
     def _batch(self, place: Integers) -> Batch:
         offset, end, turn = map(int, place)
         width, starts = end - offset, self._starts[turn] + offset
-        block = torch.from_numpy(self._ids[starts[:, None] + np.arange(width + 1)].astype(np.int64))
-        lengths = torch.full((len(starts),), width, dtype=torch.int64)
+        block = self._ids[starts[:, None] + np.arange(width + 1)].astype(np.int64)
+        lengths = np.full(len(starts), width)
         return Batch(
-            inputs=Ids(block[:, :-1].contiguous(), lengths),
-            targets=Ids(block[:, 1:].contiguous(), lengths),
-            example_ids_B=torch.from_numpy(starts.astype(np.int64)),
-            carry_mask_B=torch.full((len(starts),), offset > 0, dtype=torch.bool),
+            inputs=Ids(np.ascontiguousarray(block[:, :-1]), lengths),
+            targets=Ids(np.ascontiguousarray(block[:, 1:]), lengths),
+            example_ids_B=starts.astype(np.int64),
+            carry_mask_B=np.full(len(starts), offset > 0),
             supervision=Supervision(learning_rate_factor=1.0 if self._seed is None else width / self._steps),
         )
 

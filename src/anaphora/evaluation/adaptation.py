@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
-from torch import Tensor
+from pydantic import Field
 
-from anaphora.config import Config
-from anaphora.errors import ConfigError
-from anaphora.evaluation.dynamic import Dynamic, dynamic_log_probs, fitted_dynamic, gradient_sizes
-from anaphora.evaluation.neural_cache import NeuralCache, fitted_cache, neural_cache_log_probs
+from anaphora.config import MAX_LENGTH, SET, Config, Conflict
+from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.evaluation.stream import LogProbs, stream_log_probs
 from anaphora.protocols import StateModel, TextModel
+from anaphora.wording import inflect
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Static(Config):
@@ -21,13 +24,57 @@ class Static(Config):
         return ""
 
 
+class NeuralCache(Config):
+    """States of the network are remembered with what followed them."""
+
+    tokens: int = Field(2000, ge=1, le=2**31 - 1)
+    """N: number of previous tokens in the cache."""
+    theta: float | None = Field(None, ge=0)
+    """Weight of similarity; fitted to the validation split if left out."""
+    weight: float | None = Field(None, ge=0, lt=1)
+    """lambda: weight of the cache; fitted to the validation split if left out."""
+
+    def resolve(self) -> tuple[float, float]:
+        """theta and lambda of a cache that leaves neither open."""
+        assert self.theta is not None and self.weight is not None
+        return self.theta, self.weight
+
+    def __str__(self) -> str:
+        theta, weight = self.resolve()
+        return f"neural cache of {inflect(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
+
+
+class Dynamic(Config):
+    """The network continues to learn from the text."""
+
+    rule: Literal["sgd", "rms"] = "sgd"
+    """One learning rate for all weights, or a scale for every weight, measured on the training split."""
+    learning_rate: float = Field(0.0, ge=0, le=1e6)
+    """Learning rate; 0 selects the best of several on the validation split."""
+    steps: int = Field(20, ge=1, le=MAX_LENGTH)
+    """Predictions of a segment."""
+    decay: float = Field(0.0, ge=0, le=1)
+    """Fraction by which weights return to the trained ones after each segment."""
+    epsilon: float = Field(0.3, gt=0)
+    """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"epsilon": SET, "rule": "sgd"}, 'leave it out, or set {at}rule = "rms"'),
+    )
+
+    def __str__(self) -> str:
+        back = f", decay {self.decay:g}" if self.decay else ""
+        scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
+        return f"dynamic evaluation by {inflect(self.steps, 'prediction')}, rate {self.learning_rate:g}{back}{scaled}"
+
+
 @dataclass(frozen=True)
 class RmsEvaluation:
     """Dynamic evaluation by the rule "rms", with what it needs to know of the training text."""
 
     dynamic: Dynamic
     """The options."""
-    sizes: tuple[Tensor, ...]
+    sizes: "tuple[Tensor, ...]"
     """See ``dynamic.gradient_sizes``."""
 
     def __str__(self) -> str:
@@ -44,12 +91,15 @@ def adapted_log_probs(model: TextModel, tokens: Iterable[int], before: int, adap
     """
     if isinstance(adaptation, Static):
         return stream_log_probs(model, tokens, before)
-    network = network_of(model)
+    network = network_of(model, adaptation)
     if not is_fitted(adaptation):
         raise ConfigError(
             "A neural cache without theta and weight, a rate of 0 and the rule 'rms' need numbers that are not known "
             "yet: find them first with LanguageModelPredictor.adapt."
         )
+    from anaphora.evaluation.dynamic import dynamic_log_probs
+    from anaphora.evaluation.neural_cache import neural_cache_log_probs
+
     if isinstance(adaptation, NeuralCache):
         return neural_cache_log_probs(network, tokens, before, adaptation)
     if isinstance(adaptation, RmsEvaluation):
@@ -66,7 +116,10 @@ def fitted_adaptation(
     """
     if is_fitted(adaptation):
         return adaptation
-    network = network_of(model)
+    network = network_of(model, adaptation)
+    from anaphora.evaluation.dynamic import fitted_dynamic, gradient_sizes
+    from anaphora.evaluation.neural_cache import fitted_cache
+
     if isinstance(adaptation, NeuralCache):
         return fitted_cache(network, tokens, before, adaptation)
     assert isinstance(adaptation, Dynamic)
@@ -83,11 +136,13 @@ def is_fitted(adaptation: Adaptation) -> bool:
     return not isinstance(adaptation, Dynamic) or (adaptation.rule == "sgd" and adaptation.learning_rate > 0)
 
 
-def network_of(model: TextModel) -> StateModel:
-    """Return the model, if it is one network; else ConfigError."""
+def network_of(model: TextModel, adaptation: Adaptation) -> StateModel:
+    """Return the model, if it is one network; else ConfigError, and MissingExtraError where gradients need torch."""
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
             "A neural cache and dynamic evaluation need one network, not n-grams or an interpolation: evaluate the "
             "network alone, or leave them out."
         )
+    if not isinstance(adaptation, NeuralCache) and find_spec("torch") is None:
+        raise MissingExtraError("torch", "train")
     return cast(StateModel, model)

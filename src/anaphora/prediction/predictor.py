@@ -1,9 +1,9 @@
 """A predictor of values as they come: a field encodes them, a network or a search answers batches of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar, Unpack, cast
+from typing import Any, Generic, Self, TypeVar, Unpack, cast
 
 from anaphora.batch import Batch
 from anaphora.data.example_batches import Side, prediction_batches
@@ -43,6 +43,17 @@ class FieldPredictor(Generic[Found]):
         self.field: Any
         self.targets: Any
         self.field, self.targets = fields
+
+    @staticmethod
+    def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        """Return the fields of inputs and targets that an experiment asks for."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, trained: Any) -> Self:
+        """Return the predictor of a ``TrainedModel``."""
+        fields = cls.fields(trained.experiment, trained.tokenizers)
+        return cls(trained.model, fields, trained.experiment, trained.runtime)
 
     def _answer(self, batch: Batch, watch: Watch) -> Iterable[Found]:
         """Return what is found for each row of a batch."""

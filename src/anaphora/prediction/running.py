@@ -1,10 +1,10 @@
 """The runtime of predictors: chosen when a run is loaded, entered while something is computed."""
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeVar, get_args
-
-import torch
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from anaphora.config import check_known
 from anaphora.errors import ConfigError
@@ -12,9 +12,18 @@ from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device, device_for
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, current, running
-from anaphora.nn.device import device_of
+
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
+
+
+def use_threads(count: int) -> None:
+    """Let predictions use so many threads from now on."""
+    os.environ["OMP_NUM_THREADS"] = str(count)  # torch and the C library read it when they are loaded
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(count)
 
 
 def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") -> Runtime:
@@ -28,8 +37,10 @@ def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") 
     return with_prepared_weights(Runtime.inference(device_for(device, "device"), precision))
 
 
-def runtime_for_validation(model: torch.nn.Module) -> Runtime:
+def runtime_for_validation(model: "torch.nn.Module") -> Runtime:
     """Return the runtime of a predictor of a network in training, which owns what is made of its weights."""
+    from anaphora.nn.device import device_of
+
     return replace(Runtime.inference(device_of(model)), prepared=current().prepared)
 
 

@@ -5,6 +5,7 @@
     noun, see     its name and its verbs, for messages
     options       the tables of the experiment but those of training, as plain values
     network       its description for ``anaphora.inference``; null for a network that runs in torch alone
+    tensors       shape and type of its weights by name
     belongs_to    SHA-256 of the experiment and the vocabularies that it was made of
     sha256        of all this
 
@@ -59,6 +60,7 @@ class Inference(Record, extra="forbid"):
     see: str
     options: dict[str, Any]
     network: dict[str, Any] | None
+    tensors: dict[str, str]
     belongs_to: dict[str, str]
     sha256: str = ""
 

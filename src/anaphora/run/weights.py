@@ -104,15 +104,27 @@ def fill(model: "torch.nn.Module", tensors: Tensors, where: Path) -> None:
 
 def check_fit(model: "torch.nn.Module", tensors: Tensors, where: Path) -> None:
     """Raise RunError naming the first of ``tensors`` that does not belong to ``model``, which may be an outline."""
-    own = tensors_of(model)
-    for name in sorted(own.keys() | tensors.keys()):
+    check_kinds(kinds_of(tensors_of(model)), tensors, where)
+
+
+def kinds_of(tensors: Tensors) -> dict[str, str]:
+    """Return the shape and type of each tensor: "8 x 4 float32"."""
+    return {
+        name: f"{' x '.join(map(str, one.shape)) or 'a number'} {dtype_name(one)}" for name, one in tensors.items()
+    }
+
+
+def check_kinds(kinds: Mapping[str, str], tensors: Tensors, where: Path) -> None:
+    """Raise RunError naming the first of ``tensors`` that is not of the kind that a network has."""
+    own = kinds_of(tensors)
+    for name in sorted(kinds.keys() | tensors.keys()):
         if name not in tensors:
             raise RunError(f"{where} has no tensor {name}, which this network needs: it belongs to another experiment.")
-        if name not in own:
+        if name not in kinds:
             raise RunError(
                 f"{where} has a tensor {name!r}, which this network lacks: it belongs to another experiment."
             )
-        expected, came = _kind(own[name]), _kind(tensors[name])
+        expected, came = kinds[name], own[name]
         if expected != came:
             raise RunError(
                 f"{where}: {name} should be {expected}, but is {came}: "
@@ -201,10 +213,6 @@ def _view(content: bytearray | mmap, begin: int, place: int, name: str, entry: M
     if first % dtype.itemsize:
         content, first = bytearray(content[first:last]), 0
     return np.frombuffer(content, dtype, count, first).reshape(shape), last
-
-
-def _kind(tensor: "Array | Tensor") -> str:
-    return f"{' x '.join(map(str, tensor.shape)) or 'a number'} {dtype_name(tensor)}"
 
 
 def dtype_name(tensor: "Array | Tensor") -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from anaphora.data.corpora import Corpus, Splits
 from anaphora.errors import ConfigError, DataError
@@ -13,8 +13,10 @@ from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.data_table import chosen_columns
+
+if TYPE_CHECKING:
+    from anaphora.tasks.base import AnyExperiment, ExperimentBase
 
 
 class Text(NamedTuple):
@@ -60,7 +62,7 @@ class Request:
     columns: Annotated[tuple[int | str, ...], "--columns"] = ()
     """The columns of a table that are read, in place of those of training."""
 
-    def reading(self, experiment: AnyExperiment) -> AnyExperiment:
+    def reading(self, experiment: "AnyExperiment") -> "AnyExperiment":
         """Return the experiment with the columns that are asked for."""
         return experiment.with_options(chosen_columns(self.columns)) if self.columns else experiment
 
@@ -107,7 +109,7 @@ class Answer(NamedTuple):
     compared: Mapping[str, Sequence[Comparison]] = {}
 
 
-def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
+def check_found(path: Path, experiment: "ExperimentBase", options: str) -> None:
     """DataError where the data that a run was begun with has moved; ``options`` give other text."""
     for file in experiment.data.files:
         if not Path(file).exists():
@@ -118,7 +120,11 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
 
 
 def own_splits(
-    path: Path, experiment: ExperimentBase, find: Callable[[Any, Report], Splits[Corpus]], options: str, report: Report
+    path: Path,
+    experiment: "ExperimentBase",
+    find: Callable[[Any, Report], Splits[Corpus]],
+    options: str,
+    report: Report,
 ) -> Mapping[str, Corpus]:
     """Return the test splits of a run's data by name; without one its validation split, with a Note.
 

@@ -24,7 +24,7 @@ from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
 from anaphora.run.inference import Inference, plain_options
 from anaphora.run.layout import EXPERIMENT, INFERENCE
-from anaphora.run.weights import Arrays, check_fit, serialise
+from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, task_of
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
@@ -189,6 +189,7 @@ def _load_described(path: Path, which: Which, runtime: Runtime, report: Report) 
     if found.task not in TASKS:
         raise DamagedError(f"{path / INFERENCE} is of a task that is unknown: {found.task!r}; remove it.")
     checkpoint = run.load(which, report)
+    check_kinds(found.tensors, checkpoint.model, checkpoint.path / "model.safetensors")
     model = open_network(found.network, checkpoint.model)
     options, tokenizers = found.experiment(path / INFERENCE), with_rules(run.tokenizers())
     trained = TrainedModel(path, options, model, tokenizers, runtime, digest_of(checkpoint.model))
@@ -229,6 +230,7 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
         see=task.see,
         options=plain_options(experiment, experiment.places),
         network=network,
+        tensors=kinds_of(tensors_of(model)),
         belongs_to={name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")},
     )
 

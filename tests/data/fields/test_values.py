@@ -57,7 +57,7 @@ def stored(corpus: TraceCorpus, folder: Path, scale: Scale | None = None, **opti
 
 
 def item(side: Side, row: int) -> np.ndarray[Any, Any]:
-    return side.field.items(side.rows, np.array([row])).values_BTD[0].numpy()  # type: ignore[no-any-return, union-attr]
+    return side.field.items(side.rows, np.array([row])).values_BTD[0]  # type: ignore[no-any-return, union-attr]
 
 
 def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_path: Path) -> None:

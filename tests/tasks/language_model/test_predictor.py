@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.dynamic import Dynamic
+from anaphora.evaluation.adaptation import Dynamic
 from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from anaphora.batch import Grid as Grids
 from anaphora.data.columns import FLOATS, Bound, Integers
@@ -31,7 +30,7 @@ class Grid(Field[Any]):
         return Ragged.of_arrays(values, self.width)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Grids:
-        return Grids(torch.from_numpy(np.stack(rows.split(chosen))))
+        return Grids(np.stack(rows.split(chosen)))
 
 
 class ImageGrid(Grid):
@@ -48,4 +47,4 @@ class ImageGrid(Grid):
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Grids:
         grids = [self._features[self._names[number]] for (number,) in rows.split(chosen)]
-        return Grids(torch.from_numpy(np.stack(grids)))
+        return Grids(np.stack(grids))

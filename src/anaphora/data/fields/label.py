@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from anaphora.batch import Labels
 from anaphora.data.columns import Integers
@@ -50,8 +49,8 @@ class Label(Field[Sequence[str]]):
         return targets_NC
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Labels:
-        targets = torch.from_numpy(self.targets(rows, chosen))
-        return Labels(targets.float() if self.several else targets)
+        targets = self.targets(rows, chosen)
+        return Labels(targets.astype(np.float32) if self.several else targets)
 
 
 def refuse_unknown(labels: Sequence[str], known: Collection[str], place: Callable[[], str]) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from anaphora.batch import Ids, Items, Values, pad
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
@@ -117,9 +116,9 @@ class Tags(Field[TagsInPlace]):
         """Return the label of each step as Ids; of several, Values with a 1 for each."""
         tags = pad(rows.tags.split(chosen), multiple=multiple)
         if not self.several:
-            labels_W = torch.from_numpy(np.asarray(rows.labels.ids[:]).astype(np.int64))
+            labels_W = np.asarray(rows.labels.ids[:]).astype(np.int64)
             return Ids(labels_W[tags.ids_BT], tags.lengths_B)
-        labels_WC = torch.zeros(len(rows.labels), len(self.names))
+        labels_WC = np.zeros((len(rows.labels), len(self.names)), np.float32)
         for number, of_tag in enumerate(rows.labels.to_lists()):
             labels_WC[number, of_tag] = 1
         return Values(labels_WC[tags.ids_BT], tags.lengths_B)

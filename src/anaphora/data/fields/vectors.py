@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
-import torch
 
 from anaphora.batch import Values
 from anaphora.data.columns import FLOATS, Integers
@@ -49,7 +48,7 @@ def pad_vectors(rows: Sequence[Floats], multiple: int = 1) -> Values:
     block = np.zeros((len(rows), -(-max(lengths) // multiple) * multiple, rows[0].shape[1]), np.float32)
     for line, row in zip(block, rows, strict=True):
         line[: len(row)] = row
-    return Values(torch.from_numpy(block), torch.tensor(lengths))
+    return Values(block, np.array(lengths))
 
 
 def finite_vectors(place: str, values: Any) -> Floats:

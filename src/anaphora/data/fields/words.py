@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 
 from anaphora.batch import SpeltIds, pad
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
@@ -92,7 +91,7 @@ class Words(Field[Sequence[str]]):
         distinct_N, places = np.unique(np.concatenate(tokens), return_inverse=True)
         words = pad(np.split(places, np.cumsum([len(row) for row in tokens])[:-1]), multiple=multiple)
         characters = pad(rows.letters.split(distinct_N))
-        ids_N = torch.from_numpy(np.asarray(rows.words_W[distinct_N]).astype(np.int64))
+        ids_N = np.asarray(rows.words_W[distinct_N]).astype(np.int64)
         return SpeltIds(ids_N[words.ids_BT], words.lengths_B, words.ids_BT, characters.ids_BT, characters.lengths_B)
 
     def word(self, word: str) -> int:

@@ -139,6 +139,9 @@ def model_1(group: Group, probs_RTS: Floats) -> Posteriors:
 class Aligner(nn.Module):
     """Both directions."""
 
+    longest = LONGEST
+    """Words of a sentence at most; longer ones have no links."""
+
     def __init__(self, config: AlignerModelConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
         """An empty model, until ``fit`` or ``allocate``."""
         super().__init__()
@@ -177,8 +180,11 @@ class Aligner(nn.Module):
             for to_target, to_source in zip(towards_target, towards_source, strict=True)
         ]
 
-    def align_each(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> Iterator[frozenset[tuple[int, int]]]:
-        """``links`` of any number of pairs, one after the other, of which a block at a time is looked at."""
+    def align_each(
+        self, sources: Ragged, targets: Ragged, how: Symmetrise | None = None
+    ) -> Iterator[frozenset[tuple[int, int]]]:
+        """Yield the ``links`` of any number of pairs, a block of them at a time; ``how`` is None for the usual way."""
+        how = how or self.config.symmetrization
         for start in range(0, len(sources), BLOCK):
             yield from self.links(sources.slice(start, start + BLOCK), targets.slice(start, start + BLOCK), how)
 

@@ -8,6 +8,7 @@ with V words on the target's side. The source word 0, the padding of every vocab
 a target word is linked to that translates nothing.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,13 @@ class Lexicon(NamedTuple):
         sources = self.keys // self.size
         totals = np.bincount(sources, counts)
         return self._replace(probs=np.maximum(counts / np.maximum(totals, FLOOR)[sources], FLOOR))
+
+    def translations(self, least: float) -> Iterator[tuple[int, int, float]]:
+        """Yield the pairs of at least the probability ``least`` with it, by source word, the most probable first."""
+        sources, targets = self.keys // self.size, self.keys % self.size
+        kept = np.flatnonzero((self.probs >= least) & (sources != EMPTY))
+        order = kept[np.lexsort((targets[kept], -self.probs[kept], sources[kept]))]
+        yield from zip(sources[order].tolist(), targets[order].tolist(), self.probs[order].tolist(), strict=True)
 
     def prune(self) -> "Lexicon":
         """Return the table without the entries that are no likelier than a pair it does not have."""

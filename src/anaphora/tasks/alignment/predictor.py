@@ -1,9 +1,7 @@
 """Links between the words of sentences and their translations, by a trained aligner."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Unpack
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Unpack
 
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
@@ -11,21 +9,20 @@ from anaphora.evaluation.alignment import merge, words_of
 from anaphora.events import Report, Skipped, silent
 from anaphora.formats.dictionary import Entry
 from anaphora.formats.pharaoh import Links
-from anaphora.models.alignment.aligner import Aligner
-from anaphora.models.alignment.groups import LONGEST
-from anaphora.models.alignment.lexicon import EMPTY
-from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.prediction.arguments import EncodedSentence, given_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer, spellings
 
+if TYPE_CHECKING:
+    from anaphora.models.alignment.symmetrise import Symmetrise
+
 
 class AlignmentPredictor:
     """Links the words of sentences and their translations."""
 
-    def __init__(self, model: Aligner, source: Tokenizer, target: Tokenizer) -> None:
+    def __init__(self, model: Any, source: Tokenizer, target: Tokenizer) -> None:
         self._model, self._source, self._target = model, source, target
 
     def align(
@@ -33,7 +30,7 @@ class AlignmentPredictor:
         sources: Sequence[str],
         targets: Sequence[str],
         *,
-        symmetrise: Symmetrise | None = None,
+        symmetrise: "Symmetrise | None" = None,
         **streaming: Unpack[Streaming],
     ) -> list[Links]:
         """Return the links between the space-separated words of every pair, in their order.
@@ -47,7 +44,7 @@ class AlignmentPredictor:
         self,
         pairs: Iterable[tuple[str, str]],
         *,
-        symmetrise: Symmetrise | None = None,
+        symmetrise: "Symmetrise | None" = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Links]:
@@ -56,7 +53,7 @@ class AlignmentPredictor:
         ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. A pair
         with a side too long to be looked at has none (a Skipped). Raises StoppedError as ``limits`` say.
         """
-        how, longer = symmetrise or self._model.config.symmetrization, 0
+        longer = 0
 
         def read(pair: tuple[str, str], number: int) -> tuple[EncodedSentence, EncodedSentence]:
             source, target = (given_text(text, number) for text in pair)
@@ -69,15 +66,15 @@ class AlignmentPredictor:
         ) -> Iterator[Links]:
             nonlocal longer
             sources, targets = Ragged.of(row.ids for row, _ in rows), Ragged.of(row.ids for _, row in rows)
-            for (ours, theirs), found in zip(rows, self._model.align_each(sources, targets, how), strict=True):
+            for (ours, theirs), found in zip(rows, self._model.align_each(sources, targets, symmetrise), strict=True):
                 watch.check()
-                longer += max(len(ours.ids), len(theirs.ids)) > LONGEST
+                longer += max(len(ours.ids), len(theirs.ids)) > self._model.longest
                 # pieces of an endless line take long, and it has no links
                 yield merge(found, _words(self._source, ours), _words(self._target, theirs)) if found else found
 
         yield from answers(pairs, read, answer, task="align", unit="pairs", limits=limits, report=report)
         if longer:
-            report(Skipped(f"pairs with more than {LONGEST:,} tokens on a side have no links", longer))
+            report(Skipped(f"pairs with more than {self._model.longest:,} tokens on a side have no links", longer))
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
         """Yield every source word with its translations of at least the probability ``least``, the most probable first.
@@ -89,14 +86,15 @@ class AlignmentPredictor:
                 'A dictionary has words, but the tokens of this aligner are not words: set text.tokenizer = "word".'
             )
         ours, theirs = spellings(self._source), spellings(self._target)
-        lexicon = self._model.to_target.lexicon
-        sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size
-        kept = np.flatnonzero((lexicon.probs >= least) & (sources != EMPTY))
-        for place in kept[np.lexsort((targets[kept], -lexicon.probs[kept], sources[kept]))].tolist():
-            source, target = int(sources[place]), int(targets[place])
+        for source, target, probability in self._model.to_target.lexicon.translations(least):
             if min(source, target) >= len(MARKS):
-                yield Entry(ours[source], theirs[target], float(lexicon.probs[place]))
+                yield Entry(ours[source], theirs[target], probability)
 
 
 def _words(tokenizer: Tokenizer, side: EncodedSentence) -> list[int | None]:
     return words_of(pieces_of(tokenizer, side.text, side.ids))
+
+
+def make_predictor(trained: Any) -> AlignmentPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    return AlignmentPredictor(trained.model, trained.tokenizers["source"], trained.tokenizers["target"])

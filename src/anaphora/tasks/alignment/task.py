@@ -14,7 +14,7 @@ from anaphora.events import Report
 from anaphora.formats.dictionary import write_dictionary
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.registry import NETWORKS
-from anaphora.tasks.alignment.predictor import AlignmentPredictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor, make_predictor
 from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
@@ -77,8 +77,7 @@ class Alignment(Task):
     exports: ClassVar = {"dictionary": _export_dictionary}
 
     def predictor(self, trained: TrainedModel) -> AlignmentPredictor:
-        source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-        return AlignmentPredictor(trained.model, source, target)
+        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)

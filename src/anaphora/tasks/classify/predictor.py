@@ -1,16 +1,17 @@
 """A trained classifier: texts or sequences of vectors in, classes with their probabilities out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack, cast
 
 from anaphora.batch import Batch
 from anaphora.config import unknown
 from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.fields.field import Field
 from anaphora.data.fields.label import Label
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.vectors import Vectors
 from anaphora.errors import ConfigError, demand_number
-from anaphora.models.classifier import PooledClassifier
-from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
@@ -68,12 +69,26 @@ class PooledPredictor(FieldPredictor[Found]):
         return cast(Label, self.targets).names
 
     def _answer(self, batch: Batch, watch: Watch) -> list[Found]:
-        probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()
-        return [found_in(self.model, row, self.experiment.data.label_separator) for row in probabilities_BC]
+        return list(map(self._found, self.model.predict(batch).classes.tolist()))
+
+    def _found(self, probabilities: Sequence[float]) -> Found:
+        """Return the class that the probabilities of every class say, or the labels."""
+        demand_number(sum(probabilities))
+        by_label = dict(zip(self.labels, probabilities, strict=True))
+        if not cast(Label, self.targets).several:
+            return Classification(max(self.labels, key=by_label.__getitem__), by_label)
+        reached = zip(self.labels, probabilities, self.model.thresholds.tolist(), strict=True)
+        names = tuple(name for name, one, least in reached if one >= least)
+        return Labelling(names, by_label, self.experiment.data.label_separator)
 
 
 class ClassifierPredictor(PooledPredictor):
     """A trained classifier of texts."""
+
+    @staticmethod
+    def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        longest = experiment.data.max_length
+        return Tokens("text", tokenizers["text"], lambda example: example.text, longest=longest), _labels(experiment)
 
     def predict(self, texts: Sequence[str]) -> list[Found]:
         """Return the class of each text, or its labels. Raises TypeError for one text in place of several."""
@@ -105,13 +120,18 @@ class ClassifierPredictor(PooledPredictor):
 class VectorClassifierPredictor(VectorPredictor[Found], PooledPredictor):
     """A trained classifier of sequences of vectors."""
 
+    @staticmethod
+    def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        width, longest = experiment.vectors.size, experiment.data.max_length
+        return Vectors("vectors", width, lambda example: example.vectors, longest=longest), _labels(experiment)
 
-def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:
-    """Return the class that the probabilities of every class say, or the labels with a ``separator``."""
-    demand_number(sum(probabilities))
-    names = model.config.classes.names
-    by_label = dict(zip(names, probabilities, strict=True))
-    if not model.config.classes.several:
-        return Classification(max(names, key=by_label.__getitem__), by_label)
-    reached = zip(names, probabilities, model.thresholds.tolist(), strict=True)
-    return Labelling(tuple(name for name, one, least in reached if one >= least), by_label, separator)
+
+def make_predictor(trained: Any) -> PooledPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    kind = VectorClassifierPredictor if trained.experiment.model == "vectors" else ClassifierPredictor
+    return kind.of(trained)
+
+
+def _labels(experiment: Any) -> Label:
+    classes = experiment.classes
+    return Label("labels", classes.names, lambda example: example.labels, several=classes.several)

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.example_store import ExampleStore
-from anaphora.data.fields.label import Label, Targets
-from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.vectors import Vectors, moments
+from anaphora.data.fields.label import Targets
+from anaphora.data.fields.vectors import moments
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import (
@@ -22,13 +21,7 @@ from anaphora.evaluation.classification import (
 )
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
-from anaphora.models.classifier import (
-    ClassesConfig,
-    ClassifierConfig,
-    PooledClassifier,
-    PooledConfig,
-    VectorClassifierConfig,
-)
+from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
 from anaphora.models.registry import NETWORKS
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
@@ -37,7 +30,7 @@ from anaphora.tasks.data_table import DataConfig, TableData, chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table
 from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
@@ -168,11 +161,6 @@ class TextClassification(FieldTask):
                 f"the same classes, or leave classes.names out."
             )
 
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the text, truncated, and its classes."""
-        text = Tokens("text", tokenizers["text"], lambda example: example.text, longest=experiment.data.max_length)
-        return Fields(text, label_field(experiment.classes))
-
     def weights(self, experiment: Any, fields: Fields, store: ExampleStore) -> Floats | None:
         """Return the inverse of the frequency of each example's class, 1 on average, where classes are balanced."""
         if not experiment.classes.balanced:
@@ -271,12 +259,6 @@ class VectorClassification(TextClassification):
         """Return none: there is no text."""
         return {}
 
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the vectors, truncated, and their classes."""
-        width, longest = experiment.vectors.size, experiment.data.max_length
-        vectors = Vectors("vectors", width, lambda example: example.vectors, longest=longest)
-        return Fields(vectors, label_field(experiment.classes))
-
 
 TASKS = (TextClassification, VectorClassification)
 """Classification."""
@@ -289,11 +271,6 @@ def format_of(experiment: Any) -> LabelledFormat:
     if not isinstance(data, LabelledData):
         return LabelledFormat(separator=separator, vectors=True)
     return LabelledFormat(data.encoding, separator, columns=data.table_columns)
-
-
-def label_field(classes: ClassesConfig) -> Label:
-    """Return the field of the labels of an example."""
-    return Label("labels", classes.names, lambda example: example.labels, several=classes.several)
 
 
 def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Any:

@@ -1,6 +1,6 @@
 """A trained describer: features of images in, sentences about them out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -13,9 +13,9 @@ from anaphora.data.example_batches import padded_width
 from anaphora.data.features import Features, GridShape, array_files, grid_of
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.grid import Grid
+from anaphora.data.fields.tokens import Tokens
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
-from anaphora.models.writers import Describer
 from anaphora.options import with_known_names
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.predictor import WritingPredictor
@@ -64,6 +64,12 @@ class DescriberPredictor(WritingPredictor[Description]):
         super().__init__(model, fields, experiment, runtime)
         self.batch_size = _BATCH * padded_width(self.shape.positions)
 
+    @staticmethod
+    def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        encoder = experiment.encoder
+        grid = Grid("image", GridShape(encoder.rows, encoder.columns, encoder.width))
+        return grid, Tokens("text", tokenizers["text"], lambda caption: caption.text)
+
     @property
     def shape(self) -> GridShape:
         """The size of a grid."""
@@ -72,7 +78,7 @@ class DescriberPredictor(WritingPredictor[Description]):
     @property
     def attends_to_grid(self) -> bool:
         """True if its descriptions have attention."""
-        return cast(Describer, self.model).decoder.attention is not None
+        return bool(self.experiment.attention.kind != "none")
 
     @with_known_names
     def predict(
@@ -121,11 +127,15 @@ class DescriberPredictor(WritingPredictor[Description]):
         return replace(found, image=kept)
 
     def _text(self, found: Hypothesis) -> Description:
-        weights = None if found.weights is None else found.weights.numpy()
         return Description(
             text=self.targets.tokenizer.decode(found.ids),
             score=found.score,
             finished=found.finished,
             pieces=self._pieces(found),
-            weights=None if weights is None else weights.reshape(-1, self.shape.rows, self.shape.columns),
+            weights=None if found.weights is None else found.weights.reshape(-1, self.shape.rows, self.shape.columns),
         )
+
+
+def make_predictor(trained: Any) -> DescriberPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    return DescriberPredictor.of(trained)

@@ -7,9 +7,7 @@ from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
-from anaphora.data.features import GridShape
-from anaphora.data.fields.grid import Grid, ImageGrid
-from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.grid import ImageGrid
 from anaphora.errors import ConfigError
 from anaphora.evaluation.descriptions import DescriptionScores, description_scores
 from anaphora.evaluation.perplexity import perplexity
@@ -108,11 +106,10 @@ class ImageDescription(FieldTask):
 
     def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the features of the image, and its caption."""
-        encoder = experiment.encoder
-        grid = Grid("image", GridShape(encoder.rows, encoder.columns, encoder.width))
-        if splits is not None:
-            grid = ImageGrid("image", splits.features, lambda caption: caption.image)
-        return Fields(grid, Tokens("text", tokenizers["text"], lambda caption: caption.text))
+        fields = super().fields(experiment, tokenizers)
+        if splits is None:
+            return fields
+        return fields._replace(inputs=ImageGrid("image", splits.features, lambda caption: caption.image))
 
     def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [fields.targets]

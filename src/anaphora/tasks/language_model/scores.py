@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
@@ -29,7 +27,8 @@ from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watc
 from anaphora.prediction.running import iterate_within, runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
-from anaphora.protocols import TextModel, TextStepper
+from anaphora.protocols import DeviceArray, TextModel, TextStepper
+from anaphora.search.log_probs import to_host
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 from anaphora.text.whitespace import by_word, words_in
@@ -39,7 +38,7 @@ from anaphora.text.whitespace import by_word, words_in
 class Context:
     """A place in a text."""
 
-    log_probs_V: Tensor
+    log_probs_V: DeviceArray
     """ln p of every symbol there."""
     state: Any
     """State of the stepper, of one row."""
@@ -73,8 +72,7 @@ class State:
     def _key(self) -> tuple[bytes, ...]:
         if self._context is None:
             return ()
-        tensors = _tensors(self._context.state)
-        return (str(self._context.inside).encode(), *(tensor.numpy().tobytes() for tensor in tensors))
+        return (str(self._context.inside).encode(), *(to_host(one).tobytes() for one in _arrays(self._context.state)))
 
     def __eq__(self, other: object) -> bool:
         """True if what both hold is the same to the last bit."""
@@ -88,13 +86,13 @@ class State:
         return copy(self)
 
 
-def _tensors(state: Any) -> Iterator[Tensor]:
-    """Yield the tensors of a state, in an order that is always the same."""
-    if isinstance(state, Tensor):
+def _arrays(state: Any) -> Iterator[DeviceArray]:
+    """Yield the arrays of a state, in an order that is always the same."""
+    if hasattr(state, "shape"):
         yield state
         return
     for part in [state[name] for name in sorted(state)] if isinstance(state, dict) else state:
-        yield from _tensors(part)
+        yield from _arrays(part)
 
 
 Place = State
@@ -185,7 +183,7 @@ class TextScores:
         stepper = self._stepper()
         with running(self._runtime):
             before = stepper.start(prompt_batch(stepper.bos, [[]], [0])).state
-            step = stepper.advance(None, before, self._id(stepper.bos))
+            step = stepper.advance(None, before, np.array([stepper.bos]))
         state.become(Context(step.log_probs_NV[0], step.state, 1, False))
 
     def NullContextWrite(self, state: Place) -> None:
@@ -215,7 +213,7 @@ class TextScores:
         """Return the score of a word by its tokens, one step each."""
         stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
         for token in tokens:
-            ids_N = self._id(token)
+            ids_N = np.array([token])
             nats += float(context.log_probs_V[token])
             with running(self._runtime):
                 length = stepper.match_length(context.state, ids_N, context.read)
@@ -224,9 +222,6 @@ class TextScores:
             context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
         after.become(context)
         return FullScore(nats / LN_10, length, self._tokenizer.symbols.unk in tokens)
-
-    def _id(self, token: int) -> Tensor:
-        return torch.tensor([token], device=self._runtime.device)
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())
@@ -240,7 +235,7 @@ class TextScores:
                 "A neural cache and dynamic evaluation use the text before a line, but a model of sentences begins "
                 "every line from nothing: leave them out."
             )
-        network_of(self._model)
+        network_of(self._model, adaptation)
 
     def score_lines(
         self, lines: Sequence[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]

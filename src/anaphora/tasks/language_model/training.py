@@ -44,7 +44,8 @@ class TextJob(TrainingJob):
     def ids(self, split: str, context: TrainingContext, report: Report) -> Column:
         """Return the text of a split, "train" or "valid", as ids."""
         text = getattr(self.splits, split)
-        return encoded_text(text, context.tokenizers["text"], context.encoded / split, report=report)
+        folder, threads = context.encoded / split, context.training.threads
+        return encoded_text(text, context.tokenizers["text"], folder, threads=threads, report=report)
 
     def metrics(self, loss: float, ids: Column) -> Mapping[str, float]:
         """Return what a mean loss in nats a prediction of the validation text says; ``ids`` are those of the text."""

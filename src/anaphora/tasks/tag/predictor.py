@@ -3,25 +3,25 @@
 Files and streams of sentences come back with nothing but their tags changed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast
 
 from anaphora.batch import Batch, Ids, Values
 from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.fields.field import Field
 from anaphora.data.fields.tags import Tags
+from anaphora.data.fields.vectors import Vectors
+from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
-from anaphora.formats.span_tags import Encoding, Span, spans_of
+from anaphora.formats.span_tags import Encoding, Span, TagsInPlace, spans_of
 from anaphora.formats.tagged import Plain, Sentence
 from anaphora.kernels.runtime import running
-from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.predictor import FieldPredictor, VectorPredictor
-from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.tag.formats import encoding_in, recognize_format
 from anaphora.text.tokenizer import UNK
 
@@ -79,12 +79,27 @@ class StepPredictor(FieldPredictor[list[str]]):
         """All tags, or labels, that there are."""
         return cast(Tags, self.targets).names
 
+    @staticmethod
+    def tags_in_place(example: Any) -> TagsInPlace:
+        """Return the tags of an example, and the place of each in its file."""
+        raise NotImplementedError
+
+    @classmethod
+    def fields(cls, experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        names, several = tokenizers["tags"].vocabulary, experiment.output.several
+        return cls.steps(experiment, tokenizers), Tags("tags", names, cls.tags_in_place, several=several)
+
+    @staticmethod
+    def steps(experiment: Any, tokenizers: Mapping[str, Any]) -> Field[Any]:
+        """Return the field of the inputs."""
+        raise NotImplementedError
+
     def are_known(self, steps: Sequence[Any]) -> list[bool]:
         """Return which steps are words of the vocabulary; vectors always are."""
         return [True] * len(steps)
 
     def _answer(self, batch: Batch, watch: Watch) -> list[list[str]]:
-        found = self.model.predict(batch.to(device_of(self.model)))
+        found = self.model.predict(batch)
         return cast(Tags, self.targets).decode(found, cast(Ids | Values, batch.inputs).lengths_B.tolist())
 
 
@@ -92,6 +107,18 @@ class TaggerPredictor(StepPredictor):
     """A trained tagger of sentences."""
 
     unit = "sentences"
+
+    @staticmethod
+    def tags_in_place(example: Any) -> TagsInPlace:
+        path, sentence = example
+        return sentence.tags, lambda number: f"{path}:{sentence.line_of(number)}"
+
+    @staticmethod
+    def steps(experiment: Any, tokenizers: Mapping[str, Any]) -> Words:
+        """Return the words with their characters."""
+        longest = getattr(experiment.characters, "max_length", 0)
+        words, characters = tokenizers["text"], tokenizers["characters"]
+        return Words("words", words, characters, lambda example: example[1].words, longest=longest)
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[TaggedSentence]:
         """Return the tags of sentences, each a list of words, or a text that is tokenized first.
@@ -129,7 +156,11 @@ class TaggerPredictor(StepPredictor):
         Raises ConfigError for a format that is unknown, DataError with its line for one that is not in the format,
         after the answers for the lines before it.
         """
-        experiment = self.experiment.with_options(chosen_columns(columns)) if columns else self.experiment
+        experiment = self.experiment
+        if columns:
+            from anaphora.tasks.data_table import chosen_columns
+
+            experiment = experiment.with_options(chosen_columns(columns))
         found, lines = recognize_format(experiment, lines, where, streaming.get("report", silent), format)
 
         def read(sentence: Sentence, number: int) -> tuple[Any, str, Sequence[str]]:
@@ -146,7 +177,7 @@ class TaggerPredictor(StepPredictor):
             raise DataError("There is no word in the sentence: give one that has some.")
         [batch] = prediction_batches(Side.of(self.field, [self.field.encode([words], str)]), self.batch_size)
         with running(self.runtime):
-            found = deepcopy(self.model.predict(batch))  # which autograd may save
+            found = self.model.predict(batch)
         return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 
     def are_known(self, steps: Sequence[str]) -> list[bool]:
@@ -160,8 +191,22 @@ class TaggerPredictor(StepPredictor):
 class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
     """A trained tagger of sequences of vectors."""
 
+    @staticmethod
+    def tags_in_place(example: Any) -> TagsInPlace:
+        return example.labels, lambda number: f"{example.place}, vector {number + 1},"
+
+    @staticmethod
+    def steps(experiment: Any, tokenizers: Mapping[str, Any]) -> Vectors:
+        return Vectors("vectors", experiment.vectors.size, lambda example: example.vectors)
+
     def _finish(self, kept: None, found: list[str] | None) -> TaggedVectors:
         return TaggedVectors(tuple(found or ()), self.encoding)
+
+
+def make_predictor(trained: Any) -> StepPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    kind = VectorTaggerPredictor if trained.experiment.model == "vectors" else TaggerPredictor
+    return kind.of(trained)
 
 
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:

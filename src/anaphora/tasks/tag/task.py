@@ -1,6 +1,5 @@
 """Tagging: a label, or several, for every token of a sentence, or for every vector of a sequence."""
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import tee
@@ -12,29 +11,27 @@ from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.data.corpora import Splits
-from anaphora.data.fields.tags import Tags
-from anaphora.data.fields.vectors import Vectors, moments
-from anaphora.data.fields.words import Words
+from anaphora.data.fields.vectors import moments
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Note, Report, silent
 from anaphora.formats.columns import WORDS
-from anaphora.formats.span_tags import OUTSIDE, TagsInPlace, check_tags, encoding_of, split_tag
+from anaphora.formats.span_tags import OUTSIDE, check_tags, encoding_of, split_tag
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepsConfig, StepTagger, TaggerConfig, VectorTaggerConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
-from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
+from anaphora.tasks.field_task import FieldTask, ValidationSplit
 from anaphora.tasks.scores import DigestedText
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolve, vector_format
-from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor
+from anaphora.tasks.tag.predictor import StepPredictor, TaggerPredictor, VectorTaggerPredictor
 from anaphora.tasks.tag.scores import TagScores
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.segmentation import Segmentation
@@ -155,11 +152,8 @@ class Tagging(FieldTask):
     name = "tag"
     noun = "a tagger"
     own_formats = True
+    predictor_class: ClassVar[type[StepPredictor]]
     counted, tiers = "tagged sentences", TIERS
-
-    @abstractmethod
-    def tags_in_place(self, example: Any) -> TagsInPlace:
-        """Return the tags of an example, and the place of each in its file."""
 
     def check_data(self, experiment: TagExperiment, splits: Splits[Any], report: Report) -> None:
         """Report how tags are read: as spans, labels or sets of labels.
@@ -167,12 +161,12 @@ class Tagging(FieldTask):
         Raises DataError for a tag that the encoding does not have, and for one that a CRF bars where it stands, which
         would never be learnt.
         """
-        encoding, output = encoding_in(experiment), experiment.output
-        tags = {tag for example in splits.train.examples() for tag in self.tags_in_place(example)[0]}
+        encoding, output, tags_of = encoding_in(experiment), experiment.output, self.predictor_class.tags_in_place
+        tags = {tag for example in splits.train.examples() for tag in tags_of(example)[0]}
         what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {len(tags):,} different ones"
         if encoding is not None:
             for corpus in (splits.train, splits.valid):
-                check_tags(map(self.tags_in_place, corpus.examples()), encoding, bars=output.kind == "crf")
+                check_tags(map(tags_of, corpus.examples()), encoding, bars=output.kind == "crf")
             types = {read.type for tag in tags if (read := split_tag(tag, encoding)) and tag != OUTSIDE}
             what = f"spans in {encoding.upper()}: {inflect(len(types), 'type')}"
         report(Note(f"The tags are read as {what}, in {inflect(splits.train.count, self.example_noun)}."))
@@ -199,9 +193,6 @@ class Tagging(FieldTask):
         for (value, tags), found in zip(again, answers, strict=True):
             scores.add(tags, found.tags, model.are_known(value))
         return scores
-
-    def _tag_field(self, experiment: TagExperiment, tokenizers: Tokenizers) -> Tags:
-        return Tags("tags", tokenizers["tags"].vocabulary, self.tags_in_place, several=experiment.output.several)
 
     def suits(self, data: GivenData) -> bool:
         """Return True for files of CoNLL-U; other tables look like pairs or running text."""
@@ -255,10 +246,6 @@ class TokenTagging(Tagging):
     def with_data_statistics(self, experiment: TaggerExperiment, splits: Any) -> Any:
         return resolve(experiment)
 
-    def tags_in_place(self, example: Any) -> TagsInPlace:
-        path, sentence = example
-        return sentence.tags, lambda number: f"{path}:{sentence.line_of(number)}"
-
     def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
         """Return the words, characters and tags of the training split."""
         text, language = experiment.text, experiment.data.language
@@ -283,13 +270,6 @@ class TokenTagging(Tagging):
         }
         learnt["text"].rule = rule
         return dict(learnt)
-
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the words with their characters, and their tags."""
-        longest = getattr(experiment.characters, "max_length", 0)
-        words, characters = tokenizers["text"], tokenizers["characters"]
-        inputs = Words("words", words, characters, lambda example: example[1].words, longest=longest)
-        return Fields(inputs, self._tag_field(experiment, tokenizers))
 
     def read_requested(
         self, experiment: TaggerExperiment, request: Request
@@ -341,19 +321,11 @@ class VectorTagging(Tagging):
         vectors = given.with_scale(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
         return experiment.with_options({"spans": spans, "vectors": vectors})
 
-    def tags_in_place(self, example: Any) -> TagsInPlace:
-        return example.labels, lambda number: f"{example.place}, vector {number + 1},"
-
     def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
         """Return the tags of the training split."""
         corpus, segmentation = splits.train, experiment.text.segmentation
         counts = Counter(name for example in corpus.examples() for name in corpus.format.names_of(example))
         return {"tags": WordTokenizer(_frequent(counts, 1), lowercase=False, segmentation=segmentation, language="en")}
-
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the vectors and their tags."""
-        inputs = Vectors("vectors", experiment.vectors.size, lambda example: example.vectors)
-        return Fields(inputs, self._tag_field(experiment, tokenizers))
 
     def read_requested(self, experiment: VectorTaggerExperiment, request: Request) -> Mapping[str, Any]:
         return {request.data.name: request.data} if request.data else {}

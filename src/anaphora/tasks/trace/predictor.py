@@ -1,26 +1,22 @@
 """Predictors of real-valued sequences: handwriting from texts, strokes or signals continued, and likelihoods."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.data.example_batches import WIDTH, Side, prediction_batches
+from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.values import Scale
+from anaphora.data.fields.values import NextValues, PreviousValues, Scale, written_in
 from anaphora.data.fields.vectors import Vectors
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.traces import Booleans, Floats, Trace
 from anaphora.kernels.runtime import running
-from anaphora.models.values import ValueNetwork
-from anaphora.nn.device import device_of
-from anaphora.nn.outputs.values import Draws
 from anaphora.prediction.arguments import demand_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.predictor import FieldPredictor
@@ -96,6 +92,13 @@ class SampledTrace(NamedTuple):
 class TracePredictor(FieldPredictor[Any]):
     """A trained model of real-valued sequences."""
 
+    @staticmethod
+    def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        targets = NextValues("values", experiment.scale)
+        if experiment.model == "synthesis":
+            return Tokens("text", tokenizers["text"], written_in), targets
+        return PreviousValues("values", experiment.scale), targets
+
     @property
     def writes_text(self) -> bool:
         return isinstance(self.field, Tokens)
@@ -137,14 +140,13 @@ class TracePredictor(FieldPredictor[Any]):
         for number, text in enumerate(given, 1):
             demand_text(text, number)
             self._check(text, prime)
-        read_PX = self._read(prime)
+        read_PX, size = self._read(prime), len(self.experiment.scale.mean_D)
         watch, done = limits.start(), 0
         found: dict[int, SampledTrace] = {}
-        device = device_of(self.model)
         for batch in prediction_batches(self._inputs(given, prime), _ROWS * WIDTH):
             rows = batch.example_ids_B.tolist()
             with running(self.runtime):
-                drawn = _sample(self.model, batch.to(device), read_PX, length, watch, bias=bias, seed=seed)
+                drawn = _sample(self.model, batch, read_PX, size, length, watch, bias=bias, seed=seed)
             found |= dict(zip(rows, drawn, strict=True))
             done += len(rows)
             report(Progress("draw", done, len(given), "sequences"))
@@ -170,7 +172,7 @@ class TracePredictor(FieldPredictor[Any]):
         scale: Scale = self.experiment.scale
         if scale.pen and not self.writes_text:
             return scale.encode(prime or Trace("the origin", np.array([[0.0, 0.0]]), np.array([False])))
-        first_1X = np.zeros((1, scale.pen + self.model.output.size))
+        first_1X = np.zeros((1, scale.pen + len(scale.mean_D)))
         if prime is None:
             return first_1X
         return np.concatenate([first_1X, scale.encode(prime)[int(scale.pen) :].astype(np.float32)])
@@ -185,7 +187,8 @@ class TracePredictor(FieldPredictor[Any]):
 
     def _complete(self, drawn: SampledTrace, text: str, prime: Trace | None) -> Drawing | Series:
         """Return the sequence as the data has it, after what it was primed with."""
-        size, scale = self.model.output.size, self.experiment.scale
+        scale: Scale = self.experiment.scale
+        size = len(scale.mean_D)
         values_TD = scale.decode(drawn.values_TX[:, :size])
         given = 0 if prime is None else len(prime.values_TD)
         if not scale.pen:
@@ -201,9 +204,8 @@ class TracePredictor(FieldPredictor[Any]):
         return Drawing(points_TD, np.concatenate([before_T, ends_T]), whole, given, drawn.ended, scale.upward)
 
 
-@torch.inference_mode()
 def _sample(
-    network: ValueNetwork, batch: Batch, read_PX: Floats, length: int, watch: Watch, *, bias: float, seed: int
+    network: Any, batch: Batch, read_PX: Floats, size: int, length: int, watch: Watch, *, bias: float, seed: int
 ) -> list[SampledTrace]:
     """Return a sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
 
@@ -211,42 +213,47 @@ def _sample(
     row is the same whatever is drawn beside it.
 
     ``read_PX`` are the vectors that every row has read before the first draw, P x (D + pen), at least the one that
-    sequences begin with. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section 5.4).
+    sequences begin with; ``size`` is D. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section
+    5.4).
     """
-    device, pen = device_of(network), network.output.flags - 1
     state = network.start(batch)
-    rows, size = batch.example_ids_B.tolist(), network.output.size
+    rows, read = batch.example_ids_B.tolist(), read_PX.shape[1]
     for vector_X in read_PX:
-        x_BX = torch.from_numpy(vector_X.astype(np.float32)).to(device).expand(len(rows), -1)
+        x_BX = np.tile(vector_X.astype(np.float32), (len(rows), 1))
         states_BH, _, state = network.advance(state, x_BX)
-    drawn: list[Tensor] = []
+    drawn: list[Floats] = []
     ends = [length] * len(rows)
     for step in range(length):
         watch.check()
-        draws = _draws(seed, rows, step, size, pen + 1, device)
-        values_BX = network.output.draw(states_BH, draws, bias)
+        values_BX = network.output.draw(states_BH, _draws(seed, rows, step, size, read - size + 1), bias)
         drawn.append(values_BX)
-        for row in torch.nonzero(values_BX[:, -1]).flatten().tolist():
+        for row in np.flatnonzero(values_BX[:, -1]).tolist():
             ends[row] = min(ends[row], step + 1)
         if step + 1 >= max(ends):
             break
-        states_BH, _, state = network.advance(state, values_BX[:, : size + pen].float())
-    whole_BTX = torch.stack(drawn, 1).cpu().numpy()
+        states_BH, _, state = network.advance(state, values_BX[:, :read].astype(np.float32))
+    whole_BTX = np.stack(drawn, 1)
     return [
         SampledTrace(whole_TX[:end], bool(whole_TX[end - 1, -1])) for whole_TX, end in zip(whole_BTX, ends, strict=True)
     ]
 
 
-def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int, device: torch.device) -> Draws:
+def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int) -> tuple[Floats, Floats, Floats]:
+    """Return the random numbers of a step, by row: to choose a component, of the vector, and of its flags."""
     generators = [
         np.random.Generator(
             np.random.Philox(key=np.array([seed, row], np.uint64), counter=np.array([0, 0, 0, step], np.uint64))
         )
         for row in rows
     ]
-    uniform = torch.from_numpy(np.stack([generator.random(1 + flags) for generator in generators])).to(device)
-    normal = torch.from_numpy(np.stack([generator.standard_normal(size) for generator in generators])).to(device)
-    return Draws(uniform[:, 0], normal, uniform[:, 1:])
+    uniform = np.stack([generator.random(1 + flags) for generator in generators])
+    normal = np.stack([generator.standard_normal(size) for generator in generators])
+    return uniform[:, 0], normal, uniform[:, 1:]
+
+
+def make_predictor(trained: Any) -> TracePredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    return TracePredictor.of(trained)
 
 
 def svg(drawings: Sequence[Drawing]) -> str:

@@ -12,8 +12,7 @@ from anaphora.batch import Values
 from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.corpora import Splits
 from anaphora.data.example_batches import Side, prediction_batches
-from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.values import NextValues, PreviousValues, Scale, check_texts, written_in
+from anaphora.data.fields.values import PreviousValues, Scale, check_texts, written_in
 from anaphora.data.fields.vectors import moments
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.errors import DataError
@@ -31,7 +30,7 @@ from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
+from anaphora.tasks.task import GivenData, SizedExperiment, Table
 from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer, Character, TextConfig
@@ -269,10 +268,6 @@ class ValueTask(FieldTask):
         texts = {self.side: lambda: map(written_in, splits.train.examples())}
         return tokenization.fit(experiment.text, texts, report, languages={self.side: language})
 
-    def text_field(self, tokenizers: Tokenizers) -> Tokens:
-        """Return the field of the texts."""
-        return Tokens(self.side, tokenizers[self.side], written_in)
-
     def longest(self, experiment: Any, training: bool) -> int:
         return int(experiment.data.max_length) if training else 0
 
@@ -290,11 +285,6 @@ class ValuePrediction(ValueTask):
     text_options = "a file whose name begins with test"
     takes = ()
     counted, tiers = "vectors (--task trace)", TIERS
-
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the vectors before, and those that are predicted."""
-        scale = experiment.scale
-        return Fields(PreviousValues("values", scale), NextValues("values", scale))
 
     def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [fields.targets]
@@ -340,10 +330,6 @@ class Synthesis(ValuePrediction):
     model, plural = "synthesis", "synthesis networks"
     experiment = SynthesisExperiment
     network = NETWORKS["synthesis"]
-
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the text, and the vectors that are predicted."""
-        return Fields(self.text_field(tokenizers), NextValues("values", experiment.scale))
 
 
 TASKS = (ValuePrediction, Synthesis)

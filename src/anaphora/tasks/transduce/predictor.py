@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from anaphora.batch import Batch, Values
+from anaphora.data.fields.field import Field
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.values import Values as ValuesField
+from anaphora.data.fields.values import written_in
 from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.traces import read_traces
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import read_vectors
 from anaphora.formats.traces import Trace, ink
-from anaphora.models.writers import VectorTransducer
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
@@ -141,10 +144,14 @@ class VectorTransducerPredictor(WritingPredictor[Transduction]):
     batch_size = 4000
     reads_arrays = True
 
+    @staticmethod
+    def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
+        return ValuesField("values", experiment.scale), Tokens("target", tokenizers["target"], written_in)
+
     @property
     def attends(self) -> bool:
         """True if it has attention."""
-        return cast(VectorTransducer, self.model).decoder.attention is not None
+        return bool(self.experiment.attention.kind != "none")
 
     @with_known_names
     def predict(
@@ -189,7 +196,7 @@ class VectorTransducerPredictor(WritingPredictor[Transduction]):
         text = self.targets.tokenizer.decode(found.ids)
         if found.weights is None:
             return Transduction(text, found.score)
-        return Transduction(text, found.score, pieces=self._pieces(found), weights=found.weights.numpy())
+        return Transduction(text, found.score, pieces=self._pieces(found), weights=found.weights)
 
     def _read(self, given: Any, number: int) -> tuple[None, str, Trace]:
         """Return a sequence that a caller gave."""
@@ -199,3 +206,16 @@ class VectorTransducerPredictor(WritingPredictor[Transduction]):
         if scale.pen:
             return None, place, ink(place, given)
         return None, place, Trace(place, finite_vectors(place, given).astype(np.float64), None)
+
+
+def make_predictor(trained: Any) -> TransducerPredictor | VectorTransducerPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    experiment, tokenizers = trained.experiment, trained.tokenizers
+    if experiment.model == "vectors":
+        return VectorTransducerPredictor.of(trained)
+    source, target = tokenizers["source"], tokenizers["target"]
+    beam, length_penalty = experiment.evaluation.beam, experiment.evaluation.length_penalty
+    translator = TranslationPredictor(
+        trained.model.stepper, source, target, beam=beam, length_penalty=length_penalty, runtime=trained.runtime
+    )
+    return TransducerPredictor(translator, source, target)

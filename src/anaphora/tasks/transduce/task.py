@@ -12,7 +12,7 @@ from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
-from anaphora.data.fields.values import Values, written_in
+from anaphora.data.fields.values import written_in
 from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -25,13 +25,12 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import DigestedText, ScoredTask
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers, TrainedModel, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, TrainedModel, WeightSource, both_sides
 from anaphora.tasks.trace.task import ValuedExperiment, ValueTask, WrittenData
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
-from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
+from anaphora.tasks.transduce.predictor import VectorTransducerPredictor, make_predictor
 from anaphora.tasks.translation.config import SearchConfig, TranslatorExperiment
-from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.task import with_fused_run
 from anaphora.text.symbols import are_separated
 from anaphora.text.tokenization import AnyTokenizer, Symbol
@@ -152,10 +151,7 @@ class StringTransduction(ScoredTask):
         return experiment, sources
 
     def predictor(self, trained: TrainedModel) -> Any:
-        source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-        evaluation, stepper = trained.experiment.evaluation, trained.model.stepper
-        translator = TranslationPredictor(stepper, source, target, evaluation=evaluation, runtime=trained.runtime)
-        return TransducerPredictor(translator, source, target)
+        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)
@@ -221,10 +217,6 @@ class VectorTransduction(ValueTask):
     takes = ("data", "search", "sentences")
     predictor_class = VectorTransducerPredictor
     side = "target"
-
-    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
-        """Return the sequence, and its text."""
-        return Fields(Values("values", experiment.scale), self.text_field(tokenizers))
 
     def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [*fields]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import sentence_scores
 from anaphora.evaluation.classification import area_under_curve, calibration_error
@@ -26,15 +25,13 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
 from anaphora.run.calibrations import Calibration, CalibrationQuality, LogisticRegression
 from anaphora.search.hypothesis import Evidence, Floats
-from anaphora.tasks.evaluation import check_found
-from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.training_job import pair_splits
-from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
+    from anaphora.data.corpora import Pair
+    from anaphora.tasks.translation.config import TranslationExperiment
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
 GOOD = 50.0
@@ -216,8 +213,13 @@ def calibrate(
     says which half a pair belongs to, so that no source is in both. Raises DataError for fewer than ``LEAST`` pairs,
     and as ``TranslationPredictor.stream``.
     """
+    from anaphora.data.corpora import AlignedFiles
+    from anaphora.tasks.evaluation import check_found
+    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.training_job import pair_splits
+
     run = cast(RunCalibrations, translator.calibrations)
-    experiment = cast(TranslationExperiment, experiment_of(run.path))
+    experiment = cast("TranslationExperiment", experiment_of(run.path))
     if files is None:
         check_found(run.path, experiment, "--source and --reference")
     pairs = list(AlignedFiles(*files) if files else pair_splits(experiment, report).valid)
@@ -226,7 +228,7 @@ def calibrate(
             f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
             f"--source and --reference."
         )
-    resolved = options.resolve(translator.evaluation.beam, translator.evaluation.length_penalty)
+    resolved = options.resolve(translator.beam, translator.length_penalty)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
     halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
     for source, signals, good, words in _compare(found, pairs, experiment):
@@ -260,7 +262,7 @@ class _Examples(NamedTuple):
 
 
 def _compare(
-    found: Sequence[Translation], pairs: Sequence[Pair], experiment: TranslationExperiment
+    found: Sequence[Translation], pairs: Sequence["Pair"], experiment: "TranslationExperiment"
 ) -> Iterator[tuple[str, Signals, bool, Sequence[bool]]]:
     """Yield the source and the signals of each translation that has some, and what is right of it and its words."""
     language, condition = experiment.data.target, experiment.evaluation.conditions

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-import torch
+import numpy as np
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
@@ -137,9 +137,9 @@ class TargetConstraints:
         found = self._terms(rows, eos)
         lengths, suffixes = [len(row.prefix) * row.closed for row in rows], [row.suffix for row in rows]
         if any(lengths):
-            found.append(WholeWords(torch.tensor(lengths), adjacency_of(self._target).after_V))
+            found.append(WholeWords(np.array(lengths), adjacency_of(self._target).after_V))
         if any(suffixes):
-            found.append(Suffixes(suffixes, torch.tensor([row.max_length for row in rows]), eos))
+            found.append(Suffixes(suffixes, np.array([row.max_length for row in rows]), eos))
         texts_B = [self._kept_texts(row) for row in rows]
         if any(texts_B):
             found.append(BannedStrings(texts_B, spelling_of(self._target)))
@@ -158,13 +158,13 @@ class TargetConstraints:
         forbidden = {form: f for f, form in enumerate(dict.fromkeys(form for row in rows for form in row.forbidden))}
         if not required and not forbidden:
             return []
-        required_BG = torch.zeros(len(rows), len(required), dtype=torch.bool)
-        forbidden_BF = torch.zeros(len(rows), len(forbidden), dtype=torch.bool)
+        required_BG = np.zeros((len(rows), len(required)), bool)
+        forbidden_BF = np.zeros((len(rows), len(forbidden)), bool)
         for b, row in enumerate(rows):
             required_BG[b, [required[term] for term in row.required]] = True
             forbidden_BF[b, [forbidden[form] for form in row.forbidden]] = True
         # suffixes have the last steps, and placeholders that are due those before
-        lengths_B = torch.tensor([row.max_length - len(row.suffix) - len(row.masked.units) for row in rows])
+        lengths_B = np.array([row.max_length - len(row.suffix) - len(row.masked.units) for row in rows])
         terms = TermsOfBatch(tuple(required), tuple(forbidden), required_BG, forbidden_BF, lengths_B, self._space)
         return [Terms(terms, adjacency_of(self._target).after_V, eos)]
 
@@ -306,14 +306,14 @@ def adjacency_of(target: Tokenizer) -> Adjacency:
     of_words = isinstance(target, WordTokenizer)
     pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in spellings(target)]
     marked = [one.startswith(JOINER) or not of_words for one in spellings(target)]
-    any_V = torch.ones(len(pieces), dtype=torch.bool)
-    after_V = torch.tensor(
+    any_V = np.ones(len(pieces), bool)
+    after_V = np.array(
         [
             number < len(MARKS) or not own or not _begins_glued(one)
             for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
         ]
     )
-    joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
+    joins_V = np.array([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
     return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
 
 

@@ -227,8 +227,7 @@ def score_translations(
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
-    own = translator.evaluation
-    resolved = search.resolve(own.beam, own.length_penalty)._replace(protect=search.protect or ())
+    resolved = search.resolve(translator.beam, translator.length_penalty)._replace(protect=search.protect or ())
     return TranslationScores(
         resolved,
         experiment.data.target,

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Unpack
+from typing import Any, Unpack
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from anaphora.batch import Batch
 from anaphora.data.example_batches import LazyBatches, Side, prediction_batches
@@ -54,7 +54,7 @@ _UNKNOWN = "Xqzvk"
 
 Pair = tuple[EncodedSentence, EncodedSentence]
 """A source and its given translation."""
-States = dict[tuple[str, str], tuple[Tensor, Tensor]]
+States = dict[tuple[str, str], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]
 """By a source and its translation: the states that the target tokens are predicted from, and the tokens."""
 
 
@@ -159,8 +159,7 @@ class ForcedDecoder:
                     found = Translation.of(target.text, hypothesis)
                     if attention:
                         pieces = pieces_of(self.source, *source), pieces_of(self.target, *target)
-                        weights = None if hypothesis.weights is None else hypothesis.weights.numpy()
-                        found = found.with_attention(*pieces, weights)
+                        found = found.with_attention(*pieces, hypothesis.weights)
                     yield found
 
             batches = self.batches([source for source, _ in rows], [target.ids for _, target in rows])
@@ -220,7 +219,7 @@ class AdaptedDecoder:
             return None
         keys, ids = zip(*(self._states[pair.source, pair.target] for pair in there), strict=True)
         weight = self._adaptation.weight_for(max(pair.similarity for pair in there))
-        return Neighbours(torch.cat(keys), torch.cat(ids), weight)
+        return Neighbours(np.concatenate(keys), np.concatenate(ids), weight)
 
 
 def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[SimilarPair]) -> States:
@@ -235,8 +234,7 @@ def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[Simila
         states_TBH, targets = stepper.target_states(batch), batch.target_ids
         for row, number in enumerate(batch.example_ids_B.tolist()):
             pair, length = fitting[number][0], int(targets.lengths_B[row])
-            ids_T = targets.ids_BT[row, :length].to(states_TBH.device)
-            found[pair] = states_TBH[:length, row].clone(), ids_T
+            found[pair] = states_TBH[:length, row].copy(), targets.ids_BT[row, :length]
     return found
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-import torch
+import numpy as np
 
 from anaphora.batch import Batch, Constraints, Ids, pad
 from anaphora.errors import ConfigError
@@ -223,9 +223,9 @@ class TranslationPipeline:
         most = max(len(row.masked.units) for row in rows)
         if not most:
             return None
-        positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
-        stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
-        alone_BK, joined_BK, attended_BK = torch.zeros(3, len(rows), most, dtype=torch.bool)
+        positions_BKS = np.zeros((len(rows), most, batch.input_ids.ids_BT.shape[1]), bool)
+        stand_ins_BK = np.zeros((len(rows), most), np.int64)
+        alone_BK, joined_BK, attended_BK = np.zeros((3, len(rows), most), bool)
         of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
         for b, row in enumerate(rows):
             needed = row.tokens
@@ -238,7 +238,7 @@ class TranslationPipeline:
                 alone_BK[b, k] = of_words and unit.stand_in.token not in needed
                 attended_BK[b, k] = unit.stand_in.word not in RESERVED
         # suffixes have the last steps, and placeholders that are due those before
-        lengths_B = torch.tensor([row.max_length - len(row.suffix) for row in rows])
+        lengths_B = np.array([row.max_length - len(row.suffix) for row in rows])
         placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
         return Pointing(stepper, placeholders, adjacency_of(self._target))
 
@@ -260,4 +260,4 @@ def _with_draw_keys(batch: Batch, number: int) -> Batch:
     read = batch.input_ids
     rows = zip(read.ids_BT.tolist(), read.lengths_B.tolist(), strict=True)
     keys = [blake2b(repr((row[:length], number)).encode(), digest_size=7).digest() for row, length in rows]
-    return replace(batch, example_ids_B=torch.tensor([int.from_bytes(key) for key in keys]))
+    return replace(batch, example_ids_B=np.array([int.from_bytes(key) for key in keys]))

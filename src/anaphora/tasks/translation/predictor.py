@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
@@ -21,19 +21,19 @@ from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
-from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.runs import load_as
 from anaphora.tasks.translation.confidence import RunCalibrations
-from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.constraints import Framed, max_length, with_affixes
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.pipeline import TranslationPipeline
+from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
 
-_EVALUATION = SearchConfig()
+if TYPE_CHECKING:
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+
 _USUAL = SearchOptions()
 
 
@@ -48,8 +48,10 @@ class TranslateKeywords(SearchKeywords, Streaming, total=False):
 class TranslationPredictor(ForcedDecoder):
     """Translates texts, and scores translations that are given."""
 
-    evaluation: SearchConfig = _EVALUATION
-    """Searches are as this table of the run says unless a call asks otherwise."""
+    beam: int = 5
+    """Hypotheses kept at each step, unless a call asks for others."""
+    length_penalty: float = 0.0
+    """Strength of the reward for length, likewise."""
     splitter: Splitter | None = None
     """Running text is split into sentences by it; None for not at all."""
     languages: tuple[str, str] = ("", "")
@@ -59,7 +61,7 @@ class TranslationPredictor(ForcedDecoder):
 
     @staticmethod
     def ensemble(members: Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
-        """Translators that are searched as one, with the evaluation and the sentences of the first.
+        """Translators that are searched as one, with the searches and the sentences of the first.
 
         What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
         where their languages or their vocabularies are not the same.
@@ -67,7 +69,7 @@ class TranslationPredictor(ForcedDecoder):
         _check_alike(members)
         return members[0]._with_stepper(lambda: Ensemble([member.stepper() for member in members], mean))
 
-    def fuse_with(self, model: LanguageModelPredictor, weight: float) -> "TranslationPredictor":
+    def fuse_with(self, model: "LanguageModelPredictor", weight: float) -> "TranslationPredictor":
         """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
 
         (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
@@ -142,7 +144,7 @@ class TranslationPredictor(ForcedDecoder):
         line too long to be a sentence, with its number, after the translations of the lines before it. With
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
-        resolved = options.resolve(self.evaluation.beam, self.evaluation.length_penalty)
+        resolved = options.resolve(self.beam, self.length_penalty)
         calibration = None
         if resolved.confidence:
             if self.calibrations is None:
@@ -232,6 +234,25 @@ class TranslationPredictor(ForcedDecoder):
         return other
 
 
+def make_predictor(trained: Any) -> TranslationPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    experiment = trained.experiment
+    languages = experiment.data.source, experiment.data.target
+    source, target = trained.tokenizers["source"], trained.tokenizers["target"]
+    return TranslationPredictor(
+        trained.model.stepper,
+        source,
+        target,
+        runtime=trained.runtime,
+        shortlist=RunShortlist(trained.path, source, target),
+        beam=experiment.evaluation.beam,
+        length_penalty=experiment.evaluation.length_penalty,
+        splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
+        languages=languages,
+        calibrations=RunCalibrations(trained.path, trained.weights),
+    )
+
+
 def load_together(
     runs: Sequence[Path],
     mean: Mean = "arithmetic",
@@ -244,6 +265,9 @@ def load_together(
 
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
+    from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+    from anaphora.tasks.runs import load_as
+
     translators = [load_as(TranslationPredictor, run, "a translator", report, device, precision) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
     if fusion is None:

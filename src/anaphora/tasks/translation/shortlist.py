@@ -10,26 +10,23 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anaphora.batch import Ids, pad
-from anaphora.data.example_store import ExampleStore, example_store
-from anaphora.data.pairs import pair_fields
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.files import sha256
-from anaphora.models.alignment.aligner import AlignerConfig, Direction
-from anaphora.models.alignment.groups import even_sample
 from anaphora.prediction.candidates import Shortlist
 from anaphora.run import Run, shortlists
 from anaphora.run.shortlists import TokenShortlist
-from anaphora.tasks.evaluation import check_found
-from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.training_job import pair_splits
-from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.wording import inflect
+
+if TYPE_CHECKING:
+    from anaphora.data.example_store import ExampleStore
+    from anaphora.models.alignment.aligner import AlignerConfig, Direction
 
 LONGEST = 100
 """Maximum number of translations that are kept of a source token."""
@@ -84,6 +81,14 @@ def make_shortlist(path: Path, report: Report = silent) -> TokenShortlist:
     Raises ConfigError for another kind of model, DataError where the training pairs are no longer there or others, and
     as ``run.shortlists.write``.
     """
+    from anaphora.data.example_store import example_store
+    from anaphora.data.pairs import pair_fields
+    from anaphora.models.alignment.aligner import AlignerConfig
+    from anaphora.tasks.evaluation import check_found
+    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.training_job import pair_splits
+    from anaphora.tasks.translation.config import TranslationExperiment
+
     experiment = experiment_of(path)
     if not isinstance(experiment, TranslationExperiment):
         raise ConfigError(f"A shortlist is of a translator, but {path} is none: give another run.")
@@ -103,9 +108,12 @@ def make_shortlist(path: Path, report: Report = silent) -> TokenShortlist:
 
 
 def learn_shortlist(
-    store: ExampleStore, source: Tokenizer, target: Tokenizer, config: AlignerConfig, report: Report = silent
+    store: "ExampleStore", source: Tokenizer, target: Tokenizer, config: "AlignerConfig", report: Report = silent
 ) -> TokenShortlist:
     """Return the shortlist that encoded pairs show: from an even sample of them where memory cannot hold all links."""
+    from anaphora.models.alignment.aligner import Direction
+    from anaphora.models.alignment.groups import even_sample
+
     sources, targets = store.all_rows()
     rows = even_sample(sources, targets, config.max_word_pairs)
     counts_V = np.bincount(targets.ids[:], minlength=target.symbols.size)
@@ -125,7 +133,7 @@ def learn_shortlist(
     return TokenShortlist(frequent_V, translations_M, ends_S)
 
 
-def _by_source(direction: Direction, size: int) -> list[list[int]]:
+def _by_source(direction: "Direction", size: int) -> list[list[int]]:
     """Return the translations of each source token, the most probable first; special tokens have none."""
     lexicon = direction.lexicon
     sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size

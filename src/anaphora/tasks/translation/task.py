@@ -10,7 +10,7 @@ which changed little where they were measured.
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from anaphora.data.corpora import Pair
 from anaphora.data.sources import translation_splits
@@ -20,20 +20,16 @@ from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
-from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, TrainedModel, WeightSource, both_sides
-from anaphora.tasks.translation.confidence import RunCalibrations
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.evaluation import DISTILLATION, evaluate
 from anaphora.tasks.translation.incremental_training import IncrementalJob
-from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.shortlist import RunShortlist
+from anaphora.tasks.translation.predictor import TranslationPredictor, make_predictor
 from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.language import is_unspaced
-from anaphora.text.sentences import Splitter
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import inflect
@@ -104,21 +100,7 @@ class SentenceTranslation(Task):
         return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)
 
     def predictor(self, trained: TrainedModel) -> TranslationPredictor:
-        experiment = cast(TranslationExperiment, trained.experiment)
-        languages = experiment.data.source, experiment.data.target
-        splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
-        source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-        return TranslationPredictor(
-            cast(Searchable, trained.model).stepper,
-            source,
-            target,
-            runtime=trained.runtime,
-            shortlist=RunShortlist(trained.path, source, target),
-            evaluation=experiment.evaluation,
-            splitter=splitter,
-            languages=languages,
-            calibrations=RunCalibrations(trained.path, trained.weights),
-        )
+        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)

@@ -116,7 +116,16 @@ class TranslatorJob(PairJob, UpdatingJob):
         annotates = self._experiment.text.annotates
         transform = self._words.annotation(part, tokenizers["target"], report) if annotates else None
         fields, longest = pair_fields(tokenizers), self._experiment.data.max_length
-        return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
+        return example_store(
+            part,
+            fields,
+            folder,
+            noun="pair",
+            longest=longest,
+            transform=transform,
+            threads=self._experiment.training.threads,
+            report=report,
+        )
 
     def _links(self, train: ExampleStore, context: TrainingContext, report: Report) -> Ragged | None:
         """Return the links that attention is guided by, if it is."""
@@ -152,8 +161,8 @@ class TranslatorJob(PairJob, UpdatingJob):
     def translator(self, model: torch.nn.Module, tokenizers: Tokenizers) -> TranslationPredictor:
         """Return a predictor of ``model`` in training."""
         stepper, runtime = cast(Searchable, model).stepper, runtime_for_validation(model)
-        source, target = tokenizers["source"], tokenizers["target"]
-        return TranslationPredictor(stepper, source, target, evaluation=self._experiment.evaluation, runtime=runtime)
+        sides, penalty = (tokenizers["source"], tokenizers["target"]), self._experiment.evaluation.length_penalty
+        return TranslationPredictor(stepper, *sides, length_penalty=penalty, runtime=runtime)
 
 
 class TranslationJob(TranslatorJob):

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from torch.nn.functional import pad
 
 from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import pieces_of
@@ -53,7 +52,8 @@ class UnknownWords:
         if not steps:
             return [], hypothesis
         words = self._source.words(row.masked.text)
-        most, looked = hypothesis.weights[steps, : len(words)].max(dim=1)  # not at </s>
+        weights = hypothesis.weights[steps, : len(words)]  # not at </s>
+        most, looked = weights.max(axis=1), weights.argmax(axis=1)
         # a window may see nothing
         places = [place if weight > 0 else -1 for weight, place in zip(most.tolist(), looked.tolist(), strict=True)]
         return self._translate(words, places), hypothesis
@@ -172,7 +172,7 @@ class Unmasking:
         if masked.tags:
             ends, weights = token_ends(self._source, masked), hypothesis.weights
             before = [sum(end <= place for end in ends) for place in self._tag_places(masked)]
-            weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
+            weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)]
             text, tokens = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
@@ -185,9 +185,10 @@ class Unmasking:
         if weights is not None:
             # what no step wrote looked nowhere, and nothing looked at it
             steps = [token.step for token in tokens] + [len(ids)] * hypothesis.finished
-            weights = pad(weights, (0, 1, 0, 1))[steps][:, [*(token.step for token in source), weights.shape[1] - 1]]
+            places = [*(token.step for token in source), weights.shape[1] - 1]
+            weights = np.pad(weights, ((0, 1), (0, 1)))[np.ix_(steps, places)]
         pieces = [token.piece for token in source], [token.piece for token in tokens]
-        return found.with_attention(*pieces, None if weights is None else weights.numpy())
+        return found.with_attention(*pieces, weights)
 
     def _tokens(self, text: str, ids: Sequence[int], masked: MaskedText) -> list[Token]:
         """Return the tokens of a translation without its tags."""
@@ -236,7 +237,7 @@ def _without_stand_ins(row: SentenceRequest, hypothesis: Hypothesis) -> Hypothes
     """Return a hypothesis that looked at no stand-in, so that none is copied."""
     if not row.places or hypothesis.weights is None:
         return hypothesis
-    weights_TS = hypothesis.weights.clone()
+    weights_TS = hypothesis.weights.copy()
     for places in row.places:
         weights_TS[:, places.start : places.stop] = 0
     return replace(hypothesis, weights=weights_TS)
