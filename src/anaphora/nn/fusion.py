@@ -59,7 +59,8 @@ class FrozenLanguageModel(nn.Module):
     def __init__(self, config: FrozenLanguageModelConfig, text: VocabularyInfo) -> None:
         """The layers with all weights 0."""
         super().__init__()
-        self._begin = text.bos if config.reads == "sentences" else text.eos
+        self.begin = text.bos if config.reads == "sentences" else text.eos
+        """Its id for the begin of a sentence."""
         self._bos = text.bos
         self.embedding = Embedding(config.embedding, text.size, "language_model")
         self.recurrence = Stack(config.recurrence, config.embedding.size, "language_model")
@@ -84,4 +85,4 @@ class FrozenLanguageModel(nn.Module):
         return self.recurrence.advance_rows(self._vectors(ids_N).unsqueeze(0), state)
 
     def _vectors(self, ids: Tensor) -> Tensor:
-        return self.embedding.vectors(ids.masked_fill(ids == self._bos, self._begin))
+        return self.embedding.vectors(ids.masked_fill(ids == self._bos, self.begin))

@@ -1,14 +1,225 @@
-"""The networks as data."""
+"""The networks as data, by their kind."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
+
+from anaphora.errors import ConfigError
+from anaphora.models.classifier import PooledClassifier, VectorClassifier
+from anaphora.models.description.encoders import Encoded, embed, encode, spell, standardize, start
+from anaphora.models.description.graph import Graph, Names, Table
+from anaphora.models.encoder_decoder import EncoderDecoder
+from anaphora.models.feed_forward import FeedForwardLanguageModel
+from anaphora.models.language_model import LanguageModel
+from anaphora.models.sequence_network import SequenceNetwork
+from anaphora.models.tagger import StepTagger, Tagger, VectorTagger
+from anaphora.models.translator import Translator
+from anaphora.models.values import PredictionNetwork, SynthesisNetwork, ValueNetwork
+from anaphora.nn.outputs.adaptive import AdaptiveOutput
+from anaphora.nn.outputs.class_factored import ClassFactoredOutput
+from anaphora.nn.outputs.hierarchical import HierarchicalOutput
+from anaphora.nn.outputs.output import EstimatedOutput, Output, SoftmaxOutput
+from anaphora.nn.outputs.tags import LinearChainTags, SigmoidTags
+from anaphora.nn.outputs.values import MixtureOutput
+from anaphora.nn.windows import Convolution, Feedforward, LogBilinear, WindowBody
 
 
-def describe(model: nn.Module) -> dict[str, Any]:
+def describe(model: nn.Module) -> Table:
     """Return a trained network as JSON-able data, with which ``inference.network.open_network`` computes.
 
     Weights are named as a checkpoint names them (``run.weights.tensors_of``). Raises ConfigError, naming the option,
     for a network that has no description: n-gram models, interpolations and aligners among them.
     """
-    raise NotImplementedError
+    names = Names(model)
+    match model:
+        case EncoderDecoder():
+            return _encoder_decoder(names, model)
+        case LanguageModel():
+            return _language_model(names, model)
+        case FeedForwardLanguageModel():
+            return _feed_forward(names, model)
+        case PooledClassifier():
+            return _classifier(names, model)
+        case StepTagger():
+            return _tagger(names, model)
+        case ValueNetwork():
+            return _value_network(names, model)
+    raise ConfigError(f"A {type(model).__name__} is no network that has a description: use the run itself.")
+
+
+def _encoder_decoder(names: Names, model: EncoderDecoder) -> Table:
+    graph, fused = Graph(names), model.language_model
+    if isinstance(model, Translator):
+        x = embed(graph, model.source_embedding, "ids")
+    else:
+        x = "values"
+    return {
+        "kind": "encoder-decoder",
+        "symbols": list(model.symbols),
+        **_decoder(graph, model, encode(graph, model.encoder, x)),
+        "embedding": _embedding(names, model.written),
+        "output": _output(names, model.output),
+        "language_model": fused
+        and {**names.stack(fused.recurrence), "embedding": _embedding(names, fused.embedding), "begin": fused.begin},
+    }
+
+
+def _decoder(graph: Graph, model: EncoderDecoder | SynthesisNetwork, encoded: Encoded) -> Table:
+    """Return an encoder, and the step of a decoder over what it gives."""
+    memory, state = start(graph, model.decoder, encoded)
+    signals = {f"memory {name}": signal for name, signal in memory.items()}
+    signals |= {f"state {name}": signal for name, signal in state.items()}
+    step = graph.names.step(model.decoder.program, model.decoder.weights)
+    return {"encoder": graph.data(signals), "decoder": step}
+
+
+def _language_model(names: Names, model: LanguageModel) -> Table:
+    return {
+        "kind": "language-model",
+        "symbols": list(model.symbols),
+        "reads": model.config.reads,
+        "embedding": _embedding(names, model.embedding),
+        "recurrence": names.stack(model.recurrence),
+        "output": _output(names, model.output),
+    }
+
+
+def _feed_forward(names: Names, model: FeedForwardLanguageModel) -> Table:
+    graph = Graph(names)
+    states = _window(graph, model.window, embed(graph, model.embedding, "ids"))
+    return {
+        "kind": "feed-forward-language-model",
+        "symbols": list(model.symbols),
+        "steps": model.config.network.steps,
+        "window": graph.data({"states": states}),
+        "output": _output(names, model.output),
+    }
+
+
+def _window(graph: Graph, body: WindowBody, x: str) -> str:
+    """Return the states of a body over a fixed context: see ``nn/windows.py``."""
+    config, weights = body.config, body.weights.tensors()
+    match config:
+        case LogBilinear(diagonal=True):
+            return graph.add("diagonal_windows", x, weight=graph.names.of(weights["predict.weight"]))
+        case LogBilinear(words=words):
+            return graph.project(weights, "predict", graph.add("windows", x, words=words))
+        case Convolution(layers=layers, words=words):
+            for layer in range(layers):
+                x = _window_layer(graph, weights, f"layer{layer}", graph.add("windows", x, words=words))
+            return x
+        case Feedforward(words=words, direct=direct):
+            x = graph.add("windows", x, words=words)
+            h = _window_layer(graph, weights, "hidden", x)
+            return graph.join([h, x]) if direct else h
+    raise ConfigError(f'A network over a fixed context of kind "{config.kind}" has no description.')
+
+
+def _window_layer(graph: Graph, weights: Mapping[str, Tensor], name: str, x: str) -> str:
+    if f"{name}.gain" in weights:
+        a = graph.add("project", x, weight=graph.names.of(weights[f"{name}.weight"]), bias="")
+        scaling = {part: weights.get(f"{name}.{part}") for part in ("gain", "bias")}
+        of = {part: "" if tensor is None else graph.names.of(tensor) for part, tensor in scaling.items()}
+        a = graph.add("normalize", a, **of)
+    else:
+        a = graph.project(weights, name, x)
+    return graph.add("tanh", a)
+
+
+def _classifier(names: Names, model: PooledClassifier) -> Table:
+    graph, weights, classes = Graph(names), model.weights.tensors(), model.config.classes
+    encoded = encode(graph, model.encoder, _vectors(graph, model))
+    match classes.pooling:
+        case "last":
+            pooled = encoded.summaries[-1]["h"]
+        case "attention":
+            u = graph.add("tanh", graph.project(weights, "pool", encoded.annotations))
+            scores = graph.add("project", u, weight=names.of(weights["pool.query"]), bias="")
+            pooled = graph.add("attention_pool", encoded.annotations, scores)
+        case pooling:
+            pooled = graph.add(pooling, encoded.annotations)
+    return {
+        "kind": "classifier",
+        "graph": graph.data({"scores": graph.project(weights, "output", pooled)}),
+        "names": list(classes.names),
+        "thresholds": names.of(model.thresholds_C) if classes.several else "",
+    }
+
+
+def _vectors(graph: Graph, model: SequenceNetwork) -> str:
+    """Return the vectors that the encoder of a classifier or tagger reads."""
+    config = model.config
+    match model:
+        case VectorClassifier() | VectorTagger():
+            return standardize(graph, config.vectors)
+        case Tagger(characters=characters) if characters is not None:
+            return graph.join([embed(graph, model.embedding, "ids"), spell(graph, characters)])
+    return embed(graph, model.embedding, "ids")  # type: ignore[arg-type]
+
+
+def _tagger(names: Names, model: StepTagger) -> Table:
+    graph, output = Graph(names), model.output
+    annotations = encode(graph, model.encoder, _vectors(graph, model)).annotations
+    table: Table = {
+        "kind": "tagger",
+        "graph": graph.data({"scores": graph.project(output.weights.tensors(), "tags", annotations)}),
+        "several": isinstance(output, SigmoidTags),
+        "chain": {},
+    }
+    if isinstance(output, LinearChainTags):
+        weights, barred = output.weights.tensors(), (output.barred_CC, output.barred_first_C, output.barred_last_C)
+        for name, mask in zip(("transitions", "first", "last"), barred, strict=True):
+            weight = names.of(weights[f"chain.{name}"])
+            table["chain"][name] = {"weight": weight, "barred": mask.flatten().nonzero().flatten().tolist()}
+    return table
+
+
+def _value_network(names: Names, model: ValueNetwork) -> Table:
+    output = model.output
+    shape = output.shape if isinstance(output, MixtureOutput) else None
+    table: Table = {
+        "size": output.size,
+        "flags": output.flags,
+        "mixture": shape and {name: getattr(shape, name) for name in ("components", "correlated", "min_deviation")},
+        "output": names.prefix(output.weights),
+    }
+    if isinstance(model, SynthesisNetwork):
+        graph = Graph(names)
+        encoded = encode(graph, model.encoder, embed(graph, model.embedding, "ids"))
+        return {"kind": "synthesis", **table, **_decoder(graph, model, encoded)}
+    assert isinstance(model, PredictionNetwork)
+    return {"kind": "prediction", **table, "recurrence": names.stack(model.recurrence)}
+
+
+def _embedding(names: Names, embedding: nn.Module) -> Table:
+    """Return the vectors that a step reads, as the graph of a row of ids."""
+    graph = Graph(names)
+    return graph.data({"x": embed(graph, embedding, "ids")})
+
+
+def _output(names: Names, output: Output) -> Table:
+    """Return an output layer as data: what log-probabilities are computed from."""
+    match output:
+        case SoftmaxOutput():
+            never = list(output.text.unwritten) if isinstance(output, EstimatedOutput) else []
+            return {"kind": "softmax", **_of(names, output, "weight", "bias"), "never": never}
+        case ClassFactoredOutput():
+            own = _of(names, output, "weight", "bias", "class_weight", "class_bias")
+            return {"kind": "class-factored", **own, "classes": output.classes.class_V.tolist()}
+        case HierarchicalOutput():
+            levels = [inner_L.tolist() for inner_L in output.tree.levels]
+            own = _of(names, output, "nodes", "bias")
+            return {"kind": "hierarchical", **own, "levels": levels, "leaves": output.tree.leaf_V.tolist()}
+        case AdaptiveOutput():
+            return {
+                "kind": "adaptive",
+                "weights": names.prefix(output.weights),
+                "tails": output.tails,
+                "ranks": output.ranks.tolist(),
+            }
+    raise ConfigError(f"The output layer {type(output).__name__} has no description: train a run without it.")
+
+
+def _of(names: Names, module: nn.Module, *attributes: str) -> Table:
+    return {attribute: names.of(getattr(module, attribute)) for attribute in attributes}

@@ -42,8 +42,8 @@ class AdaptiveOutput(Output):
     def __init__(self, config: Adaptive, cutoffs: tuple[int, ...], width: int) -> None:
         """``cutoffs`` end with the size of the vocabulary; ``width`` of the states."""
         super().__init__()
-        self._cutoffs, self._tails, self.size = cutoffs, len(cutoffs) - 1, cutoffs[-1]
-        matrices = projection_matrices("head", cutoffs[0] + self._tails, width, config.bias)
+        self._cutoffs, self.tails, self.size = cutoffs, len(cutoffs) - 1, cutoffs[-1]
+        matrices = projection_matrices("head", cutoffs[0] + self.tails, width, config.bias)
         for tail, (low, high) in enumerate(pairwise(cutoffs)):
             narrow = max(1, int(width / config.factor ** (tail + 1)))
             matrices[f"tail{tail}.project"] = Matrix(narrow, width)
@@ -73,5 +73,5 @@ class AdaptiveOutput(Output):
         none = weights["head.weight"].new_empty(0)
         return tuple(
             (weights[f"tail{n}.project"], weights[f"tail{n}.weight"], weights.get(f"tail{n}.bias", none))
-            for n in range(self._tails)
+            for n in range(self.tails)
         )

@@ -141,7 +141,7 @@ class WordsOutput(Output):
         Raises ConfigError where tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
-        self.tied, self.size, self._text = tied, text.size, text
+        self.tied, self.size, self.text = tied, text.size, text
         self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(self.size, width))
         self.bias = nn.Parameter(torch.zeros(self.size if bias else 0))
 
@@ -191,7 +191,7 @@ class EstimatedOutput(SoftmaxOutput):
     def used_bias(self) -> Tensor:
         """The bias of every word, minus infinity for what is never predicted."""
         bias_V = self.bias if self.bias.numel() else self.weight.new_zeros(len(self.weight))
-        return bias_V.index_fill(0, torch.tensor(self._text.unwritten, device=bias_V.device), -torch.inf)
+        return bias_V.index_fill(0, torch.tensor(self.text.unwritten, device=bias_V.device), -torch.inf)
 
 
 def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:

@@ -1,0 +1,203 @@
+"""Output layers: log-probabilities of words from states."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from anaphora.batch import Ids
+from anaphora.errors import ConfigError, ShapeError
+from anaphora.inference.machinery import Array, linear, log_softmax, picked_log_softmax
+from anaphora.inference.operations import Weights, affine
+
+ROWS = 8
+"""Minimum number of states whose words are predicted at once."""
+
+NUMBERS = 1 << 21
+"""Scores of words that are made at once to predict targets (8 MiB): memory that is used again is near the processor."""
+
+_WIDTH = 16
+"""Least number of columns of candidates, and what that of all their words is a multiple of."""
+
+
+class Output(ABC):
+    """An output layer; each row has the same bits in any batch."""
+
+    size: int
+    """Number of words."""
+
+    @abstractmethod
+    def log_probs(self, states_NH: Array) -> Array:
+        """Natural log-probabilities of all words, N x V."""
+
+    def picked_log_probs(self, states_RH: Array, rows_E: Array, ids_E: Array) -> Array:
+        """As ``log_probs_of``, all states at once; of any type."""
+        found: Array = self.log_probs(states_RH)[rows_E, ids_E]
+        return found
+
+    def log_probs_of(self, states_NH: Array, rows_E: Array, ids_E: Array) -> Array:
+        """ln p of the words ``ids_E``, each predicted from a row of the states, E in float64; ``rows_E`` ascends."""
+        found_E, rows = np.zeros(len(ids_E)), max(ROWS, NUMBERS // self.size)
+        for start in range(0, len(states_NH), rows):
+            some = slice(*np.searchsorted(rows_E, [start, start + rows]))
+            found_E[some] = self.picked_log_probs(states_NH[start : start + rows], rows_E[some] - start, ids_E[some])
+        return found_E
+
+    def target_log_probs(self, states_TBH: Array, targets: Ids) -> Array:
+        """ln p of every target, B x T in float64; 0 in the padding."""
+        open_TB = np.arange(len(states_TBH))[:, None] < targets.lengths_B
+        found_TB, ids_N = np.zeros(open_TB.shape), targets.ids_BT.T[open_TB]
+        found_TB[open_TB] = self.log_probs_of(states_TBH[open_TB], np.arange(len(ids_N)), ids_N)
+        return found_TB.T
+
+    def shortlist(self, candidates: Ids) -> "CandidateOutput":
+        """Return a softmax over the candidates of every sentence; ConfigError for an output that is no softmax."""
+        raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
+
+
+class SoftmaxOutput(Output):
+    """One softmax over all words: log softmax(W h + b)."""
+
+    def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
+        self.weight_VH, self.bias_V = weights[data["weight"]], weights[data["bias"]]
+        self.size = len(self.weight_VH)
+        if data["never"]:
+            self.bias_V = self.bias_V.copy() if self.bias_V.size else np.zeros(self.size, np.float32)
+            self.bias_V[data["never"]] = -np.inf
+
+    def log_probs(self, states_NH: Array) -> Array:
+        return log_softmax(affine(states_NH, self.weight_VH, self.bias_V))
+
+    def picked_log_probs(self, states_RH: Array, rows_E: Array, ids_E: Array) -> Array:
+        return picked_log_softmax(linear(states_RH, self.weight_VH), self.bias_V, rows_E, ids_E)
+
+    def shortlist(self, candidates: Ids) -> "CandidateOutput":
+        return CandidateOutput.of(candidates, self.weight_VH, self.bias_V)
+
+
+class AdaptiveOutput(Output):
+    """A head over frequent words and clusters, and a tail for each cluster: see ``kernels/outputs/adaptive.py``."""
+
+    def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
+        def layer(name: str) -> tuple[Array, Array]:
+            bias = f"{data['weights']}{name}.bias"
+            return weights[f"{data['weights']}{name}.weight"], weights[bias if bias in weights else ""]
+
+        self._head, tails = layer("head"), [f"tail{n}" for n in range(data["tails"])]
+        self._tails = [(weights[f"{data['weights']}{name}.project"], *layer(name)) for name in tails]
+        self._ranks_V, self.size = np.array(data["ranks"]), len(data["ranks"])
+
+    def log_probs(self, states_NH: Array) -> Array:
+        head_NV = log_softmax(affine(states_NH, *self._head))
+        known = head_NV.shape[1] - len(self._tails)
+        found = [head_NV[:, :known]]
+        for n, (project, weight, bias) in enumerate(self._tails, known):
+            found.append(log_softmax(affine(linear(states_NH, project), weight, bias)) + head_NV[:, n, None])
+        return np.concatenate(found, 1)[:, self._ranks_V]
+
+
+class ClassFactoredOutput(Output):
+    """p(its class) p(word among its class): see ``kernels/outputs/class_factored.py``."""
+
+    def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
+        self._words, self._classes = (weights[data["weight"]], weights[data["bias"]]), np.array(data["classes"])
+        self._of_classes = weights[data["class_weight"]], weights[data["class_bias"]]
+        order_V = np.argsort(self._classes, kind="stable")
+        self._members = np.split(order_V, np.bincount(self._classes).cumsum()[:-1])
+        self.size = len(self._classes)
+
+    def log_probs(self, states_NH: Array) -> Array:
+        z_NV = affine(states_NH, *self._words)
+        for words in self._members:
+            z_NV[:, words] = log_softmax(z_NV[:, words])
+        return z_NV + log_softmax(affine(states_NH, *self._of_classes))[:, self._classes]
+
+
+class HierarchicalOutput(Output):
+    """A path through a binary tree: see ``kernels/outputs/hierarchical.py``."""
+
+    def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
+        self._nodes = weights[data["nodes"]], weights[data["bias"]]
+        self._levels, self._leaf_V = [np.array(level) for level in data["levels"]], np.array(data["leaves"])
+        self.size = len(self._leaf_V)
+
+    def log_probs(self, states_NH: Array) -> Array:
+        z_NI = affine(states_NH, *self._nodes)
+        turned_NI2 = -np.logaddexp(0, np.stack([-z_NI, z_NI], 2))
+        above_NL, found, first = np.zeros((len(z_NI), 1), np.float32), list[Array](), 0
+        for inner_L in self._levels:
+            turned_NL2 = turned_NI2[:, first : first + len(inner_L)]
+            above_NL = (above_NL[:, inner_L, None] + turned_NL2).reshape(len(z_NI), -1)
+            found.append(above_NL)
+            first += len(inner_L)
+        return np.concatenate(found, 1)[:, self._leaf_V]
+
+
+class CandidateOutput(NamedTuple):
+    """The candidates of the sentences of a batch, U of them in all: see ``nn/outputs/candidates.py``."""
+
+    weight_UH: Array
+    places_BC: Array
+    """The index of each word of a sentence among all U; 0 in the padding."""
+    bias_BC: Array
+    """Minus infinity in the padding."""
+    ids_BC: Array
+    """The words of every sentence, rising; the size of the vocabulary in the padding."""
+    size: int
+    """V."""
+
+    @classmethod
+    def of(cls, candidates: Ids, weight_VH: Array, bias_V: Array) -> Self:
+        """Return the rows of the matrix and the bias that the candidates of all sentences need.
+
+        ``bias_V`` may be empty. Raises ShapeError where a sentence has an id twice, or one that is no word's.
+        """
+        size, inside_BC = len(weight_VH), np.arange(candidates.ids_BT.shape[1]) < candidates.lengths_B[:, None]
+        ids_BC = np.sort(np.where(inside_BC, candidates.ids_BT, size), 1)
+        twice = ((ids_BC[:, 1:] == ids_BC[:, :-1]) & (ids_BC[:, 1:] < size)).any()
+        if twice or (candidates.ids_BT[inside_BC] >= size).any() or (ids_BC < 0).any():
+            raise ShapeError(f"the candidates of a sentence should be different ids from 0 to {size - 1}.")
+        missing = max(0, min(_WIDTH, size) - ids_BC.shape[1])
+        ids_BC = np.pad(ids_BC, ((0, 0), (0, missing)), constant_values=size)
+        words_U = np.unique(ids_BC)
+        words_U = words_U[words_U < size]
+        places_BC = np.where(ids_BC < size, np.searchsorted(words_U, ids_BC), 0)
+        bias_W = np.append(bias_V if bias_V.size else np.zeros(size, np.float32), np.float32(-np.inf))
+        words_U = np.pad(words_U, (0, -len(words_U) % _WIDTH))
+        return cls(weight_VH[words_U], places_BC, bias_W[ids_BC], ids_BC, size)
+
+    def log_probs(self, states_NH: Array) -> Array:
+        """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.
+
+        Rows ``b * K .. b * K + K - 1`` belong to sentence b.
+        """
+        ids_NC = self.ids_BC.repeat(len(states_NH) // len(self.ids_BC), 0)
+        found_NW = np.full((len(states_NH), self.size + 1), -np.inf, np.float32)
+        np.put_along_axis(found_NW, ids_NC, self.narrow_log_probs(states_NH), 1)
+        return np.ascontiguousarray(found_NW[:, : self.size])
+
+    def narrow_log_probs(self, states_NH: Array) -> Array:
+        """N x C: those of the words of the row's sentence alone, in their order; minus infinity in the padding."""
+        sentences, width = self.places_BC.shape
+        z_BKU = linear(states_NH, self.weight_UH).reshape(sentences, -1, len(self.weight_UH))
+        z_BKC = np.take_along_axis(z_BKU, self.places_BC[:, None], 2) + self.bias_BC[:, None]
+        return log_softmax(z_BKC.reshape(-1, width))
+
+    def keep(self, sentences_B: Array) -> Self:
+        """Return the candidates of some sentences."""
+        kept = {name: getattr(self, name)[sentences_B] for name in ("places_BC", "bias_BC", "ids_BC")}
+        return self._replace(**kept)
+
+
+_KINDS = {
+    "softmax": SoftmaxOutput,
+    "adaptive": AdaptiveOutput,
+    "class-factored": ClassFactoredOutput,
+    "hierarchical": HierarchicalOutput,
+}
+
+
+def output_of(weights: Weights, data: Mapping[str, Any]) -> Output:
+    """Return the output layer that data describes."""
+    return _KINDS[data["kind"]](weights, data)  # type: ignore[abstract]

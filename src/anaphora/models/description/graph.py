@@ -1,0 +1,88 @@
+"""Operations on whole sequences, listed as data; ``inference.operations`` says what each computes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from anaphora.errors import ConfigError
+from anaphora.kernels.program import Program
+from anaphora.kernels.program_data import program_from_data, program_to_data
+from anaphora.nn.stack import Stack
+from anaphora.nn.weights import Weights
+
+Table = dict[str, Any]
+
+
+class Names:
+    """The names of a network's weights in its checkpoint; a tied weight has one, the first."""
+
+    def __init__(self, model: nn.Module) -> None:
+        """``model`` has the weights that are named."""
+        tensors = model.state_dict(keep_vars=True)
+        self._names = {id(tensor): name for name, tensor in reversed(tensors.items())}
+
+    def of(self, tensor: Tensor) -> str:
+        return self._names[id(tensor)]
+
+    def prefix(self, weights: Weights) -> str:
+        """Return what stands before the names that a program has for its weights."""
+        short, tensor = next(iter(weights.tensors().items()))
+        return self.of(tensor).removesuffix(short)
+
+    def stack(self, stack: Stack) -> Table:
+        """Return layers as data: their step, and what they start from where that is not zero."""
+        first = {name: self.of(tensor) for name, tensor in stack.initial.tensors().items()}
+        return {**self.step(stack.program, stack.weights), "size": stack.config.size, "first": first}
+
+    def step(self, program: Program, weights: Weights) -> Table:
+        """Return a step as data; ConfigError for a part that inference has not."""
+        try:
+            data = program_to_data(program)
+            known = program_from_data(data) == program
+        except (KeyError, ValueError):
+            known = False
+        if not known:
+            raise ConfigError("Steps of units of one's own have no description: train a run with those of the package.")
+        return {"program": data, "weights": self.prefix(weights)}
+
+
+class Graph:
+    """Operations in order; a signal is a name, and holds a vector for each row or for each step of each row."""
+
+    def __init__(self, names: Names) -> None:
+        """``names`` are those of the weights."""
+        self.names = names
+        self._operations: list[tuple[str, list[str], Table, list[str]]] = []
+
+    def add(self, operation: str, *signals: str, **attributes: Any) -> str:
+        """Return the name of what an operation makes of signals."""
+        return self.add_several(operation, signals, [""], attributes)[0]
+
+    def add_several(self, operation: str, signals: tuple[str, ...], outputs: list[str], attributes: Table) -> list[str]:
+        """Return the names of the signals that an operation makes, each with its own ending."""
+        made = [f"{operation}{len(self._operations)}{f' {output}' if output else ''}" for output in outputs]
+        self._operations.append((operation, list(signals), attributes, made))
+        return made
+
+    def project(self, weights: Mapping[str, Tensor], part: str, signal: str) -> str:
+        """Return W x + b of a projection, b where there is one."""
+        bias = weights.get(f"{part}.bias")
+        names = {
+            "weight": self.names.of(weights[f"{part}.weight"]),
+            "bias": "" if bias is None else self.names.of(bias),
+        }
+        return self.add("project", signal, **names)
+
+    def join(self, signals: list[str]) -> str:
+        """Return vectors one after the other."""
+        return signals[0] if len(signals) == 1 else self.add("join", *signals)
+
+    def data(self, outputs: Mapping[str, str]) -> Table:
+        """Return the graph as data: the operations that lead to outputs, and the signals of these by name."""
+        wanted, operations = {*outputs.values()}, list[list[Any]]()
+        for operation, inputs, attributes, made in reversed(self._operations):
+            if not wanted.isdisjoint(made):
+                wanted.update(inputs)
+                operations.append([operation, inputs, attributes, made])
+        return {"operations": operations[::-1], "outputs": dict(outputs)}
