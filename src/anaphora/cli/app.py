@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 import anaphora
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import complain, say, shown_safely
-from anaphora.errors import AnaphoraError
+from anaphora.errors import AnaphoraError, MissingExtraError
 
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
@@ -138,6 +138,11 @@ def _run(given: Sequence[str]) -> int:
     try:
         code = app(args=_with_new_names(given), prog_name="anaphora", standalone_mode=False)
         sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        complain(str(MissingExtraError("PyTorch", "train")))
+        return AnaphoraError.exit_code
     except AnaphoraError as error:
         complain(str(error))
         return error.exit_code

@@ -135,11 +135,7 @@ class Run:
 
     def tokenizers(self) -> dict[str, Tokenizer]:
         """Return the vocabularies by side; RunError names the file that is missing or damaged."""
-        try:
-            config = TypeAdapter[Any](tokenization.TextConfig).validate_python(self.experiment.get("text"))
-        except ValidationError:
-            raise RunError(f"{self.path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
-        return tokenization.load(config, self.path / "vocabulary")
+        return tokenizers_in(self.experiment.get("text"), self.path)
 
     def validation(self, which: CheckpointName) -> dict[str, float]:
         """The validation metrics of a checkpoint: of an average from its own state, of the others from the log."""
@@ -324,6 +320,18 @@ class RunReplica(Run):
 class _SilentLog(MetricsLog):
     def append(self, line: Mapping[str, Any]) -> None:
         """The other process does."""
+
+
+def tokenizers_in(text: Any, path: Path, read: Callable[[Path, int], bytes] = files.read) -> dict[str, Tokenizer]:
+    """Return the vocabularies of a run by side, by its [text] table; RunError names what is missing or damaged.
+
+    ``read`` returns the bytes of a file in ``path``, up to so many.
+    """
+    try:
+        config = TypeAdapter[Any](tokenization.TextConfig).validate_python(text)
+    except ValidationError:
+        raise RunError(f"{path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
+    return tokenization.load(config, path / "vocabulary", read)
 
 
 def _fingerprints(path: Path, experiment: Mapping[str, Any], data: Mapping[str, str] | None) -> dict[str, str]:

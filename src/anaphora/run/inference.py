@@ -107,8 +107,10 @@ def plain_options(experiment: Config, places: Iterable[str]) -> dict[str, Any]:
     return tables
 
 
-def read(run: Path, belongs_to: Mapping[str, str]) -> Inference | None:
+def read(run: Path, belongs_to: Mapping[str, str] | None) -> Inference | None:
     """Return what the file of a run has; None where there is none, or one of another format or of other options.
+
+    ``belongs_to`` is None where these do not matter.
 
     Raises DamagedError for a changed one.
     """
@@ -116,7 +118,7 @@ def read(run: Path, belongs_to: Mapping[str, str]) -> Inference | None:
     if not path.exists() and not path.is_symlink():
         return None
     found = Inference.parse(files.read(path, _LARGEST), path)
-    return found if found and found.belongs_to == belongs_to else None
+    return found if found and belongs_to in (None, found.belongs_to) else None
 
 
 def write(run: Path, found: Inference) -> None:

@@ -3,7 +3,6 @@
 The file is optional, sealed by its own SHA-256, replaced as a whole, and belongs to the vocabularies of the run.
 """
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
+from anaphora.run.bundle import content_of
 from anaphora.run.layout import store
 from anaphora.run.weights import Array, parse, serialise
 
@@ -72,7 +72,10 @@ def read(run: Path, vocabularies: str, sizes: tuple[int, int]) -> TokenShortlist
 
 def digest(run: Path) -> str:
     """SHA-256 of the file of a run; DamagedError where there is none."""
-    return files.sha256(files.read(run / NAME, _LARGEST))
+    content = content_of(run, NAME, _LARGEST)
+    if content is None:
+        raise DamagedError(f"{run / NAME} is missing.")
+    return files.sha256(content)
 
 
 def read_tensors(run: Path) -> dict[str, Array] | None:
@@ -80,10 +83,10 @@ def read_tensors(run: Path) -> dict[str, Array] | None:
 
     Raises DamagedError for a changed file.
     """
-    path = run / NAME
-    if not os.path.lexists(path):
+    path, content = run / NAME, content_of(run, NAME, _LARGEST)
+    if content is None:
         return None
-    tensors = parse(bytearray(files.read(path, _LARGEST)), path)
+    tensors = parse(bytearray(content), path)
     seal = tensors.pop(_SEAL, np.zeros(0))
     if _hexadecimal(seal) != files.sha256(serialise(tensors)) or tensors.keys() != _TENSORS:
         raise DamagedError(

@@ -109,9 +109,7 @@ def check_fit(model: "torch.nn.Module", tensors: Tensors, where: Path) -> None:
 
 def kinds_of(tensors: Tensors) -> dict[str, str]:
     """Return the shape and type of each tensor: "8 x 4 float32"."""
-    return {
-        name: f"{' x '.join(map(str, one.shape)) or 'a number'} {dtype_name(one)}" for name, one in tensors.items()
-    }
+    return {name: f"{' x '.join(map(str, one.shape)) or 'a number'} {dtype_name(one)}" for name, one in tensors.items()}
 
 
 def check_kinds(kinds: Mapping[str, str], tensors: Tensors, where: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -22,8 +23,10 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
+from anaphora.run.bundle import Bundle, BundlePrecision, is_bundle
+from anaphora.run.bundle import write as write_bundle
 from anaphora.run.inference import Inference, plain_options
-from anaphora.run.layout import EXPERIMENT, INFERENCE
+from anaphora.run.layout import EXPERIMENT
 from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, task_of
 from anaphora.text.bytes import ByteTokenizer
@@ -31,7 +34,7 @@ from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.text_rule import TextRule
-from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.tokenizer import MARKS
 from anaphora.text.words import spellings
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ def stored_experiment(run: Run) -> ExperimentBase:
 
 def experiment_of(path: Path) -> ExperimentBase:
     """Return the experiment that a run folder was begun with; RunError where it is none."""
+    demand_torch()
     return stored_experiment(Run.open(path))
 
 
@@ -115,6 +119,28 @@ def task_at(path: Path) -> Task:
     return find_tasks(name)[0] if name else task_of(experiment_of(path))
 
 
+def kind_at(path: Path) -> Task | Inference:
+    """Return what names the kind of model at a path, without torch where the run says it: its noun and its verbs."""
+    if is_bundle(path):
+        return Bundle.open(path).inference
+    return task_at(path) if _opener(path) else inference.read(path, None) or task_at(path)
+
+
+def options_at(path: Path) -> Any:
+    """Return the options that predictions read of a run or a bundle."""
+    kind = kind_at(path)
+    return kind.experiment(path) if isinstance(kind, Inference) else experiment_of(path)
+
+
+def export_bundle(path: Path, output: Path, precision: BundlePrecision = "fp32", report: Report = silent) -> None:
+    """Write the best checkpoint of a run as a bundle: one file that ``load`` takes in place of the run folder.
+
+    Raises ConfigError for a model without a network, or for a name of another ending, and as ``load``.
+    """
+    run = Run.open(path)
+    write_bundle(output, run, inference_of(run, report), run.load("best", report), precision)
+
+
 def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
     """Return the weight of each run in a checkpoint, for ``run.summary``; empty for an unreadable experiment."""
     try:
@@ -143,7 +169,7 @@ def load(
     initial_state: str | Path | Mapping[str, npt.ArrayLike] | None = None,
     report: Report = silent,
 ) -> Any:
-    """Return the predictor of a run folder's checkpoint, ready to use.
+    """Return the predictor of a run folder's checkpoint, or of a bundle (``.anaphora``), ready to use.
 
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
@@ -154,8 +180,12 @@ def load(
     for a device that is not there or that such a model cannot run on, and for an initial state that it has not,
     ShapeError for one of another size.
     """
-    path, runtime = Path(run), runtime_for(device, precision)
-    opener = _opener(path)
+    path = Path(run)
+    if is_bundle(path):
+        if initial_state is not None:
+            raise ConfigError(f"{path} is a bundle, which takes no other initial state: load the run folder.")
+        return _load_bundle(path, device, precision)
+    opener, runtime = _opener(path), runtime_for(device, precision)
     if opener is None and device == "cpu" and initial_state is None and runs_in_c(runtime.inference_backend):
         described = _load_described(path, which, runtime, report)
         if described is not None:
@@ -180,21 +210,47 @@ def load(
 
 def _load_described(path: Path, which: Which, runtime: Runtime, report: Report) -> Any:
     """Return the predictor of a run whose network is computed by numpy and C; None where it has no description."""
-    from anaphora.inference.network import open_network
-
     run = Run.open(path)
     found = inference_of(run, report)
     if found.network is None:
         return None
-    if found.task not in TASKS:
-        raise DamagedError(f"{path / INFERENCE} is of a task that is unknown: {found.task!r}; remove it.")
     checkpoint = run.load(which, report)
-    check_kinds(found.tensors, checkpoint.model, checkpoint.path / "model.safetensors")
-    model = open_network(found.network, checkpoint.model)
-    options, tokenizers = found.experiment(path / INFERENCE), with_rules(run.tokenizers())
-    trained = TrainedModel(path, options, model, tokenizers, runtime, digest_of(checkpoint.model))
+    weights, where = checkpoint.model, checkpoint.path / "model.safetensors"
+    check_kinds(found.tensors, weights, where)
+    trained = TrainedModel(path, None, None, run.tokenizers(), runtime, digest_of(weights))
+    return _make_predictor(found, weights, trained, lambda: load_trained(path, which).model)
+
+
+def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> Any:
+    """Return the predictor of a bundle, which computes in its own precision where it is a lower one than fp32."""
+    bundle = Bundle.open(path)
+    own = bundle.contents.precision
+    if own != "fp32":
+        if precision not in ("fp32", "auto", own):
+            raise ConfigError(f'{path} has weights in {own}, and not for precision = "{precision}": leave it out.')
+        precision = own
+    runtime = runtime_for(device, precision)
+    if device != "cpu" or not runs_in_c(runtime.inference_backend):
+        raise ConfigError(f"{path} is a bundle, which runs on the CPU, by the library in C: load the run folder here.")
+    trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
+    return _make_predictor(bundle.inference, bundle.weights(), trained, partial(_refuse_gradients, path))
+
+
+def _make_predictor(found: Inference, weights: Arrays, trained: TrainedModel, in_torch: Callable[[], Any]) -> Any:
+    """Return the predictor of a described network; ``in_torch`` returns the same in torch, for gradients."""
+    from anaphora.inference.network import open_network
+
+    if found.task not in TASKS or found.network is None:
+        raise DamagedError(f"{trained.path} is of a task that this version does not know: {found.task!r}.")
+    options, model = found.experiment(trained.path), open_network(found.network, weights)
+    model.in_torch = cache(in_torch)
     package, _, _ = TASKS[found.task].rpartition(".")
+    trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
     return import_module(f"{package}.predictor").make_predictor(trained)
+
+
+def _refuse_gradients(path: Path) -> Any:
+    raise ConfigError(f"{path} is a bundle, whose weights have no gradients: take the run folder for that.")
 
 
 def inference_of(run: Run, report: Report = silent) -> Inference:
@@ -268,12 +324,12 @@ def load_as(
     """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
     found = load(run, device=device, precision=precision, initial_state=initial_state, report=report)
     if not isinstance(found, kind):
-        task = task_at(run)
-        raise RunError(f"{run} should be {what}, but is {task.noun}: {task.see}.")
+        other = kind_at(run)
+        raise RunError(f"{run} should be {what}, but is {other.noun}: {other.see}.")
     return found
 
 
-def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
+def with_rules(tokenizers: Tokenizers) -> Tokenizers:
     """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
 
     They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.

@@ -1,7 +1,6 @@
 """The networks as data, by their kind."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from torch import Tensor, nn
 
