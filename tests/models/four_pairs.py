@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -150,7 +151,7 @@ def cost_after_its_own_likeliest_words(model: Translator) -> float:
     """What the targets cost a translator that reads what it would have written itself, in nats."""
     stepper, total = model.stepper(), 0.0
     memory, state, _ = stepper.start(ALL)
-    ids = torch.full((4,), stepper.bos)
+    ids = np.full(4, stepper.bos)
     for step in range(ALL.target_ids.ids_BT.shape[1]):
         log_probs, _, state, *_ = stepper.advance(memory, state, ids)
         there = step < ALL.target_ids.lengths_B

@@ -14,10 +14,10 @@ from .test_without_attention import ONE_WAY, SYSTEMS, make
 
 
 def test_a_copied_start_is_the_last_state_of_the_encoder_layer_by_layer() -> None:
-    model = make(SYSTEMS["sutskever"])
-    memory, first, _ = model.encode(ALL)
-    x_BSD = model.source_embedding.vectors(ALL.input_ids.ids_BT)
-    encoded = model.encoder(x_BSD, ALL.input_ids.lengths_B)
+    model, given = make(SYSTEMS["sutskever"]), ALL.to(torch.device("cpu"))
+    memory, first, _ = model.encode(given)
+    x_BSD = model.source_embedding.vectors(given.input_ids.ids_BT)
+    encoded = model.encoder(x_BSD, given.input_ids.lengths_B)
     assert memory.keys() == {"summary.vector"}
     assert first.keys() == {f"layer{layer}.{field}" for layer in range(3) for field in "hc"}
     for name, value in first.items():

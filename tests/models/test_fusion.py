@@ -92,11 +92,11 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
     assert not missing.unexpected_keys
     begin = SYMBOLS.bos if reads == "sentences" else SYMBOLS.eos
     ids, lengths = torch.tensor([[5, 6, 7], [9, 0, 0]]), torch.tensor([3, 1])
-    text = text_batch(torch.cat([torch.full((2, 1), begin), ids], 1), lengths=[3, 1])
+    text = text_batch(torch.cat([torch.full((2, 1), begin), ids], 1).numpy(), lengths=[3, 1])
     with torch.no_grad():
         states_BTL, *_ = alone.eval().states_and_target_log_probs(text)
     shifted_TB = torch.cat([torch.full((2, 1), SYMBOLS.bos), ids], 1)[:, :3].T
-    assert torch.equal(fused.language_model(shifted_TB, lengths).transpose(0, 1), states_BTL)
+    assert torch.equal(fused.language_model(shifted_TB, lengths).transpose(0, 1), torch.from_numpy(states_BTL))
 
 
 @pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional"])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -30,17 +31,17 @@ def translator(query: str, context: str) -> Translator:
 
 
 def batch(aligned: bool = True) -> Batch:
-    inputs = Ids(torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]]), LENGTHS[0])
-    targets = Ids(torch.tensor([[8, 9, 3], [10, 3, 0]]), LENGTHS[1])
-    alignments_BTS = torch.zeros(2, 3, 4)
+    inputs = Ids(np.array([[4, 5, 6, 3], [7, 3, 0, 0]]), LENGTHS[0].numpy())
+    targets = Ids(np.array([[8, 9, 3], [10, 3, 0]]), LENGTHS[1].numpy())
+    alignments_BTS = np.zeros((2, 3, 4), np.float32)
     alignments_BTS[0, 0, 1] = alignments_BTS[1, 0, 0] = 1
     alignments_BTS[0, 1, [0, 2]] = 0.5
     supervision = Supervision(alignments_BTS=alignments_BTS if aligned else None)
-    return Batch(inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool), supervision)
+    return Batch.of_rows(range(2), inputs, targets, supervision)
 
 
 def weights_of(model: Translator) -> Tensor:
-    memory, first, _ = model.encode(batch())
+    memory, first, _ = model.encode(batch().to(torch.device("cpu")))
     x_TBD = model.target_embedding.vectors(torch.tensor([[2, 2], [8, 10], [9, 3]]))
     return model.decoder(x_TBD, LENGTHS[1], first, memory)[1]
 
@@ -50,10 +51,10 @@ def test_the_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: 
     model, guided = translator(query, context), batch()
     assert guided.supervision.alignments_BTS is not None
     together, alone = model(guided)[0], model(batch(aligned=False))[0]
-    alignments_TBS = guided.supervision.alignments_BTS.double().transpose(0, 1)
+    alignments_TBS = torch.from_numpy(guided.supervision.alignments_BTS).double().transpose(0, 1)
     assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_of(model), alignments_TBS))
     assert together.sum == alone.sum and together.count == alone.count
-    doubled = replace(guided, supervision=replace(guided.supervision, weights_B=torch.tensor([2.0, 2.0])))
+    doubled = replace(guided, supervision=replace(guided.supervision, weights_B=np.array([2.0, 2.0])))
     assert_close(model(doubled)[0].minimised, 2 * together.minimised)
 
 

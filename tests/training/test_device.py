@@ -6,6 +6,7 @@ import warnings
 from importlib import resources
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -42,10 +43,10 @@ NETWORKS = [
 
 def batch() -> Batch:
     def rows(longest: int) -> Ids:
-        return Ids(torch.randint(4, 1000, (4, longest)), torch.tensor([longest, 2, longest - 1, 1]))
+        return Ids(np.random.default_rng(0).integers(4, 1000, (4, longest)), np.array([longest, 2, longest - 1, 1]))
 
-    supervision = Supervision(partition_C=torch.arange(1000))
-    return Batch(rows(7), rows(7), torch.arange(4), torch.tensor([True, False, True, True]), supervision)
+    supervision = Supervision(partition_C=np.arange(1000))
+    return Batch(rows(7), rows(7), np.arange(4), np.array([True, False, True, True]), supervision)
 
 
 @pytest.mark.matrix

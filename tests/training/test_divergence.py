@@ -30,7 +30,7 @@ class Patient(Session):
         batches: list[Batch] = list(toy.ToyBatches().epoch(number))
         for position, batch in enumerate(batches):
             if (number - 1) * len(batches) + position + 1 in self.with_key:
-                batch.example_ids_B.fill_(-(number - 1) * len(batches) - position - 1)
+                batch.example_ids_B.fill(-(number - 1) * len(batches) - position - 1)
         return batches
 
     def spoil(self, updates: set[int], where: str = "loss", times: int = 1000) -> None:

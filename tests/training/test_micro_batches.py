@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -31,11 +32,11 @@ def network() -> LanguageModel:
 
 
 def rows(places: slice) -> Batch:
-    ids_BT = torch.arange(30).view(5, 6) % 7 + 4
-    lengths_B = torch.tensor(LENGTHS[places])
+    ids_BT = np.arange(30).reshape(5, 6) % 7 + 4
+    lengths_B = np.array(LENGTHS[places])
     width = int(lengths_B.max())
     inputs, targets = (Ids(ids_BT[places, start : start + width], lengths_B) for start in (0, 1))
-    return Batch(inputs, targets, torch.arange(5)[places], torch.zeros(len(lengths_B), dtype=torch.bool))
+    return Batch(inputs, targets, np.arange(5)[places], np.zeros(len(lengths_B), np.bool_))
 
 
 def naive(reduction: Reduction, costs: list[Tensor]) -> Tensor:
@@ -93,7 +94,7 @@ class Numbered:
         self._size = size
 
     def epoch(self, number: int) -> list[Batch]:
-        return [replace(rows(slice(1)), example_ids_B=torch.tensor([place])) for place in range(self._size)]
+        return [replace(rows(slice(1)), example_ids_B=np.array([place])) for place in range(self._size)]
 
 
 @given(st.integers(1, 40), st.integers(1, 9))
@@ -101,6 +102,6 @@ def test_the_updates_of_an_epoch_have_each_batch_once_and_in_order(size: int, co
     updates = Updates(Numbered(size), count, ALONE, Path("run"))
     _, total = updates.at(1, 0)
     each = [updates.at(1, position)[0] for position in range(total)]
-    assert [int(batch.example_ids_B) for one in each for batch in one.batches.values()] == list(range(size))
+    assert [int(batch.example_ids_B[0]) for one in each for batch in one.batches.values()] == list(range(size))
     assert all(list(one.batches) == list(range(count)) for one in each[:-1])
     assert [one.predictions for one in each] == [5 * len(one.batches) for one in each]

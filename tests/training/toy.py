@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from anaphora.batch import Batch, Ids
 from anaphora.nn.embedding import Embedding, TableConfig
@@ -55,6 +55,7 @@ class ToyModel(torch.nn.Module):
                 weight.copy_(torch.randn(weight.shape, generator=source) * 0.3)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        batch = batch.to(self.output.weight.device)
         ids_BT = batch.input_ids.ids_BT
         x_BTD = apply_dropout(self.embedding(ids_BT) + self.own(ids_BT), "toy", 0.2, self.training)
         h_BD = carry["h"] * batch.carry_mask_B[:, None] if carry else x_BTD.new_zeros(len(x_BTD), WIDTH)
@@ -81,16 +82,16 @@ class ToyBatches:
         ids_BT = (torch.arange(self.count * STEPS + 1) * strides_B) % (SYMBOLS - 4) + 4
         for position in range(self.count):
             start = position * STEPS
-            yield _batch(ids_BT[:, start : start + STEPS + 1], continues=position > 0)
+            yield _batch(ids_BT[:, start : start + STEPS + 1].numpy(), continues=position > 0)
 
 
-def _batch(ids_BT: Tensor, continues: bool) -> Batch:
-    lengths_B = torch.full((ROWS,), STEPS)
+def _batch(ids_BT: Any, continues: bool) -> Batch:
+    lengths_B = np.full(ROWS, STEPS)
     return Batch(
         inputs=Ids(ids_BT[:, :-1], lengths_B),
         targets=Ids(ids_BT[:, 1:], lengths_B),
-        example_ids_B=torch.arange(ROWS),
-        carry_mask_B=torch.full((ROWS,), continues),
+        example_ids_B=np.arange(ROWS),
+        carry_mask_B=np.full(ROWS, continues),
     )
 
 

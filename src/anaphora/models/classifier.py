@@ -15,6 +15,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.losses import class_loss, label_loss
 from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
 from anaphora.models.sequence_network import SequenceNetwork
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.cnn import CnnConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
@@ -129,12 +130,12 @@ class PooledClassifier(SequenceNetwork):
         """Return the probability of each class, B x C; puts the model into evaluation mode."""
         self.eval()
         with torch.no_grad():
-            scores_BC = self.scores_BC(batch).double()
+            scores_BC = self.scores_BC(batch.to(device_of(self))).double()
             if not self.config.classes.several:
-                return Labels(torch.softmax(scores_BC, 1))
+                return Labels(array_of(torch.softmax(scores_BC, 1)))
             # torch's sigmoid has other last bits where a vector of lanes ends, so it would depend on the batch
             with_zero_BC2 = torch.stack([scores_BC, torch.zeros_like(scores_BC)], 2)
-            return Labels(torch.softmax(with_zero_BC2, 2)[..., 0])
+            return Labels(array_of(torch.softmax(with_zero_BC2, 2)[..., 0]))
 
     @property
     def thresholds(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -14,10 +14,10 @@ from torch import Tensor
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.penalties import doubly_stochastic
 from anaphora.kernels.search_step import SearchedNetwork
-from anaphora.models.searches import lower_network
+from anaphora.models.searches import TensorStep, lower_network
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
-from anaphora.nn.device import device_of
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.fusion import FrozenLanguageModel
@@ -26,7 +26,7 @@ from anaphora.nn.outputs.output import Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mix_words
 from anaphora.nn.weights import Network
-from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import Array, Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
 
 class Memory(NamedTuple):
@@ -73,10 +73,12 @@ class EncoderDecoder(Network, ABC):
         penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
         return (loss if penalty is None else replace(loss, penalty=penalty)), {}
 
-    def target_states(self, batch: Batch) -> Tensor:
+    @torch.no_grad()
+    def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets are predicted from, T x B x width."""
+        batch = batch.to(device_of(self))
         states_TBH, _ = self._decode(batch.target_ids, self.encode(batch))
-        return states_TBH
+        return array_of(states_TBH)
 
     def _decode(self, targets: Ids, memory: Memory) -> tuple[Tensor, Tensor | None]:
         """Return the decoder's outputs for the targets, each read after the one before; and attention, T x B x S."""
@@ -117,7 +119,7 @@ class EncoderDecoder(Network, ABC):
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
-            step = stepper.advance(DecodingMemory(memory.signals, None), state, ids_B)
+            step = stepper.read(DecodingMemory(memory.signals, None), state, ids_B)
             state = step.state
             return step.log_probs_NV
 
@@ -133,7 +135,7 @@ class EncoderDecoder(Network, ABC):
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of the steps of encoder, language model and decoder: see ``protocols.ProgramModel``."""
         self.eval()
-        memory = self.encode(self.example())
+        memory = self.encode(self.example().to(device_of(self)))
         bos_11 = torch.tensor([[self.symbols.bos]])
         of_language, language_11L = dict[str, Sequence[PartDescription]](), None
         if self.language_model:
@@ -174,22 +176,25 @@ class DecodingStepper:
 
     def __init__(self, model: EncoderDecoder) -> None:
         """The model is read, never changed."""
-        self._model = model
+        self._model, self._device = model, device_of(model)
         self.size, _, self.unk, self.bos, self.eos = model.symbols
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
         """Encode the sentences; ConfigError for candidates where the output is no softmax over words."""
-        batch = batch.to(device_of(self._model))
+        batch = batch.to(self._device)
         encoded = self._model.encode(batch)
         candidates = batch.constraints.candidates
         shortlist = self._model.output.shortlist(candidates) if candidates else None
         memory = DecodingMemory(encoded.signals, shortlist, batch.constraints.narrow)
-        lengths_B = encoded.lengths_B.to(next(iter(encoded.first.values())).device)
-        return SearchStart(memory, self._model.initial_state(encoded.first), lengths_B)
+        return SearchStart(memory, self._model.initial_state(encoded.first), array_of(encoded.lengths_B))
+
+    def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Array) -> Step:
+        return self.read(memory, state, torch.from_numpy(ids_N).to(self._device)).arrays()
 
     @torch.inference_mode()
-    def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Tensor) -> Step:
+    def read(self, memory: DecodingMemory, state: DecodingState, ids_N: Tensor) -> TensorStep:
+        """Return the step of ``advance`` in tensors."""
         encoded, shortlist, narrow = memory
         sentences = len(next(iter(encoded.values())))
 
@@ -214,7 +219,7 @@ class DecodingStepper:
             log_probs_NV = (shortlist or self._model.output).log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         signals = {name: by_row(block) for name, block in after.items()}
-        return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
+        return TensorStep(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
     @torch.inference_mode()
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
@@ -225,17 +230,18 @@ class DecodingStepper:
         decoder, first, output = model.decoder, start.state.signals, shortlist or model.output
         return lower_network(self, decoder.program, decoder.weights, encoded, first, model.written, output)
 
-    @torch.inference_mode()
-    def target_states(self, batch: Batch) -> Tensor:
+    def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets of a batch are predicted from, T x B x H."""
-        return self._model.target_states(batch.to(device_of(self._model)))
+        return self._model.target_states(batch)
 
-    def select(self, state: DecodingState, rows_N: Tensor) -> DecodingState:
+    def select(self, state: DecodingState, rows_N: Array) -> DecodingState:
         """Return the state of the given rows."""
-        return DecodingState(*({name: rows[rows_N] for name, rows in carried.items()} for carried in state))
+        kept_N = torch.from_numpy(rows_N)
+        return DecodingState(*({name: rows[kept_N] for name, rows in carried.items()} for carried in state))
 
-    def keep(self, memory: DecodingMemory, sentences_B: Tensor) -> DecodingMemory:
+    def keep(self, memory: DecodingMemory, sentences_B: Array) -> DecodingMemory:
         """Return the memory of the given sentences."""
-        encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
-        shortlist = memory.shortlist.keep(sentences_B) if memory.shortlist else None
+        kept_B = torch.from_numpy(sentences_B)
+        encoded = {name: tensor[kept_B] for name, tensor in memory.encoded.items()}
+        shortlist = memory.shortlist.keep(kept_B) if memory.shortlist else None
         return DecodingMemory(encoded, shortlist, memory.narrow)

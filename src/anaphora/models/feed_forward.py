@@ -4,18 +4,20 @@ They read running text as the recurrent models do, with ``</s>`` between lines. 
 which is ``</s>`` throughout before a text.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.config import Config
-from anaphora.nn.device import device_of
+from anaphora.models.searches import TensorStep
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.weights import AnyStart, Network, Orthogonal, demand_carry
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
-from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import Array, Carry, Loss, SearchStart, Step, VocabularyInfo
 
 
 class FeedForwardLanguageModelConfig(Config):
@@ -67,18 +69,21 @@ class FeedForwardLanguageModel(Network):
         states_TBH, after = self._read(batch, carry)
         return self.output.loss(states_TBH, batch.target_ids, batch.supervision), after
 
-    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
         """ln p of each target of a window of text: see ``protocols.TextModel``."""
         return self.states_and_target_log_probs(batch, carry)[1:]
 
-    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+    @torch.no_grad()
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Array, Carry]:
         """Return the same, with the states: see ``protocols.StateModel``."""
+        batch = batch.to(device_of(self))
         states_TBH, after = self._read(batch, carry)
-        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
+        log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
+        return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """Return the context at the end of a window of text: see ``protocols.TextModel``."""
-        return self._contexts(batch, carry)[1]
+        return self._contexts(batch.to(device_of(self)), carry)[1]
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
         """Return the states to predict from, T x B x width, and the context at the end."""
@@ -113,25 +118,25 @@ class FeedForwardStepper:
 
     def start(self, batch: Batch) -> SearchStart:
         """Return the empty context for each row of the batch."""
-        context_BE = self._model.empty_context(batch.size)
-        return SearchStart(None, context_BE, context_BE.new_zeros(batch.size))
+        return SearchStart(None, self._model.empty_context(batch.size), np.zeros(batch.size, dtype=np.int64))
 
-    @torch.inference_mode()
-    def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
-        ids_NL = torch.cat([state, ids_N.unsqueeze(1)], dim=1)
-        log_probs_NV = self._model.output.log_probs(self._model.states(ids_NL)[:, 0])
-        return Step(log_probs_NV, None, ids_NL[:, 1:])
+    def advance(self, memory: None, state: Tensor, ids_N: Array) -> Step:
+        with torch.inference_mode():
+            ids_N1 = torch.from_numpy(ids_N).to(state.device).unsqueeze(1)
+            ids_NL = torch.cat([state, ids_N1], dim=1)
+            step = TensorStep(self._model.output.log_probs(self._model.states(ids_NL)[:, 0]), None, ids_NL[:, 1:])
+        return step.arrays()
 
-    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
-        return state[rows_N]
+    def select(self, state: Tensor, rows_N: Array) -> Tensor:
+        return state[torch.from_numpy(rows_N)]
 
-    def keep(self, memory: None, sentences_B: Tensor) -> None:
+    def keep(self, memory: None, sentences_B: Array) -> None:
         """There is no memory."""
 
     def unconditional(self) -> Step:
         """Return the prediction after the end of a line: the network has learnt no other one without context."""
-        return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos], device=device_of(self._model)))
+        return self.advance(None, self._model.empty_context(1), np.array([self.bos]))
 
-    def match_length(self, state: Tensor, ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: Tensor, ids_N: Array, read: int) -> int:
         """Return as many tokens as the context holds."""
         return min(read + 1, self.order)

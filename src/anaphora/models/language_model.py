@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, Self
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -17,15 +18,15 @@ from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.penalties import change_penalty, size_penalty
 from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.kernels.truncation import Windows
-from anaphora.models.searches import lower_network
-from anaphora.nn.device import device_of
+from anaphora.models.searches import TensorStep, lower_network
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
-from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import Array, Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
 _IDS, _EARLIER = "context", "earlier."
 
@@ -167,19 +168,22 @@ class LanguageModel(Network):
             penalties.append(config.temporal_activation_regularization * change_penalty(outputs["undropped"], *rows))
         return replace(loss, penalty=torch.stack(penalties).sum()) if penalties else loss
 
-    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
         """ln p of each target of a window: see ``protocols.TextModel``."""
         return self.states_and_target_log_probs(batch, carry)[1:]
 
-    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+    @torch.no_grad()
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Array, Carry]:
         """Return the same, with the states: see ``protocols.StateModel``."""
+        batch = batch.to(device_of(self))
         outputs, after = self._read(batch, carry)
         states_TBH = outputs["h"]
-        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
+        log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
+        return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """Return the state at the end of a window: see ``protocols.TextModel``."""
-        return self._read(batch, carry)[1]
+        return self._read(batch.to(device_of(self)), carry)[1]
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
         """Return the states to predict from as "h", T x B x width, and the state for the next window."""
@@ -191,6 +195,21 @@ class LanguageModel(Network):
         scanned = self.recurrence(x_TBD, chunk.lengths_B, first, back, chunk.context)
         carries = self.config.reads == "stream"
         return scanned.outputs, chunk.carry_at(scanned, back or 0) if carries else {}
+
+    @torch.no_grad()
+    def following_log_probs(
+        self, carry: Carry | None, ids_N: Array, rows_E: Array, ids_E: Array
+    ) -> tuple[Array, Carry]:
+        """Read one token after what every row has read: nothing where there is no ``carry``.
+
+        Returns ln p of words that may follow, each after one of the rows, which ascend, as ``Output.log_probs_of``; and
+        what the rows carry on.
+        """
+        device = device_of(self)
+        state = carry or self.recurrence.initial_state(len(ids_N))
+        read_N, predicted_from_E, predicted_E = (torch.from_numpy(ids).to(device) for ids in (ids_N, rows_E, ids_E))
+        states_NH, after = self.read_token(state, read_N)
+        return array_of(self.output.log_probs_of(states_NH, predicted_from_E, predicted_E)), after
 
     def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
@@ -222,13 +241,13 @@ class LanguageModelStepper:
     def start(self, batch: Batch) -> SearchStart:
         """Return the initial state for each row of the batch."""
         state = self._model.recurrence.initial_state(batch.size)
-        lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
-        return SearchStart(None, state, lengths_B)
+        return SearchStart(None, state, np.zeros(batch.size, dtype=np.int64))
 
-    @torch.inference_mode()
-    def advance(self, memory: None, state: dict[str, Tensor], ids_N: Tensor) -> Step:
-        h_NH, after = self._model.read_token(state, ids_N)
-        return Step(self._model.output.log_probs(h_NH), None, after)
+    def advance(self, memory: None, state: dict[str, Tensor], ids_N: Array) -> Step:
+        with torch.inference_mode():
+            h_NH, after = self._model.read_token(state, torch.from_numpy(ids_N).to(device_of(self._model)))
+            step = TensorStep(self._model.output.log_probs(h_NH), None, after)
+        return step.arrays()
 
     @torch.inference_mode()
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
@@ -236,17 +255,17 @@ class LanguageModelStepper:
         stack, embedding, output = self._model.recurrence, self._model.embedding, self._model.output
         return lower_network(self, stack.program, stack.weights, {}, start.state, embedding, output)
 
-    def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
-        return {name: rows[rows_N] for name, rows in state.items()}
+    def select(self, state: dict[str, Tensor], rows_N: Array) -> dict[str, Tensor]:
+        kept_N = torch.from_numpy(rows_N)
+        return {name: rows[kept_N] for name, rows in state.items()}
 
-    def keep(self, memory: None, sentences_B: Tensor) -> None:
+    def keep(self, memory: None, sentences_B: Array) -> None:
         """There is no memory."""
 
     @torch.inference_mode()
     def unconditional(self) -> Step:
         """Return the prediction after the end of a line: the network has learnt no other one without context."""
-        bos_1 = torch.tensor([self.bos], device=device_of(self._model))
-        return self.advance(None, self._model.recurrence.initial_state(1), bos_1)
+        return self.advance(None, self._model.recurrence.initial_state(1), np.array([self.bos]))
 
-    def match_length(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: dict[str, Tensor], ids_N: Array, read: int) -> int:
         return read + 1

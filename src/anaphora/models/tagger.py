@@ -15,6 +15,7 @@ from anaphora.batch import Batch, Ids, Items, SpeltIds
 from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.models.sequence_network import SequenceNetwork
+from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, drop_words
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.outputs.tags import AnyTagOutput, Softmax
@@ -82,7 +83,7 @@ class StepTagger(SequenceNetwork):
         """Return the tags of each step, in the form of the targets; puts the model into evaluation mode."""
         self.eval()
         with torch.inference_mode():
-            return self.output.predict(*self._states(batch))
+            return self.output.predict(*self._states(batch.to(device_of(self))))
 
     def _states(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the states that tags are predicted from, T x B x M, and the lengths of the rows."""

@@ -19,6 +19,7 @@ from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
 from anaphora.nn.attention import AnyAttention, WindowAttention
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder
 from anaphora.nn.encoders.recurrent import EncoderConfig
@@ -27,7 +28,7 @@ from anaphora.nn.outputs.values import AnyValueOutput, MixtureDensity, ValueOutp
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
-from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
+from anaphora.protocols import Array, Carry, Loss, PartDescription, VocabularyInfo
 
 
 class ValuesConfig(VectorsConfig):
@@ -109,7 +110,7 @@ class ValueNetwork(Network, ABC):
         """Before the first vector."""
 
     @abstractmethod
-    def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
+    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, Array | None, ValueState]:
         """After reading one vector and its pen flag: the states to predict from, attention, and the new state."""
 
     @abstractmethod
@@ -124,7 +125,12 @@ class ValueNetwork(Network, ABC):
         """Predict each true vector; puts the model into evaluation mode."""
         self.eval()
         with torch.inference_mode():
+            batch = batch.to(device_of(self))
             return self.output.predict(self._states(batch), batch.targets)
+
+    def _step(self, x_BX: Array) -> Tensor:
+        """Return a vector for each row as one step of time, 1 x B x X."""
+        return torch.from_numpy(x_BX).to(device_of(self)).unsqueeze(0)
 
 
 class PredictionNetwork(ValueNetwork):
@@ -148,9 +154,9 @@ class PredictionNetwork(ValueNetwork):
         return ValueState({}, self.recurrence.initial_state(batch.size))
 
     @torch.inference_mode()
-    def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, None, ValueState]:
-        h_BH, after = self.recurrence.advance_rows(x_BX.unsqueeze(0), before.state)
-        return h_BH, None, ValueState({}, after)
+    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, None, ValueState]:
+        h_BH, after = self.recurrence.advance_rows(self._step(x_BX), before.state)
+        return array_of(h_BH), None, ValueState({}, after)
 
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.inputs, Values):
@@ -178,20 +184,21 @@ class SynthesisNetwork(ValueNetwork):
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of the steps of encoder and decoder: see ``protocols.ProgramModel``."""
         self.eval()
-        memory, first = self._encode(Batch.of_rows([0], pad([[self.symbols.unk, self.symbols.eos]])))
+        example = Batch.of_rows([0], pad([[self.symbols.unk, self.symbols.eos]]))
+        memory, first = self._encode(example.to(device_of(self)))
         of_decoder = self.decoder.describe(torch.zeros(1, 1, self._width), first, memory)
         return {**self.encoder.programs(), "decoder": of_decoder}
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
-        return self._encode(batch)
+        return self._encode(batch.to(device_of(self)))
 
     @torch.inference_mode()
-    def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
+    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, Array | None, ValueState]:
         state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
-        o_1BH, weights_1BS, after = self.decoder.advance(x_BX.unsqueeze(0), state, before.memory)
-        weights_BS = None if weights_1BS is None else weights_1BS[0]
-        return o_1BH[0], weights_BS, before._replace(state={name: rows[0] for name, rows in after.items()})
+        o_1BH, weights_1BS, after = self.decoder.advance(self._step(x_BX), state, before.memory)
+        weights_BS = None if weights_1BS is None else array_of(weights_1BS[0])
+        return array_of(o_1BH[0]), weights_BS, before._replace(state={name: rows[0] for name, rows in after.items()})
 
     def _encode(self, batch: Batch) -> ValueState:
         text = batch.input_ids

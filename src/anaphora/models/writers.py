@@ -9,6 +9,7 @@ transducer    a real-valued sequence in, a text out; the handwriting of a text, 
 
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -97,7 +98,7 @@ class Describer(Writer):
     def example(self) -> Batch:
         """Return a grid of zeros."""
         config = self.config.encoder
-        grid = Grid(torch.zeros(1, config.rows * config.columns, config.width))
+        grid = Grid(np.zeros((1, config.rows * config.columns, config.width), np.float32))
         return Batch.of_rows([0], grid)
 
 
@@ -130,5 +131,5 @@ class VectorTransducer(Writer):
 
     def example(self) -> Batch:
         """Return a vector of zeros."""
-        values = Values(torch.zeros(1, 1, self._width), torch.tensor([1]))
+        values = Values(np.zeros((1, 1, self._width), np.float32), np.array([1]))
         return Batch.of_rows([0], values)

@@ -1,9 +1,11 @@
-"""The device that a network lies on."""
+"""The device that a network lies on, and the way from there to numpy."""
 
 from itertools import chain
+from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 CPU = torch.device("cpu")
 
@@ -13,3 +15,8 @@ def device_of(model: object) -> torch.device:
     if not isinstance(model, nn.Module):
         return CPU
     return next((tensor.device for tensor in chain(model.parameters(), model.buffers())), CPU)
+
+
+def array_of(tensor: Tensor) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return the numbers of a tensor without its gradient; on the CPU they share its memory."""
+    return tensor.detach().cpu().numpy()

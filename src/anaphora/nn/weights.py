@@ -7,10 +7,13 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.batch import Batch
 from anaphora.config import Config, by_kind
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
+from anaphora.nn.device import device_of
 from anaphora.nn.randomness import dropout_mask, generator
+from anaphora.protocols import Carry
 
 
 class Matrix(NamedTuple):
@@ -150,6 +153,10 @@ class Network(nn.Module):
 
     config: Any
     """Its options, ``initializer`` among them."""
+
+    def __call__(self, batch: Batch, carry: Carry | None = None) -> Any:
+        """Return the result of ``forward`` for a batch of arrays, or of tensors anywhere: see ``protocols.Model``."""
+        return super().__call__(batch.to(device_of(self)), carry)
 
     def initialise(self, seed: int) -> None:
         """Fill the weights with their initial values under this seed, but those of layers without ``initialise``."""

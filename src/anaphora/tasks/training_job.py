@@ -18,7 +18,6 @@ from anaphora.data.ragged import token_counts
 from anaphora.data.sources import translation_splits
 from anaphora.events import Event, Note, Report, Saved, Skipped, Validated
 from anaphora.nn.counts import Counts
-from anaphora.nn.device import device_of
 from anaphora.nn.outputs.output import Output
 from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
@@ -248,9 +247,8 @@ def mean_loss(model: torch.nn.Module, batches: Sequence[Batch]) -> float:
     """Nats a prediction over ``batches``, what a model carries taken from each to the next."""
     nats, count = 0.0, 0
     carry: Carry = {}
-    device = device_of(model)
     for batch in batches:
-        loss, carry = model(batch.to(device), carry or None)
+        loss, carry = model(batch, carry or None)
         nats += float(loss.sum)
         count += loss.count
     return nats / count

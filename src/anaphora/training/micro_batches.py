@@ -95,7 +95,7 @@ def accumulate(
     nats, after = 0.0, dict[int, Carry]()
     for number, batch in given.batches.items():
         with running(replace(runtime, rank=number)):
-            loss, after[number] = model(weight_rows(batch, reduction).to(runtime.device), carries.get(number) or None)
+            loss, after[number] = model(weight_rows(batch, reduction), carries.get(number) or None)
             nats += float(loss.sum.detach())
             if not math.isfinite(nats):
                 break

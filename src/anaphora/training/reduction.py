@@ -16,6 +16,7 @@ length of the rows: a learning rate or a maximum norm that suits one reduction d
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
 from torch import Tensor
 
 from anaphora.batch import Batch
@@ -28,7 +29,7 @@ def weight_rows(batch: Batch, reduction: Reduction) -> Batch:
     """``batch`` with its rows weighted by 1 / T_b where the reduction needs it."""
     if reduction != "mean_per_sequence":
         return batch
-    weights_B = 1 / batch.target_ids.lengths_B.double()
+    weights_B = 1 / batch.target_ids.lengths_B.astype(np.float64)
     return replace(batch, supervision=replace(batch.supervision, weights_B=weights_B))
 
 

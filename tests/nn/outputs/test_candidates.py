@@ -24,7 +24,7 @@ SIZE, WIDTH = 300, 48
 
 def listed(rows: list[list[int]]) -> Ids:
     """Candidates; after those of a sentence come numbers that are no ids."""
-    return pad(rows, value=10**6)
+    return pad(rows, value=10**6).to(torch.device("cpu"))
 
 
 def drawn(seed: int, count: int) -> list[int]:

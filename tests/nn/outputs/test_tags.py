@@ -56,7 +56,7 @@ def test_the_loss_of_a_batch_is_that_of_its_sentences(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_learning_its_own_predictions_makes_them_more_probable(kind: str) -> None:
     output = make(kind, ["A", "B", "C"])
-    predicted = output.predict(states(), LENGTHS_B)
+    predicted = output.predict(states(), LENGTHS_B).to(torch.device("cpu"))
     optimizer = torch.optim.SGD(output.parameters(), 0.05)
     losses = []
     for _ in range(5):

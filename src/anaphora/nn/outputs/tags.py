@@ -20,6 +20,7 @@ from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, split
 from anaphora.kernels.losses import label_loss
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.device import array_of
 from anaphora.nn.weights import Layer, Matrix, Start, Weights, project, projection_matrices
 from anaphora.protocols import Loss
 
@@ -43,7 +44,7 @@ class TagOutput(Layer, ABC):
 
     @abstractmethod
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        """Return the predictions, in the form of the targets."""
+        """Return the predictions as arrays, in the form of the targets."""
 
 
 class Softmax(Config):
@@ -75,7 +76,7 @@ class SoftmaxTags(TagOutput):
         return Loss(softmax_loss(states_TBH[open_TB], matrix_CH, bias_C, tags_N, smoothing, weights_N), len(tags_N))
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        return Ids(self.scores(states_TBH).argmax(2).T, lengths_B)
+        return Ids(array_of(self.scores(states_TBH).argmax(2).T), array_of(lengths_B))
 
 
 class Sigmoid(Config):
@@ -106,7 +107,7 @@ class SigmoidTags(TagOutput):
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
         """1 for each label that is more probable than not, else 0."""
-        return Values((self.scores(states_TBH) > 0).float().transpose(0, 1), lengths_B)
+        return Values(array_of((self.scores(states_TBH) > 0).float().transpose(0, 1)), array_of(lengths_B))
 
 
 class LinearChain(Config):
@@ -150,7 +151,7 @@ class LinearChainTags(TagOutput):
         return Loss(loss, int(ids.lengths_B.sum()))
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        return Ids(best_tags(self.scores(states_TBH), self.chain(), lengths_B).T, lengths_B)
+        return Ids(array_of(best_tags(self.scores(states_TBH), self.chain(), lengths_B).T), array_of(lengths_B))
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from; transitions start from 0."""

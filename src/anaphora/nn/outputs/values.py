@@ -17,27 +17,28 @@ from anaphora.errors import ShapeError
 from anaphora.kernels.backends import pad_rows
 from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, bias_mixture, draw, mean, mixture_log_probs, mixture_loss, mixture_of
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
-from anaphora.protocols import Loss
+from anaphora.protocols import Array, Loss
 
 
 class ValuePredictions(NamedTuple):
-    """Prediction of each vector of a batch, and the probability of the true one; padding has any value."""
+    """Prediction of each vector of a batch, and the probability of the true one, as arrays; padding has any value."""
 
-    means_BTD: Tensor
-    log_probs_BT: Tensor | None
+    means_BTD: Array
+    log_probs_BT: Array | None
     """ln of the density at the true vector; None for an output without a density."""
-    flag_log_probs_BT: Tensor
+    flag_log_probs_BT: Array
     """ln of the probability of all true flags."""
 
 
 class Draws(NamedTuple):
-    """Random numbers for one vector of each row."""
+    """Random numbers for one vector of each row, as arrays."""
 
-    component_N: Tensor
+    component_N: Array
     """In [0, 1)."""
-    normal_ND: Tensor
-    flags_NF: Tensor
+    normal_ND: Array
+    flags_NF: Array
     """In [0, 1)."""
 
 
@@ -74,21 +75,23 @@ class ValueOutput(Layer, ABC):
         rows, count = targets_BTX.shape[:2], targets_BTX.shape[:2].numel()
         log_probs_N = self.log_probs(parameters_NP, targets_NX[:, : self.size])
         return ValuePredictions(
-            self.means(parameters_NP)[:count].view(*rows, self.size),
-            None if log_probs_N is None else log_probs_N[:count].view(rows),
-            of_flags_N[:count].view(rows),
+            array_of(self.means(parameters_NP)[:count].view(*rows, self.size)),
+            None if log_probs_N is None else array_of(log_probs_N[:count].view(rows)),
+            array_of(of_flags_N[:count].view(rows)),
         )
 
-    def draw(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
+    def draw(self, states_NH: Array, draws: Draws, bias: float) -> Array:
         """Return a vector and its flags for each row, N x (D + F); each row has the same bits in any batch.
 
         A higher ``bias`` draws nearer to the most probable: as weights of Gaussians, the probabilities of a flag and of
         its absence are raised to the power 1 + bias.
         """
-        parameters_NP, logits_NF = self._steady_outputs(states_NH)
-        draws = Draws(*(pad_rows(numbers, 0) for numbers in draws))
-        flags_NF = draws.flags_NF < torch.sigmoid((1 + bias) * logits_NF)
-        return torch.cat([self.vectors(parameters_NP, draws, bias), flags_NF.double()], 1)[: len(states_NH)]
+        device = device_of(self)
+        parameters_NP, logits_NF = self._steady_outputs(torch.from_numpy(states_NH).to(device))
+        component_N, normal_ND, flags_NF = (pad_rows(torch.from_numpy(numbers).to(device), 0) for numbers in draws)
+        vectors_ND = self.vectors(parameters_NP, component_N, normal_ND, bias)
+        flags_NF = flags_NF < torch.sigmoid((1 + bias) * logits_NF)
+        return array_of(torch.cat([vectors_ND, flags_NF.double()], 1)[: len(states_NH)])
 
     @abstractmethod
     def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
@@ -103,7 +106,7 @@ class ValueOutput(Layer, ABC):
         """Return the expected vectors, N x D."""
 
     @abstractmethod
-    def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
+    def vectors(self, parameters_NP: Tensor, component_N: Tensor, normal_ND: Tensor, bias: float) -> Tensor:
         """Return vectors of the density, N x D."""
 
     def _outputs(self, states_XH: Tensor) -> tuple[Tensor, Tensor]:
@@ -169,9 +172,9 @@ class MixtureOutput(ValueOutput):
         """Of the mixture."""
         return mean(mixture_of(parameters_NP, self.shape))
 
-    def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
+    def vectors(self, parameters_NP: Tensor, component_N: Tensor, normal_ND: Tensor, bias: float) -> Tensor:
         """Drawn from the mixture, biased (Graves 2013, section 5.4)."""
-        return draw(bias_mixture(mixture_of(parameters_NP, self.shape), bias), draws.component_N, draws.normal_ND)
+        return draw(bias_mixture(mixture_of(parameters_NP, self.shape), bias), component_N, normal_ND)
 
 
 class SquaredError(Config):
@@ -198,7 +201,7 @@ class SquaredErrorOutput(ValueOutput):
         """Return the prediction."""
         return parameters_NP
 
-    def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
+    def vectors(self, parameters_NP: Tensor, component_N: Tensor, normal_ND: Tensor, bias: float) -> Tensor:
         """Return the prediction: there is nothing to draw from."""
         return parameters_NP
 

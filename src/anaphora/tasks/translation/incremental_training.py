@@ -13,6 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from anaphora.batch import Batch, Ids, pad
@@ -266,11 +267,11 @@ def _join_at(meeting: Sequence[tuple[_Place, _Place]], place: Integers) -> Batch
 
 def join(first: Batch, second: Batch) -> Batch:
     """Return the rows of two batches of pairs in one, from long targets to short; ids are those of either corpus."""
-    lengths_B = torch.cat([first.target_ids.lengths_B, second.target_ids.lengths_B])
-    order_B = torch.argsort(lengths_B, descending=True, stable=True)
+    lengths_B = np.concatenate([first.target_ids.lengths_B, second.target_ids.lengths_B])
+    order_B = np.argsort(-lengths_B, kind="stable")
 
     def rows(*sides: Ids) -> Ids:
-        pairs = (zip(one.ids_BT.numpy(), one.lengths_B.tolist(), strict=True) for one in sides)
+        pairs = (zip(one.ids_BT, one.lengths_B.tolist(), strict=True) for one in sides)
         found = [ids_T[:length] for ids_T, length in chain(*pairs)]
         return pad([found[place] for place in order_B.tolist()])
 
@@ -278,6 +279,6 @@ def join(first: Batch, second: Batch) -> Batch:
         first,
         inputs=rows(first.input_ids, second.input_ids),
         targets=rows(first.target_ids, second.target_ids),
-        example_ids_B=torch.cat([first.example_ids_B, second.example_ids_B])[order_B],
-        carry_mask_B=torch.cat([first.carry_mask_B, second.carry_mask_B])[order_B],
+        example_ids_B=np.concatenate([first.example_ids_B, second.example_ids_B])[order_B],
+        carry_mask_B=np.concatenate([first.carry_mask_B, second.carry_mask_B])[order_B],
     )
