@@ -38,7 +38,7 @@ def test_an_exported_translator_translates_as_the_package_does(tmp_path: Path, n
     ("table", "named"),
     [
         ({"encoder": {"kind": "convolution"}, "attention": "none"}, "convolution"),
-        ({"output": {"kind": "hierarchical"}}, "Hierarchical"),
+        ({"output": {"kind": "hierarchical"}}, "hierarchical"),
     ],
 )
 def test_a_model_without_a_graph_is_refused_by_name(tmp_path: Path, table: dict[str, Any], named: str) -> None:

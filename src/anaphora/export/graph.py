@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from torch import Tensor
 
 from anaphora.errors import ConfigError, MissingExtraError
 
@@ -63,10 +62,10 @@ class Graph:
         self._nodes.append(self._helper.make_node(operator, inputs, made, **attributes))
         return made
 
-    def weight(self, name: str, tensor: Tensor, *, transposed: bool = False) -> str:
+    def weight(self, name: str, tensor: np.ndarray[Any, Any], *, transposed: bool = False) -> str:
         """Return a tensor of the network, perhaps transposed, which is stored once."""
         stored = f"{name}.transposed" if transposed else name
-        values = tensor.detach().float().numpy()
+        values = tensor.astype(np.float32)
         self._root._weights.setdefault(stored, np.ascontiguousarray(values.T if transposed else values))
         return stored
 

@@ -1,28 +1,31 @@
 """Trained networks as graphs, with the configuration and the tokenizers that the driver reads."""
 
+from collections.abc import Mapping
 from math import log
 from typing import Any, cast
 
-from torch import Tensor
-
 from anaphora.errors import ConfigError
-from anaphora.export.encoder import EncodedNodes, Start, embed, encode, scale_values, spelt
 from anaphora.export.graph import Graph, Graphs, refuse_graph
+from anaphora.export.operations import Nodes
 from anaphora.export.parts import Parts
 from anaphora.formats.tagged import PATTERN
+from anaphora.inference.operations import Weights
+from anaphora.inference.outputs import SoftmaxOutput
+from anaphora.inference.sequences import with_barred
 from anaphora.kernels.mixture import LARGEST, MixtureShape
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
-from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier, VectorClassifierConfig
+from anaphora.models.classifier import PooledClassifier, VectorClassifier
+from anaphora.models.description import describe
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.tagger import StepTagger, Tagger, VectorTagger
 from anaphora.models.translator import Translator
 from anaphora.models.values import PredictionNetwork, SynthesisNetwork, ValueNetwork
 from anaphora.models.writers import Describer, VectorTransducer
-from anaphora.nn.outputs.output import SoftmaxOutput
-from anaphora.nn.outputs.tags import LinearChainTags
 from anaphora.nn.outputs.values import MixtureOutput, ValueOutput
+from anaphora.nn.vectors import VectorsConfig
+from anaphora.run.weights import tensors_of
 from anaphora.tasks.classify.task import ExamplesData
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.task import TrainedModel
@@ -56,49 +59,66 @@ def graphs_of(trained: TrainedModel) -> Graphs:
 
 def _sequence_graphs(trained: TrainedModel, model: EncoderDecoder) -> Graphs:
     """Return two graphs: an encoder of the input, and a step that writes a token."""
-    graph, step = Graph("encoder"), Graph("step")
-    if model.language_model:
+    data, weights = described(trained)
+    if data["language_model"]:
         raise refuse_graph('deep fusion (fusion.kind = "deep")')
-    x, reads = _read(graph, trained)
-    decoder = model.decoder
-    memory = Start(graph, decoder, model.attention, model.encoder.width).export_memory(encode(graph, model.encoder, x))
-    inputs = {name: step.input(name, signal.shape) for name, signal in memory.items()}
-    parts = Parts(step, "decoder.weights.", decoder.weights.tensors(), inputs)
-    add_step(parts, decoder.program, ("target_embedding", model.written), model.output)
+    encoder = Nodes(Graph("encoder"), weights)
+    inputs, reads = _read(encoder, trained)
+    step, memory = _decoder(encoder, data, inputs)
+    add_step(step, memory, data["decoder"], data)
     evaluation: Any = getattr(trained.experiment, "evaluation", None)
     config = {
         "answers": "text",
         "memory": list(memory),
-        "state": list(decoder.program.carried),
+        "state": list(model.decoder.program.carried),
         "bos": model.symbols.bos,
         "search": {"beam": evaluation.beam, "length_penalty": evaluation.length_penalty},
         "tokenizers": {side: tokens_of(trained, tokenizer) for side, tokenizer in trained.tokenizers.items()},
     }
     if isinstance(model, Translator):
         config["copies"] = can_copy(trained.tokenizers["source"], trained.tokenizers["target"])
-    return Graphs({"encoder": graph.model(), "step": step.model()}, config | reads)
+    return Graphs({"encoder": encoder.graph.model(), "step": step.graph.model()}, config | reads)
 
 
-def _read(graph: Graph, trained: TrainedModel) -> tuple[str, dict[str, Any]]:
-    """Return the vectors that the encoder reads, and what the driver makes its input of.
+def described(trained: TrainedModel) -> tuple[dict[str, Any], Weights]:
+    """Return the description of a network, and its weights."""
+    tensors = tensors_of(trained.model).items()
+    return describe(trained.model), Weights({name: tensor.float().numpy() for name, tensor in tensors})
+
+
+def _decoder(encoder: Nodes, data: Mapping[str, Any], inputs: dict[str, str]) -> tuple[Nodes, dict[str, str]]:
+    """Write an encoder; return the nodes of the step of its decoder, and the signals of its memory."""
+    step, memory = Nodes(Graph("step"), encoder.weights), dict[str, str]()
+    for name, signal in encoder.write(data["encoder"], inputs).items():
+        if name.startswith("state "):
+            encoder.graph.output(name, encoder.graph.unsqueeze(signal, 0), (1, None))
+            continue
+        short = name.removeprefix("memory ")
+        shape = ("S", None) if short.startswith("attention.") else (None,)
+        encoder.graph.output(short, signal, shape)
+        memory[short] = step.graph.input(short, shape)
+    return step, memory
+
+
+def _read(encoder: Nodes, trained: TrainedModel) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the signals that an encoder reads, and what the driver makes its input of.
 
     ``longest`` bounds what is written: the least of a n + b for n tokens or vectors.
     """
-    model: Any = trained.model
-    experiment: Any = trained.experiment
+    model, experiment, graph = cast(Any, trained.model), cast(Any, trained.experiment), encoder.graph
     match model:
         case Translator():
-            ids = graph.input("ids", ["S"], "INT64")
-            found = embed(graph, "source_embedding", model.source_embedding, ids)
-            return found, {"reads": "text", "longest": [[3, 10], [2, 200]]}
-        case VectorTransducer():
-            scale = experiment.scale
-            reads = {"reads": "strokes", "upward": scale.upward} if scale.pen else {"reads": "vectors"}
-            return scale_values(graph, model.config.values, int(scale.pen)), {**reads, "longest": [[1, SHORTEST]]}
+            return {"ids": graph.input("ids", ["S"], "INT64")}, {"reads": "text", "longest": [[3, 10], [2, 200]]}
+        case VectorTransducer(config=config):
+            scale, pen = experiment.scale, int(experiment.scale.pen)
+            reads = {"reads": "strokes", "upward": scale.upward} if pen else {"reads": "vectors"}
+            values = graph.input("values", ["S", len(config.values.mean) + pen])
+            mean, deviation = [*config.values.mean, *[0.0] * pen], [*config.values.deviation, *[1.0] * pen]
+            return {"values": encoder.standardize(values, mean, deviation)}, {**reads, "longest": [[1, SHORTEST]]}
         case Describer():
-            encoder = model.config.encoder
-            x = graph.input("values", [encoder.rows * encoder.columns, encoder.width])
-            return x, {"reads": "grid", "longest": [[0, experiment.data.max_length + 1]]}
+            grid = model.config.encoder
+            values = graph.input("values", [grid.rows * grid.columns, grid.width])
+            return {"values": values}, {"reads": "grid", "longest": [[0, experiment.data.max_length + 1]]}
     raise refuse_graph(f"a {type(model).__name__}")
 
 
@@ -108,10 +128,9 @@ _CONTINUED = 40
 
 def _language_model_graphs(trained: TrainedModel, model: LanguageModel) -> Graphs:
     """Return one graph: a step that reads a token."""
-    step = Graph("step")
-    stack = model.recurrence
-    parts = Parts(step, "recurrence.weights.", stack.weights.tensors())
-    add_step(parts, stack.program, ("embedding", model.embedding), model.output)
+    data, weights = described(trained)
+    step, stack = Nodes(Graph("step"), weights), model.recurrence
+    add_step(step, {}, data["recurrence"], data)
     config = {
         "answers": "text",
         "reads": "text",
@@ -123,48 +142,37 @@ def _language_model_graphs(trained: TrainedModel, model: LanguageModel) -> Graph
         "search": {"beam": 1, "length_penalty": 0.0},
         "tokenizers": {"text": tokens_of(trained, trained.tokenizers["text"])},
     }
-    return Graphs({"step": step.model()}, config)
+    return Graphs({"step": step.graph.model()}, config)
 
 
 def _classifier_graphs(trained: TrainedModel, model: PooledClassifier) -> Graphs:
     """Return one graph: a text or a sequence of vectors in, the probability of each class out."""
-    data = cast(ExamplesData, trained.experiment.data)
+    examples = cast(ExamplesData, trained.experiment.data)
     classes, graph = model.config.classes, Graph("classifier")
     reads: dict[str, Any] = {"reads": "vectors"}
     if isinstance(model, VectorClassifier):
-        x = scale_values(graph, cast(VectorClassifierConfig, model.config).vectors)
+        inputs = {"values": graph.input("values", ["S", len(_scaled(model).mean)])}
     else:
-        assert isinstance(model, Classifier)
-        x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
+        inputs = {"ids": graph.input("ids", ["S"], "INT64")}
         reads = {"reads": "text", "tokenizers": {"text": tokens_of(trained, trained.tokenizers["text"])}}
-    pooled = _pool(graph, model, encode(graph, model.encoder, x))
-    scores = Parts(graph, "weights.", model.weights.tensors()).project("output", pooled, bias=True)
+    data, weights = described(trained)
+    scores = Nodes(graph, weights).write(data["graph"], inputs)["scores"]
     probabilities = graph.node("Sigmoid", scores) if classes.several else graph.node("Softmax", scores, axis=-1)
     graph.output("probabilities", probabilities, [len(classes.names)])
     config = {
         "answers": "classes",
         "names": list(classes.names),
         "thresholds": model.thresholds.tolist() if classes.several else None,
-        "separator": data.label_separator,
-        "max_length": data.max_length,
+        "separator": examples.label_separator,
+        "max_length": examples.max_length,
     }
     return Graphs({"classifier": graph.model()}, config | reads)
 
 
-def _pool(graph: Graph, model: PooledClassifier, found: EncodedNodes) -> str:
-    match model.config.classes.pooling:
-        case "last":
-            return found.summaries[-1]["h"]
-        case "mean":
-            return graph.mean(found.annotations)
-        case "max":
-            return graph.node("ReduceMax", found.annotations, graph.constant([0]), keepdims=0)
-        case "attention":
-            parts = Parts(graph, "weights.", model.weights.tensors())
-            u = graph.node("Tanh", parts.project("pool", found.annotations, bias=True))
-            weights = graph.node("Softmax", parts.matmul("pool.query", u), axis=0)
-            weighted = graph.multiply(weights, found.annotations)
-            return graph.node("ReduceSum", weighted, graph.constant([0]), keepdims=0)
+def _scaled(model: Any) -> VectorsConfig:
+    """Return the scale of the vectors that a network reads."""
+    config: VectorsConfig = model.config.vectors
+    return config
 
 
 def _tagger_graphs(trained: TrainedModel, model: StepTagger) -> Graphs:
@@ -172,24 +180,20 @@ def _tagger_graphs(trained: TrainedModel, model: StepTagger) -> Graphs:
     graph = Graph("tagger")
     reads: dict[str, Any] = {"reads": "vectors"}
     if isinstance(model, VectorTagger):
-        x = scale_values(graph, model.config.vectors)
+        inputs = {"values": graph.input("values", ["S", len(_scaled(model).mean)])}
     else:
         assert isinstance(model, Tagger)
-        x, reads = _words(graph, model), _vocabularies(trained, model)
-    annotations = encode(graph, model.encoder, x).annotations
-    tags = Parts(graph, "output.weights.", model.output.weights.tensors())
+        inputs, reads = {"ids": graph.input("ids", ["S"], "INT64")}, _vocabularies(trained, model)
+        if model.characters:
+            inputs["characters"] = graph.input("characters", ["S", "L"], "INT64")
+    data, weights = described(trained)
     names = list(cast(WordTokenizer, trained.tokenizers["tags"]).vocabulary)
-    graph.output("scores", tags.project("tags", annotations, bias=True), ["S", len(names)])
-    if isinstance(model.output, LinearChainTags):
-        for name, scores in zip(("transitions", "first", "last"), model.output.chain(), strict=True):
-            graph.output(name, graph.weight(f"output.weights.chain.{name}", scores), list(scores.shape))
+    graph.output("scores", Nodes(graph, weights).write(data["graph"], inputs)["scores"], ["S", len(names)])
+    for name, one in data["chain"].items():
+        scores = with_barred(weights[one["weight"]], one["barred"])
+        graph.output(name, graph.weight(one["weight"], scores), list(scores.shape))
     config = {"answers": "tags", "names": names, "output": model.config.output.kind}
     return Graphs({"tagger": graph.model()}, config | reads)
-
-
-def _words(graph: Graph, model: Tagger) -> str:
-    x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
-    return x if model.characters is None else graph.join([x, spelt(graph, model.characters)])
 
 
 def _vocabularies(trained: TrainedModel, model: Tagger) -> dict[str, Any]:
@@ -212,25 +216,22 @@ def _value_graphs(trained: TrainedModel, model: ValueNetwork) -> Graphs:
     the next vector (``kernels.mixture``): ``log_weights`` (N x K), ``means`` and ``log_deviations`` (N x K x D), and of
     pens ``r`` (N x K), whose tanh is the correlation; or without a density ``means`` (N x D); and scores of ``flags``.
     """
-    step = Graph("step")
     experiment: Any = trained.experiment
     scale, models, tokenizers = experiment.scale, dict[str, Any](), dict[str, Any]()
-    memory: dict[str, str] = {}
-    initial: dict[str, list[float]] = {}
+    memory, initial = dict[str, str](), dict[str, list[float]]()
+    data, weights = described(trained)
     if isinstance(model, SynthesisNetwork):
-        graph, decoder = Graph("encoder"), model.decoder
-        x = embed(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
-        start = Start(graph, decoder, model.config.attention, model.encoder.width)
-        shared = start.export_memory(encode(graph, model.encoder, x))
-        models["encoder"], tokenizers["text"] = graph.model(), tokens_of(trained, trained.tokenizers["text"])
-        memory = {name: step.input(name, signal.shape) for name, signal in shared.items()}
-        program, parts = decoder.program, Parts(step, "decoder.weights.", decoder.weights.tensors(), memory)
+        encoder = Nodes(Graph("encoder"), weights)
+        step, memory = _decoder(encoder, data, {"ids": encoder.graph.input("ids", ["S"], "INT64")})
+        models["encoder"], tokenizers["text"] = encoder.graph.model(), tokens_of(trained, trained.tokenizers["text"])
+        parts, program = step.step(data["decoder"], memory)
     else:
         assert isinstance(model, PredictionNetwork)
-        stack = model.recurrence
-        initial = {name: rows[0].tolist() for name, rows in stack.initial_state(1).items()}
-        program, parts = stack.program, Parts(step, "recurrence.weights.", stack.weights.tensors())
-    _add_value_step(parts, program, model.output, len(scale.mean_D) + int(scale.pen))
+        step = Nodes(Graph("step"), weights)
+        initial = {name: rows[0].tolist() for name, rows in model.recurrence.initial_state(1).items()}
+        parts, program = step.step(data["recurrence"])
+    layer = step.parts(data["output"])
+    _add_value_step(parts, program, layer, model.output, len(scale.mean_D) + int(scale.pen))
     config = {
         "answers": "vectors",
         "reads": "text" if memory else "nothing",
@@ -243,13 +244,12 @@ def _value_graphs(trained: TrainedModel, model: ValueNetwork) -> Graphs:
         "deviation": list(scale.deviation_D),
         "tokenizers": tokenizers,
     }
-    return Graphs({**models, "step": step.model()}, config)
+    return Graphs({**models, "step": step.graph.model()}, config)
 
 
-def _add_value_step(parts: Parts, program: Program, output: ValueOutput, width: int) -> None:
+def _add_value_step(parts: Parts, program: Program, layer: Parts, output: ValueOutput, width: int) -> None:
     graph = parts.graph
     signals = step_signals(parts, program, graph.input("values", ["N", width]))
-    layer = Parts(graph, "output.weights.", output.weights.tensors())
     states = signals[program.returns[0]]
     made = layer.project("values", states, bias=True)
     if isinstance(output, MixtureOutput):
@@ -313,23 +313,26 @@ def step_signals(parts: Parts, program: Program, x: str) -> dict[str, str]:
     return signals
 
 
-def add_step(parts: Parts, program: Program, embedding: tuple[str, Any], output: Any) -> None:
+def add_step(step: Nodes, memory: dict[str, str], data: Mapping[str, Any], layers: Mapping[str, Any]) -> None:
     """From ids and the state to log-probabilities, weights and the next state.
 
-    Raises ConfigError for what has no operators.
+    ``data`` is the step, ``layers`` has the embedding before it and the output behind it. Raises ConfigError for what
+    has no operators.
     """
-    graph = parts.graph
-    signals = step_signals(parts, program, embed(graph, *embedding, graph.input("ids", ["N"], "INT64")))
-    graph.output("log_probs", _log_probs(graph, output, signals[program.returns[0]]), ["N", "V"])
+    graph = step.graph
+    x = step.write(layers["embedding"], {"ids": graph.input("ids", ["N"], "INT64")})["x"]
+    parts, program = step.step(data, memory)
+    signals = step_signals(parts, program, x)
+    graph.output("log_probs", _log_probs(step, layers["output"], signals[program.returns[0]]), ["N", "V"])
     if "weights" in program.returns:
         graph.output("weights", signals["weights"], ["N", "S"])
 
 
-def _log_probs(graph: Graph, output: Any, states: str) -> str:
-    if not isinstance(output, SoftmaxOutput):
-        raise refuse_graph(f"the output layer {type(output).__name__}")
-    weight: Tensor = output.weight
-    logits = graph.node("MatMul", states, graph.weight("output.weight", weight, transposed=True))
-    if output.used_bias.numel():
-        logits = graph.add([logits, graph.weight("output.bias", output.used_bias)])
+def _log_probs(step: Nodes, data: Mapping[str, Any], states: str) -> str:
+    if data["kind"] != "softmax":
+        raise refuse_graph(f'output.kind = "{data["kind"]}"')
+    graph, output = step.graph, SoftmaxOutput(step.weights, data)
+    logits = graph.node("MatMul", states, graph.weight("output.weight", output.weight_VH, transposed=True))
+    if output.bias_V.size:
+        logits = graph.add([logits, graph.weight("output.bias", output.bias_V)])
     return graph.node("LogSoftmax", logits, axis=-1)

@@ -5,18 +5,15 @@ What has no operators here is refused by name.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
 
 from anaphora.export.graph import END, Graph, refuse_graph
 from anaphora.kernels.attention import Attend
-from anaphora.kernels.cells import AutogradCell
 from anaphora.kernels.normalisation import EPSILON
 from anaphora.kernels.ops import Ops
-from anaphora.kernels.parts import Part, Unit, previous
+from anaphora.kernels.parts import Part, previous
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scores import Location
 
@@ -28,7 +25,7 @@ class Parts:
     graph: Graph
     prefix: str
     """In front of the names of its weights in the checkpoint."""
-    weights: Mapping[str, Tensor]
+    weights: Mapping[str, np.ndarray[Any, Any]]
     memory: Mapping[str, str] = field(default_factory=dict)
     """Signals by the names of memory tensors."""
 
@@ -77,8 +74,6 @@ class Parts:
 
     def _write(self, part: Part, signals: Mapping[str, str]) -> dict[str, str]:
         """Return the signals that a part writes."""
-        if isinstance(part, Unit) and isinstance(part.cell, AutogradCell):
-            raise refuse_graph(f'the cell "{part.cell.kind}"')
         reach = part.score.max_length if isinstance(part, Attend) and isinstance(part.score, Location) else 0
         ops = OnnxWriter(self, part.name, reach)
         try:
@@ -163,7 +158,7 @@ class OnnxWriter(Ops[str]):
         missing = self._widths.get(a, 0) - vector.shape[-1]
         if missing <= 0:
             return self.sum((a, self.vector(name)))
-        padded = self._graph.weight(f"{self._parts.prefix}{full} of the last {missing}", pad(vector, (missing, 0)))
+        padded = self._graph.weight(f"{self._parts.prefix}{full} of the last {missing}", np.pad(vector, (missing, 0)))
         return self.sum((a, padded))
 
     def add_number(self, a: str, number: float) -> str:
@@ -253,7 +248,7 @@ class OnnxWriter(Ops[str]):
         return self.add_number(counted, 1)
 
     def neighbours(self, a: str, radius: int) -> str:
-        each = self._graph.weight(f"windows of {radius}", torch.eye(2 * radius + 1).unsqueeze(1))
+        each = self._graph.weight(f"windows of {radius}", np.eye(2 * radius + 1)[:, None])
         seen = self._graph.node("Conv", self._graph.unsqueeze(a, 1), each, pads=[radius, radius])
         return self._graph.node("Transpose", seen, perm=[0, 2, 1])
 

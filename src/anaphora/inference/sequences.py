@@ -34,7 +34,7 @@ class Tagger:
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self._graph, self._several = Graph(weights, data["graph"]), data["several"]
-        self._chain = {name: _with_barred(weights[one["weight"]], one["barred"]) for name, one in data["chain"].items()}
+        self._chain = {name: with_barred(weights[one["weight"]], one["barred"]) for name, one in data["chain"].items()}
 
     def predict(self, batch: Batch) -> Items:
         """Return the tags of each step, in the form of the targets."""
@@ -66,7 +66,7 @@ def best_tags(scores_TBC: Array, lengths_B: Array, transitions: Array, first: Ar
     return tags_TB
 
 
-def _with_barred(scores: Array, barred: Any) -> Array:
+def with_barred(scores: Array, barred: Any) -> Array:
     """Return scores in float64, minus infinity at the flat places that are barred."""
     found = scores.astype(np.float64)
     found.flat[barred] = -np.inf

@@ -6,8 +6,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
+from anaphora.kernels.cells import AutogradCell
+from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
-from anaphora.kernels.program_data import program_from_data, program_to_data
+from anaphora.kernels.program_data import program_to_data
 from anaphora.nn.stack import Stack
 from anaphora.nn.weights import Weights
 
@@ -36,15 +38,11 @@ class Names:
         return {**self.step(stack.program, stack.weights), "size": stack.config.size, "first": first}
 
     def step(self, program: Program, weights: Weights) -> Table:
-        """Return a step as data; ConfigError for a part that inference has not."""
-        try:
-            data = program_to_data(program)
-            known = program_from_data(data) == program
-        except (KeyError, ValueError):
-            known = False
-        if not known:
-            raise ConfigError("Steps of units of one's own have no description: train a run with those of the package.")
-        return {"program": data, "weights": self.prefix(weights)}
+        """Return a step as data; ConfigError for a unit that autograd runs."""
+        for part in program.parts:
+            if isinstance(part, Unit) and isinstance(part.cell, AutogradCell):
+                raise ConfigError(f'The cell "{part.cell.kind}" runs in PyTorch alone: train a run with another one.')
+        return {"program": program_to_data(program), "weights": self.prefix(weights)}
 
 
 class Graph:

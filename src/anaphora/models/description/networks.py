@@ -44,15 +44,12 @@ def describe(model: nn.Module) -> Table:
             return _tagger(names, model)
         case ValueNetwork():
             return _value_network(names, model)
-    raise ConfigError(f"A {type(model).__name__} is no network that has a description: use the run itself.")
+    raise ConfigError(f"A network {type(model).__name__} has no description: use the run itself, with PyTorch.")
 
 
 def _encoder_decoder(names: Names, model: EncoderDecoder) -> Table:
     graph, fused = Graph(names), model.language_model
-    if isinstance(model, Translator):
-        x = embed(graph, model.source_embedding, "ids")
-    else:
-        x = "values"
+    x = embed(graph, model.source_embedding, "ids") if isinstance(model, Translator) else "values"
     return {
         "kind": "encoder-decoder",
         "symbols": list(model.symbols),

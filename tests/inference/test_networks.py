@@ -1,0 +1,315 @@
+"""Networks without torch answer as those of torch do, and a row as it does alone, whatever the options."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from anaphora import recipes
+from anaphora.batch import Batch, Constraints, Grid, Ids, SpeltIds, Values, pad
+from anaphora.errors import ConfigError
+from anaphora.experiment.reading import read_experiment
+from anaphora.files import DamagedError
+from anaphora.inference.network import open_network
+from anaphora.models.description import describe
+from anaphora.nn.outputs.values import Draws
+from anaphora.protocols import VocabularyInfo
+from anaphora.tasks.runs import load_trained
+from tests.inference.native import Array, arrays, assert_near, assert_stepper, opened, rows_of
+from tests.networks import TRANSLATORS, build, untrained_translator
+
+SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
+SIDES = dict.fromkeys(("source", "target", "text", "characters", "tags"), SYMBOLS)
+LETTERS = [f"{'ab' * number}{number}" for number in range(36)]
+WORDS = {"text": LETTERS, "characters": [*"abcdefgh"], "tags": ["O", "B-X", "I-X", "B-Y"]}
+LENGTHS = (7, 2, 9, 4)
+SMALL = {"embedding": {"size": 6}, "encoder": {"size": 5}, "decoder": {"size": 8}}
+
+
+def drawn(model: torch.nn.Module) -> torch.nn.Module:
+    """The network with random weights, counts and lengths."""
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(0.5 * torch.randn(weight.shape, generator=generator))
+        for buffer in model.buffers():
+            if buffer.dtype == torch.int64 and buffer.dim() == 1 and not buffer.any():
+                buffer.copy_(torch.randint(0, 90, buffer.shape, generator=generator))
+    return model.eval()
+
+
+def made(task: str, tables: dict[str, Any]) -> Any:
+    return drawn(build(task, tables, SIDES, "a test", WORDS))
+
+
+def rows(*lengths: int, size: int = SYMBOLS.size) -> Ids:
+    numbers = np.random.default_rng(4)
+    return pad([list(numbers.integers(4, size, length - 1)) for length in lengths], end=SYMBOLS.eos)
+
+
+def texts() -> Batch:
+    return Batch.of_rows(range(len(LENGTHS)), rows(*LENGTHS), rows(*LENGTHS[::-1]))
+
+
+def read_ids(rows: int, size: int = SYMBOLS.size) -> Array:
+    return np.random.default_rng(2).integers(4, size, (4, rows))
+
+
+def merged(options: dict[str, Any]) -> dict[str, Any]:
+    return {**options, **{name: size | options.get(name, {}) for name, size in SMALL.items()}}
+
+
+WITHOUT = {"attention": "none", "decoder": {"input_feeding": False}}
+MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
+    "convolution": {"encoder": {"kind": "convolution", "max_kernel": 3}, **WITHOUT},
+    "gated convolution": {"encoder": {"kind": "gated-convolution"}, **WITHOUT},
+    "gated convolution without biases": {"encoder": {"kind": "gated-convolution", "bias": False}, **WITHOUT},
+    "columns": {
+        "encoder": {"kind": "ngram-convolution", "max_kernel": 4},
+        "attention": "none",
+        "decoder": {"input_feeding": False, "initial_state": "zero", "sentence_encoding": "every-step"},
+    },
+    "deep fusion": {
+        "fusion": {
+            "kind": "deep",
+            "run": "none",
+            "model": {"reads": "stream", "embedding": {"size": 4}, "recurrence": {"size": 5, "layers": 2}},
+        }
+    },
+    "multiplicative": {"encoder": {"cell": "multiplicative"}, "decoder": {"cell": "lstm-no-output-tanh"}},
+}
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_a_translator(name: str) -> None:
+    model = untrained_translator(name).model
+    size = model.symbols.size
+    given = Batch.of_rows(range(4), rows(*LENGTHS, size=size))
+    assert_stepper(opened(model), model, given, read_ids(8, size))
+
+
+@pytest.mark.parametrize("name", MORE_TRANSLATORS)
+def test_a_translator_of_other_encoders(name: str) -> None:
+    options = MORE_TRANSLATORS[name]
+    tables = merged(options)
+    if "convolution" in tables["encoder"].get("kind", "") and "gated" not in tables["encoder"]["kind"]:
+        del tables["encoder"]["size"]
+    model = made("translate", tables)
+    native, given = opened(model), texts()
+    assert_stepper(native, model, given, read_ids(8))
+    with torch.inference_mode():
+        states = native.target_states(arrays(given))
+        if name != "columns":  # whose lengths are known in training alone
+            assert_near([states], [model.target_states(given)])
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("output", [{}, {"kind": "sampled", "bias": False}])
+def test_candidates(narrow: bool, output: dict[str, Any]) -> None:
+    model = made("translate", merged({"output": output}))
+    candidates = pad([[3, 5, 6], list(range(3, 33)), [9, 3], [3]])
+    given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=Constraints(candidates=candidates, narrow=narrow))
+    assert_stepper(opened(model), model, given, read_ids(8))
+
+
+OUTPUTS: list[dict[str, Any]] = [
+    {"kind": "full", "tied": True},
+    {"kind": "full", "bias": False},
+    {"kind": "sampled"},
+    {"kind": "nce"},
+    {"kind": "adaptive", "cutoffs": [5, 12]},
+    {"kind": "adaptive", "bias": False},
+    {"kind": "class-factored"},
+    {"kind": "class-factored", "bias": False, "bins": "unigram"},
+    {"kind": "hierarchical"},
+    {"kind": "hierarchical", "bias": False},
+]
+STREAM = {"recurrence": {"size": 6}, "embedding": {"size": 6}}
+LANGUAGE_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{str(output): ("recurrent", {**STREAM, "output": output}) for output in OUTPUTS},
+    "sentences": ("recurrent", {**STREAM, "reads": "sentences"}),
+    "learned": ("recurrent", {"recurrence": {"size": 5, "layers": 2, "cell": "gru", "initial_state": "learned"}}),
+    "window": ("recurrent", {"recurrence": {"size": 5, "truncation": {"kind": "window", "steps": 2}}}),
+    "characters": ("recurrent", {**STREAM, "embedding": {"kind": "character-cnn", "filters": 2, "highways": 2}}),
+    "feed-forward": ("feed-forward", {"network": {"kind": "feed-forward", "words": 3, "direct": True}}),
+    "normalised": ("feed-forward", {"network": {"kind": "feed-forward", "words": 3, "layer_norm": True}}),
+    "log-bilinear": ("feed-forward", {"network": {"kind": "log-bilinear", "words": 3}}),
+    "diagonal": ("feed-forward", {"network": {"kind": "log-bilinear", "words": 4, "diagonal": True}}),
+    "convolution": ("feed-forward", {"network": {"kind": "convolution", "words": 2, "layers": 3, "bias": False}}),
+}
+
+
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+def test_a_language_model(name: str) -> None:
+    kind, tables = LANGUAGE_MODELS[name]
+    model = made("language-model", {"model": kind, **tables})
+    native = opened(model)
+    first, again = (Batch.of_rows(range(4), rows(*LENGTHS), rows(*LENGTHS)) for _ in range(2))
+    assert_stepper(native, model, first, read_ids(8))
+    again.carry_mask_B[1:3] = True
+    with torch.inference_mode():
+        wanted, carry = model.target_log_probs(first)
+        found, own = native.target_log_probs(arrays(first))
+        assert_near([found], [wanted])
+        assert carry.keys() >= own.keys()
+        assert_near([own[key] for key in own], [carry[key] for key in own])
+        found, wanted = native.states_and_target_log_probs(arrays(again), own)[:2], model.target_log_probs(again, carry)
+        assert_near(found[1:], wanted[:1])
+    for row in range(4):
+        alone = rows_of(arrays(first), slice(row, row + 1))
+        steps = int(alone.inputs.lengths_B[0])
+        cut = {"ids_BT": alone.inputs.ids_BT[:, :steps]}
+        alone = Batch(
+            Ids(**cut, lengths_B=alone.inputs.lengths_B), alone.targets, alone.example_ids_B, alone.carry_mask_B
+        )
+        short = Ids(alone.targets.ids_BT[:, :steps], alone.targets.lengths_B)
+        single, _ = native.target_log_probs(Batch(alone.inputs, short, alone.example_ids_B, alone.carry_mask_B))
+        np.testing.assert_array_equal(native.target_log_probs(arrays(first))[0][row, :steps], single[0])
+
+
+RECURRENT: dict[str, Any] = {"size": 5, "layers": 2}
+ENCODERS: dict[str, Any] = {
+    "recurrent": RECURRENT,
+    "cnn": {"kind": "cnn", "size": 3, "widths": [1, 2, 5]},
+    "none": "none",
+}
+VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
+
+
+def values(flags: int = 0) -> Values:
+    numbers = np.random.default_rng(3).normal(size=(len(LENGTHS), max(LENGTHS), 3 + flags)).astype(np.float32)
+    numbers[..., 3:] = numbers[..., 3:] > 0
+    return Values(torch.from_numpy(numbers), torch.tensor(LENGTHS))
+
+
+def assert_predicts(model: Any, given: Batch) -> None:
+    native = opened(model)
+    found, wanted = native.predict(arrays(given)), arrays(model.predict(given))
+    blocks = [one for one in vars(found).values()]
+    assert_near(blocks, vars(wanted).values())
+    for row in range(given.size):
+        alone = native.predict(rows_of(arrays(given), slice(row, row + 1)))
+        for one, other in zip(blocks, vars(alone).values(), strict=True):
+            np.testing.assert_array_equal(one[row], other[0])
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "last", "attention"])
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_classifier(encoder: str, pooling: str) -> None:
+    tables = {
+        "classes": {
+            "names": ["a", "b", "c"],
+            "pooling": pooling,
+            "output": "sigmoid" if pooling == "max" else "softmax",
+        },
+        "encoder": ENCODERS[encoder],
+    }
+    embedding = {"kind": "character-cnn", "filters": 3} if pooling == "mean" else {"size": 4, "scaled": True}
+    assert_predicts(made("classify", {**tables, "embedding": embedding}), Batch.of_rows(range(4), rows(*LENGTHS)))
+    vectors = made("classify", {"model": "vectors", **tables, "vectors": VECTORS})
+    assert_predicts(vectors, Batch.of_rows(range(4), values()))
+
+
+@pytest.mark.parametrize("characters", [{"kind": "character-cnn", "filters": 3, "max_kernel": 3}, "none"])
+@pytest.mark.parametrize("output", ["softmax", "sigmoid", "crf"])
+def test_a_tagger(output: str, characters: Any) -> None:
+    tables = {"encoder": RECURRENT, "output": output, "spans": "iob2" if output == "crf" else "none"}
+    numbers, ids = np.random.default_rng(1), rows(*LENGTHS)
+    letters = pad([list(numbers.integers(0, SYMBOLS.size, length)) for length in (3, 6, 1, 4, 2)])
+    words = torch.from_numpy(numbers.integers(0, 5, ids.ids_BT.shape))
+    spelt = SpeltIds(ids.ids_BT, ids.lengths_B, words, letters.ids_BT, letters.lengths_B)
+    model = made("tag", {**tables, "embedding": {"size": 4}, "characters": characters})
+    assert_predicts(model, Batch.of_rows(range(4), spelt))
+    vectors = made("tag", {"model": "vectors", **tables, "vectors": VECTORS})
+    assert_predicts(vectors, Batch.of_rows(range(4), values()))
+
+
+@pytest.mark.parametrize("layer", ["tanh", "none"])
+def test_a_describer(layer: str) -> None:
+    encoder = {"rows": 2, "columns": 3, "width": 5, "layer": layer} | ({"size": 8} if layer == "tanh" else {})
+    tables = {"encoder": encoder, "embedding": {"size": 6}, "decoder": {"size": 8, "initial_state": "mean"}}
+    model = made("describe", tables | {"attention": {"gate": True, "score": "concat"}})
+    grid = Grid(torch.randn(4, 6, 5, generator=torch.Generator().manual_seed(2)))
+    assert_stepper(opened(model), model, Batch.of_rows(range(4), grid), read_ids(8))
+
+
+def test_a_transducer_of_vectors() -> None:
+    scale = {"kind": "vectors", "size": 3, "mean": (0.0,) * 3, "deviation": (1.0,) * 3}
+    model = made("transduce", {"model": "vectors", **merged({"values": scale})})
+    assert_stepper(opened(model), model, Batch.of_rows(range(4), values()), read_ids(8))
+
+
+@pytest.mark.parametrize("output", [{"kind": "mixture", "components": 3}, {"kind": "squared-error"}])
+@pytest.mark.parametrize("kind", ["prediction", "synthesis"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> None:
+    pen = int(size == 2)
+    scale = {"kind": "strokes" if pen else "vectors", "size": size, "mean": (0.0,) * size, "deviation": (1.0,) * size}
+    tables: dict[str, Any] = {"model": kind, "values": scale, "output": output}
+    if kind == "synthesis":
+        tables |= merged({"decoder": {"initial_state": "zero", "input_feeding_from": "context"}})
+    model = made("trace", tables)
+    native, targets = opened(model), values(1)
+    read = Values(targets.values_BTD[..., : size + pen], targets.lengths_B)
+    given = Batch.of_rows(range(4), rows(*LENGTHS) if kind == "synthesis" else read, targets)
+    found, wanted = native.predict(arrays(given)), model.predict(given)
+    for one, other in zip(found, wanted, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert_near([one], [other])
+    numbers = np.random.default_rng(4)
+    draws = Draws(*(torch.from_numpy(numbers.random(shape)) for shape in ((4,), (4, size), (4, pen + 1))))
+    vectors = numbers.normal(size=(4, size + pen)).astype(np.float32)
+    with torch.inference_mode():
+        states, _, after = model.advance(model.start(given), torch.from_numpy(vectors))
+        own, _, own_after = native.advance(native.start(arrays(given)), vectors)
+        assert_near([own], [states])
+        assert_near(own_after.state.values(), [after.state[name] for name in own_after.state])
+        drawn = native.output.draw(own, Draws(*(one.numpy() for one in draws)), 0.3)
+        assert_near([drawn], [model.output.draw(states, draws, 0.3)])
+
+
+RUNS = sorted(path.parent for path in (Path(__file__).parents[1] / "runs").glob("**/experiment.toml"))
+WITHOUT_NETWORK = ("aligner", "counts", "mixture")
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name} {run.name}")
+def test_a_stored_run(run: Path) -> None:
+    trained = load_trained(run)
+    if run.name in WITHOUT_NETWORK:
+        with pytest.raises(ConfigError, match="no description"):
+            describe(trained.model)
+        return
+    model, size = trained.model, min(one.symbols.size for one in trained.tokenizers.values())
+    given = Batch.of_rows(range(2), rows(3, 5, size=size))
+    assert_stepper(opened(model), model, given, read_ids(4, size))
+
+
+SOFTMAX_RECIPES = [
+    name
+    for name in recipes.names()
+    if not name.endswith(("ngram", "aligner", "upos")) and name not in ("strokes", "trec", "sst-bilstm", "sst-fine")
+]
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("name", SOFTMAX_RECIPES)
+def test_a_recipe(name: str) -> None:
+    experiment = read_experiment(recipes.read(name), name)
+    model = drawn(build(experiment.task, experiment.tables(), SIDES, name, WORDS))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight *= 0.1
+    given = texts()
+    if experiment.task == "describe":
+        given = Batch.of_rows(range(4), Grid(torch.ones(4, 16, experiment.encoder.width)))
+    assert_stepper(opened(model), model, given, read_ids(8))
+
+
+def test_a_description_of_another_form_is_refused() -> None:
+    with pytest.raises(DamagedError, match="another form"):
+        open_network({"kind": "oracle"}, {})
+    with pytest.raises(DamagedError, match=r"tensor source_embedding\.weight"):
+        open_network(describe(untrained_translator("luong").model), {})
