@@ -26,7 +26,7 @@ from anaphora.run import Checkpoint, Run, Which, inference
 from anaphora.run.bundle import Bundle, BundlePrecision, is_bundle
 from anaphora.run.bundle import write as write_bundle
 from anaphora.run.inference import Inference, plain_options
-from anaphora.run.layout import EXPERIMENT
+from anaphora.run.layout import EXPERIMENT, INFERENCE
 from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, task_of
 from anaphora.text.bytes import ByteTokenizer
@@ -259,8 +259,7 @@ def inference_of(run: Run, report: Report = silent) -> Inference:
     What is made is stored where the folder can be written to. Raises DamagedError for a changed file, and
     MissingExtraError where it has to be made and torch is not there.
     """
-    belongs_to = {name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")}
-    found = inference.read(run.path, belongs_to)
+    found = inference.read(run.path, _fingerprints(run))
     if found is None:
         trained = load_trained(run.path, report=report)
         found = describe_run(run, trained.experiment, trained.model)
@@ -278,7 +277,7 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
         network = describe(model)
     except (ConfigError, NotImplementedError):
         network = None
-    return Inference(
+    found = Inference(
         format=inference.FORMAT,
         task=task.name,
         model=task.model,
@@ -287,8 +286,16 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
         options=plain_options(experiment, experiment.places),
         network=network,
         tensors=kinds_of(tensors_of(model)),
-        belongs_to={name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")},
+        belongs_to=_fingerprints(run),
     )
+    read = Inference.parse(found.serialise(), run.path / INFERENCE)
+    assert read is not None
+    return read
+
+
+def _fingerprints(run: Run) -> dict[str, str]:
+    """Return the SHA-256 of all that describes a network but its weights."""
+    return {name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")}
 
 
 def store_inference(run: Run, experiment: ExperimentBase, model: Any, report: Report) -> None:
