@@ -1,7 +1,8 @@
 """Contracts between the packages: what each of them expects of a model, and what a model returns.
 
 ``Model`` is what training needs, ``Stepper`` what search needs. The values that are handed over are in ``batch.py``.
-Nothing here computes, and nothing here imports torch.
+Training hands over tensors of torch; predictions, scores and searches hand over arrays of numpy. Nothing here computes,
+and nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -10,10 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 if TYPE_CHECKING:
     from torch import Tensor
 
     from anaphora.batch import Batch
+
+
+Array = np.ndarray[Any, Any]
+"""An array of numpy."""
+
+DeviceArray = Any
+"""An array of numpy; where a network is on a GPU, a tensor of torch there, until ``kernels.log_probs`` reads it."""
 
 
 class VocabularyInfo(NamedTuple):
@@ -32,8 +42,9 @@ class VocabularyInfo(NamedTuple):
         return self.pad, self.bos
 
 
-Carry = Mapping[str, "Tensor"]
-"""State that a model takes from one batch to the next, detached; each tensor has B in front."""
+Carry = Mapping[str, Any]
+"""State that a model takes from one batch to the next: detached tensors, or arrays of a model without torch; each has B
+in front."""
 
 
 class Batches(Protocol):
@@ -115,7 +126,7 @@ class ProgramModel(Protocol):
 class TextModel(Model, Searchable, Protocol):
     """A model of running text, which also scores each target."""
 
-    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
         """ln p of every target, B x T in float64, 0 in the padding; and the state for the next batch."""
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
@@ -125,7 +136,7 @@ class TextModel(Model, Searchable, Protocol):
 class StateModel(TextModel, Protocol):
     """A TextModel that is a network: it predicts each token from a hidden state, and returns these states."""
 
-    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Array, Carry]:
         """Return the hidden states of all predictions, B x T x width; then the results of ``target_log_probs``."""
 
 
@@ -142,22 +153,21 @@ class SearchStart(NamedTuple):
 
     memory: Any
     state: Any
-    memory_lengths_B: Tensor
-    """int64, on the device of the model: the positions of each sentence's memory, which attention weights refer to.
-    0 for models without memory."""
+    memory_lengths_B: Array
+    """int64: the positions of each sentence's memory, which attention weights refer to; 0 for models without memory."""
 
 
 class Step(NamedTuple):
     """The result of one step of a Stepper for N rows."""
 
-    log_probs_NV: Tensor
+    log_probs_NV: DeviceArray
     """Log-probabilities made for this step, which the caller may change."""
-    weights_NS: Tensor | None
+    weights_NS: Array | None
     """Attention over the positions of the memory, or None for models without attention."""
     state: Any
-    states_NH: Tensor | None = None
+    states_NH: DeviceArray | None = None
     """States that predictions are made from, for models that return them (``GivesStates``)."""
-    candidates_BC: Tensor | None = None
+    candidates_BC: Array | None = None
     """Ids of narrow steps: the rising ids of each sentence that the columns of ``log_probs_NV`` stand for, V in the
     padding, where these are minus infinity. None where column i stands for id i."""
 
@@ -179,13 +189,13 @@ class Stepper(Protocol):
     def start(self, batch: Batch) -> SearchStart:
         """Read the inputs of the batch and its candidates."""
 
-    def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
+    def advance(self, memory: Any, state: Any, ids_N: Array) -> Step:
         """Read one token a row and predict the next; N is a multiple of memory's B."""
 
-    def select(self, state: Any, rows_N: Tensor) -> Any:
+    def select(self, state: Any, rows_N: Array) -> Any:
         """Return the state of the given rows, in that order; rows may be repeated or left out."""
 
-    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
+    def keep(self, memory: Any, sentences_B: Array) -> Any:
         """Return the memory of the given sentences, in that order."""
 
 
@@ -213,25 +223,25 @@ class CompiledRequest(NamedTuple):
 class BeamEnds(NamedTuple):
     """Hypotheses that end at one step of a beam search, side by side."""
 
-    sentences_M: Tensor
-    rows_M: Tensor
+    sentences_M: Array
+    rows_M: Array
     """The row that was read last, in the order of its step."""
-    ids_M: Tensor
+    ids_M: Array
     """The last token of the hypothesis."""
-    scores_M: Tensor
-    ranks_M: Tensor
+    scores_M: Array
+    ranks_M: Array
     """The sort key of the hypotheses of a sentence, greatest first."""
 
 
 class BeamStep(NamedTuple):
     """Result of one step of a beam search."""
 
-    weights_NS: Tensor | None
+    weights_NS: Array | None
     """The attention of the rows that were read; None where there is none, or it is not wanted."""
     ends: BeamEnds
-    rows_N: Tensor
+    rows_N: Array
     """Row that each row that stays continues."""
-    ids_N: Tensor
+    ids_N: Array
     """Its token."""
 
 
@@ -239,7 +249,7 @@ class BeamStep(NamedTuple):
 class GivesStates(Protocol):
     """A Stepper of one network, whose steps give the states that they predict from."""
 
-    def target_states(self, batch: Batch) -> Tensor:
+    def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets of a batch are predicted from, T x B x H."""
 
 
@@ -252,5 +262,5 @@ class TextStepper(Stepper, Protocol):
     def unconditional(self) -> Step:
         """Return the prediction for one row without any context."""
 
-    def match_length(self, state: Any, ids_N: Tensor, read: int) -> int:
+    def match_length(self, state: Any, ids_N: Array, read: int) -> int:
         """Length of the n-gram, ending in the first of ``ids_N``, that the model uses; ``read`` tokens precede it."""

@@ -4,6 +4,7 @@ import random
 from copy import deepcopy
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -41,28 +42,26 @@ def make(kind: str = "recurrent") -> Any:
     return model.eval()
 
 
-def log_probs(model: Any, ids: list[int], adaptation: Adaptation) -> torch.Tensor:
+def log_probs(model: Any, ids: list[int], adaptation: Adaptation) -> Any:
     found = list(adapted_log_probs(model, iter(ids), 3, adaptation))
-    assert torch.cat([some for some, _ in found]).tolist() == ids
-    return torch.cat([some for _, some in found])
+    assert np.concatenate([some for some, _ in found]).tolist() == ids
+    return np.concatenate([some for _, some in found])
 
 
 def cached_by_hand(model: Any, ids: list[int], cache: NeuralCache) -> tuple[list[float], list[float]]:
     """p of every unit, and what the probabilities of all symbols sum to at its place."""
-    whole = rows_of_text(torch.tensor([[3, *ids]]), torch.tensor([False]))
-    with torch.no_grad():
-        states, own, _ = model.states_and_target_log_probs(whole)
+    states, own, _ = model.states_and_target_log_probs(rows_of_text(np.array([[3, *ids]]), np.array([False])))
     found, sums = [], []
     for t, unit in enumerate(ids):
         past = range(max(0, t - cache.tokens), t)
         if not past:
-            found.append(float(own[0, t].exp()))
+            found.append(np.exp(own[0, t]))
             continue
-        weight = {i: float((cache.theta * states[0, t] @ states[0, i]).exp()) for i in past}
+        weight = {i: np.exp(cache.theta * states[0, t] @ states[0, i]) for i in past}
         total = sum(weight.values())
         p = [sum(weight[i] for i in past if ids[i] == w) / total for w in range(SIZE)]
         sums.append(sum(p))
-        found.append((1 - cache.weight) * float(own[0, t].exp()) + cache.weight * p[unit])
+        found.append((1 - cache.weight) * np.exp(own[0, t]) + cache.weight * p[unit])
     return found, sums
 
 
@@ -75,7 +74,7 @@ def test_a_neural_cache_says_what_its_equations_say(kind: str, units: int, theta
         patch.setattr(neural_cache, "WINDOW", window)
         found = log_probs(model, TEXT[:25], cache)
     expected, sums = cached_by_hand(model, TEXT[:25], cache)
-    assert found.exp().tolist() == pytest.approx(expected, rel=1e-4)
+    assert np.exp(found).tolist() == pytest.approx(expected, rel=1e-4)
     assert sums == pytest.approx([1.0] * len(sums))
 
 
@@ -90,21 +89,21 @@ def test_what_a_neural_cache_leaves_open_is_fitted_and_helps_where_a_text_repeat
     half = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(tokens=60, theta=0.4))
     assert cast(NeuralCache, half).theta == 0.4
     none = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(tokens=60, weight=0.0))
-    assert torch.equal(log_probs(model, TEXT, none), log_probs(model, TEXT, Static()))
+    np.testing.assert_array_equal(log_probs(model, TEXT, none), log_probs(model, TEXT, Static()))
     with pytest.raises(ConfigError, match="without theta and weight"):
         log_probs(model, TEXT, NeuralCache(tokens=60, theta=0.4))
 
 
-def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors) -> torch.Tensor:
+def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors) -> Any:
     """ln p of every unit, the weights moved after each segment as the paper says, one by one; ``model`` is changed."""
     weights = [weight for weight in model.parameters() if weight.numel()]
     trained = [weight.detach().clone() for weight in weights]
     mean = float(torch.cat([size.flatten() for size in sizes]).mean()) if sizes else 0.0
     found, carry = [], None
     for place in range(0, len(ids), options.steps):
-        segment = torch.tensor([([3, *ids])[place : place + options.steps + 1]])
-        window = rows_of_text(segment, torch.tensor([place > 0]))
-        found.append(model.target_log_probs(window, carry)[0][0].detach())
+        segment = np.array([([3, *ids])[place : place + options.steps + 1]])
+        window = rows_of_text(segment, np.array([place > 0]))
+        found.append(model.target_log_probs(window, carry)[0][0])
         loss, carry = model(window, carry)
         gradients = torch.autograd.grad(loss.sum, weights)
         with torch.no_grad():
@@ -114,7 +113,7 @@ def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors)
                     scale = sizes[number] + options.epsilon * mean
                     back = (sizes[number] / mean).clamp(max=1 / options.decay)
                 weight += -options.learning_rate * gradient / scale + options.decay * back * (before - weight)
-    return torch.cat(found)
+    return np.concatenate(found)
 
 
 def sizes_by_hand(model: Any, ids: list[int], steps: int) -> Tensors:
@@ -122,7 +121,7 @@ def sizes_by_hand(model: Any, ids: list[int], steps: int) -> Tensors:
     weights, carry = [weight for weight in model.parameters() if weight.numel()], None
     squares: list[list[torch.Tensor]] = [[] for _ in weights]
     for place in range(0, len(ids) - steps + 1, steps):
-        window = rows_of_text(torch.tensor([([3, *ids])[place : place + steps + 1]]), torch.tensor([place > 0]))
+        window = rows_of_text(np.array([([3, *ids])[place : place + steps + 1]]), np.array([place > 0]))
         loss, carry = model(window, carry)
         for some, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
             some.append(gradient**2)
@@ -146,7 +145,7 @@ def test_weights_move_as_the_equations_say(kind: str, rule: str, steps: int, dec
     found = log_probs(model, TEXT[:20], adaptation)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, before[name])  # evaluation changed nothing
-    torch.testing.assert_close(found, learnt_by_hand(model, TEXT[:20], options, sizes), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found, learnt_by_hand(model, TEXT[:20], options, sizes), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", list(NETWORKS))
@@ -166,8 +165,8 @@ def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
     squares = [torch.zeros_like(weight) for weight in weights]
     carry = None
     for first in 0, 5, 10:  # 32 rows of 17 units each, of which three segments are whole
-        rows = torch.tensor([([3, *LONG])[17 * row + first :][: steps + 1] for row in range(32)])
-        loss, carry = model(rows_of_text(rows, torch.full((32,), first > 0)), carry)
+        rows = np.array([([3, *LONG])[17 * row + first :][: steps + 1] for row in range(32)])
+        loss, carry = model(rows_of_text(rows, np.full(32, first > 0)), carry)
         for square, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
             square += gradient**2 / 96
     found = dynamic.gradient_sizes(model, iter(LONG), 3, steps)
@@ -180,7 +179,7 @@ def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_
     monkeypatch.setattr(dynamic, "RATES", {"sgd": (1e-9, 0.03, 1e9), "rms": (1e-9, 0.03, 1e9)})
     model, text = make(), TEXT
     plain = log_probs(model, text, Static())
-    torch.testing.assert_close(
+    np.testing.assert_allclose(
         log_probs(model, text, Dynamic(learning_rate=1e-30, steps=10)), plain, rtol=1e-5, atol=1e-6
     )
     for asked in Dynamic(steps=10), Dynamic(rule="rms", steps=10):

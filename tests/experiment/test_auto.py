@@ -123,7 +123,7 @@ def test_every_tier_is_a_network_that_can_be_built(
 ) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
-    monkeypatch.setattr("anaphora.tasks.translation.TIERS", [tier])
+    monkeypatch.setattr("anaphora.tasks.translation.task.TIERS", [tier])
     experiment = read_experiment(automatic([path]), "auto.toml")
     symbols = VocabularyInfo(50, 0, 1, 2, 3)
     build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
@@ -133,7 +133,7 @@ def test_the_loss_decides_where_bleu_cannot_be_taken(toy_pairs: Path, monkeypatc
     def missing(*asked: object) -> None:
         raise MissingExtraError("sacreBLEU's tokeniser for 'ja'", "ja")
 
-    monkeypatch.setattr("anaphora.tasks.translation.metric_of", missing)
+    monkeypatch.setattr("anaphora.tasks.translation.task.metric_of", missing)
     assert chosen(toy_pairs)[0].training.metric == "loss"
 
 
@@ -154,7 +154,7 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
 def test_pairs_take_the_first_tier_that_holds_the_training_part(
     most: int, tier: int, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anaphora.tasks.translation.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
+    monkeypatch.setattr("anaphora.tasks.translation.task.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
     experiment, _ = chosen(toy_pairs)
     assert (experiment.decoder.size, experiment.training.epochs) == (TIERS[tier].decoder, TIERS[tier].epochs)
 
@@ -167,7 +167,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     toy_book.rename(toy_book.with_name("train.txt"))
     toy_book.with_name("valid.txt").write_text("a line of another book\n")
     smallest = TEXT_TIERS[0]._replace(amount=characters - less)
-    monkeypatch.setattr("anaphora.tasks.language_model.TIERS", [smallest, *TEXT_TIERS[1:]])
+    monkeypatch.setattr("anaphora.tasks.language_model.task.TIERS", [smallest, *TEXT_TIERS[1:]])
     experiment, _ = chosen(toy_book.parent)
     expected = TEXT_TIERS[tier]
     assert (experiment.recurrence.size, experiment.training.epochs) == (expected.size, expected.epochs)

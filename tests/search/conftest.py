@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.protocols import SearchStart, Step
+from anaphora.protocols import Array, SearchStart, Step
 
 from ..batches import pair_batch
 
@@ -19,7 +18,7 @@ STATES = 997
 class Automaton:
     """Its log-probabilities are a random table's row, picked by a hash of the sentence and all that was read."""
 
-    log_probs_QV: Tensor
+    log_probs_QV: Array
     attends: bool = True
     bos: int = 0
     eos: int = 1
@@ -34,27 +33,28 @@ class Automaton:
 
     def start(self, batch: Batch) -> SearchStart:
         read = batch.input_ids
-        keys_B = (read.ids_BT.masked_fill(~read.mask_BT, 0) + 1).cumprod(dim=1).remainder(STATES)[:, -1]
-        width_B = torch.full_like(keys_B, read.ids_BT.shape[1])
-        return SearchStart(torch.stack([keys_B, read.lengths_B, width_B], dim=1), keys_B, read.lengths_B)
+        keys_B = (np.where(read.mask_BT, read.ids_BT, 0) + 1).cumprod(axis=1)[:, -1] % STATES
+        width_B = np.full_like(keys_B, read.ids_BT.shape[1])
+        return SearchStart(np.stack([keys_B, read.lengths_B, width_B], axis=1), keys_B, read.lengths_B)
 
-    def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
+    def advance(self, memory: Array, state: Array, ids_N: Array) -> Step:
         assert len(ids_N) == len(state) and len(ids_N) % len(memory) == 0
-        rows_N = torch.arange(len(ids_N)) // (len(ids_N) // len(memory))
+        rows_N = np.arange(len(ids_N)) // (len(ids_N) // len(memory))
         state = (state * 31 + ids_N * 7 + memory[rows_N, 0] + 1) % STATES
         weights_NS = None
         if self.attends:
-            places_S = torch.arange(int(memory[0, 2]))
-            weights_NS = (self.scale * (1.0 + (state[:, None] * (places_S + 3)) % 11)).masked_fill(
-                places_S >= memory[rows_N, 1:2], torch.nan
-            )
+            places_S = np.arange(int(memory[0, 2]))
+            weights_NS = (self.scale * (1.0 + (state[:, None] * (places_S + 3)) % 11)).astype(np.float32)
+            weights_NS[places_S >= memory[rows_N, 1:2]] = np.nan
         return Step(self.log_probs_QV[state], weights_NS, state)
 
-    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
-        return state[rows_N]
+    def select(self, state: Array, rows_N: Array) -> Array:
+        found: Array = state[rows_N]
+        return found
 
-    def keep(self, memory: Tensor, sentences_B: Tensor) -> Tensor:
-        return memory[sentences_B]
+    def keep(self, memory: Array, sentences_B: Array) -> Array:
+        found: Array = memory[sentences_B]
+        return found
 
 
 @pytest.fixture(scope="session")
@@ -62,12 +62,11 @@ def automaton() -> Callable[..., Automaton]:
     """Make an Automaton over ``size`` symbols; ``sharpness`` tells how sure it is, ``grain`` makes ties."""
 
     def make(size: int = 5, seed: int = 0, sharpness: float = 2.0, grain: float = 0.0, **facts: object) -> Automaton:
-        generator = torch.Generator().manual_seed(seed)
-        logits_QV = torch.randn(STATES, size, generator=generator) * sharpness
-        log_probs_QV = torch.log_softmax(logits_QV, dim=1)
+        logits_QV = np.random.default_rng(seed).normal(size=(STATES, size)) * sharpness
+        log_probs_QV = logits_QV - np.log(np.exp(logits_QV).sum(axis=1, keepdims=True))
         if grain:
-            log_probs_QV = (log_probs_QV / grain).floor() * grain
-        return Automaton(log_probs_QV, **facts)  # type: ignore[arg-type]
+            log_probs_QV = np.floor(log_probs_QV / grain) * grain
+        return Automaton(log_probs_QV.astype(np.float32), **facts)  # type: ignore[arg-type]
 
     return make
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import inf
 
-import torch
+import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
@@ -33,7 +33,7 @@ def same(one: Hypothesis, other: Hypothesis) -> bool:
     """Equal to the last bit, attention included."""
     if one.weights is None or other.weights is None:
         return one == other and one.weights is other.weights
-    return one == other and torch.equal(one.weights, other.weights)
+    return one == other and np.array_equal(one.weights, other.weights, equal_nan=True)
 
 
 def plain(score: float, tokens: int) -> float:
@@ -59,7 +59,7 @@ def n_best(
     for length in range(1, longest + 1):
         grown = []
         for total, ids, state, last in live:
-            log_probs, _, state, *_ = stepper.advance(memory, state, torch.tensor([last]))
+            log_probs, _, state, *_ = stepper.advance(memory, state, np.array([last]))
             values = enumerate(log_probs[0].tolist())
             grown += [(total + v, (*ids, i), state, i) for i, v in values if v > -inf and allowed(ids, i)]
         top = sorted(grown, key=lambda entry: -entry[0])[:size]

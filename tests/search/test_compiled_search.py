@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,7 +101,7 @@ def test_a_text_is_that_of_single_steps_and_reported_alike(
     name: str, backend: Backend, prefixes: list[list[int]], length: int, lines: int | None
 ) -> None:
     stepper = stepper_of("language-model", name)
-    batch = replace(pair_batch([[EOS]] * 7, prefixes=prefixes), example_ids_B=torch.arange(7) + 40)
+    batch = replace(pair_batch([[EOS]] * 7, prefixes=prefixes), example_ids_B=np.arange(7) + 40)
     reported: list[list[tuple[int, int]]] = [[], []]
     with running(Runtime(backend=backend)):
         found, expected = (
@@ -120,9 +120,9 @@ def test_a_text_is_that_of_single_steps_and_reported_alike(
 
 
 def test_many_sentences_are_searched_in_groups_and_leave_in_any_order() -> None:
-    draws = torch.Generator().manual_seed(1)
-    lengths = torch.randint(1, 2 * STEPS, (400,), generator=draws).tolist()
-    batch = pair_batch([torch.randint(EOS, SYMBOLS.size, (2,), generator=draws).tolist() for _ in lengths])
+    draws = np.random.default_rng(1)
+    lengths = draws.integers(1, 2 * STEPS, 400).tolist()
+    batch = pair_batch([draws.integers(EOS, SYMBOLS.size, 2).tolist() for _ in lengths])
     stepper = stepper_of("translate", "fed")
     with running(Runtime(backend="gemm", threads=2)):
         one, other = (beam(each, batch, beam=1, max_length=lengths) for each in (stepper, Stepwise(stepper)))

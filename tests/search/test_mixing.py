@@ -2,13 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import Array, VocabularyInfo
 from anaphora.search.ensemble import Ensemble
 from anaphora.search.mixing import MixedStepper, Neighbours
 from tests.networks import made
@@ -26,36 +25,36 @@ def stepper() -> Any:
     return made(Translator, "translate", SMALL, SYMBOLS, seed=1, factor=3).stepper()
 
 
-def states(stepper: Any, source: list[int], target: list[int]) -> Tensor:
-    found: Tensor = stepper.target_states(pair_batch([source], [target]))
+def states(stepper: Any, source: list[int], target: list[int]) -> Array:
+    found: Array = stepper.target_states(pair_batch([source], [target]))
     return found[:, 0]
 
 
 def neighbours(stepper: Any, source: list[int], target: list[int], weight: float = 0.9) -> Neighbours:
-    return Neighbours(states(stepper, source, target), torch.tensor(target), weight)
+    return Neighbours(states(stepper, source, target), np.array(target), weight)
 
 
 def first_step(stepper: Any) -> Any:
     start = stepper.start(pair_batch(SOURCES[:1]))
-    return stepper.advance(start.memory, start.state, torch.tensor([SYMBOLS.bos]))
+    return stepper.advance(start.memory, start.state, np.array([SYMBOLS.bos]))
 
 
 def test_a_prediction_is_the_weighted_sum_of_the_models_and_that_of_the_keys(stepper: Any) -> None:
     near, temperature = neighbours(stepper, [4, 5, 7, 3], [9, 5, 9, 3], 0.4), 0.2
     alone, mixed = first_step(stepper), first_step(MixedStepper(stepper, [near], temperature))
-    scale = sum(float(key.square().sum()) for key in near.keys_MH) / len(near.keys_MH)
+    scale = sum(float(np.square(key).sum()) for key in near.keys_MH) / len(near.keys_MH)
     nearness = [
-        torch.exp(-(alone.states_NH[0] - key).square().sum() / (temperature * scale)).item() for key in near.keys_MH
+        float(np.exp(-np.square(alone.states_NH[0] - key).sum() / (temperature * scale))) for key in near.keys_MH
     ]
-    expected = 0.6 * alone.log_probs_NV[0].exp()
+    expected = 0.6 * np.exp(alone.log_probs_NV[0])
     for token, value in zip([9, 5, 9, 3], nearness, strict=True):
         expected[token] += 0.4 * value / sum(nearness)
-    assert mixed.log_probs_NV[0].exp().tolist() == pytest.approx(expected.tolist(), rel=1e-4)
-    assert mixed.log_probs_NV[0].exp().sum().item() == pytest.approx(1, rel=1e-5)
+    assert np.exp(mixed.log_probs_NV[0]).tolist() == pytest.approx(expected.tolist(), rel=1e-4)
+    assert float(np.exp(mixed.log_probs_NV[0]).sum()) == pytest.approx(1, rel=1e-5)
 
 
 def test_states_of_given_targets_are_those_that_a_search_goes_through(stepper: Any) -> None:
-    assert torch.allclose(states(stepper, SOURCES[0], [7, 3])[0], first_step(stepper).states_NH[0], atol=1e-6)
+    assert np.allclose(states(stepper, SOURCES[0], [7, 3])[0], first_step(stepper).states_NH[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("target", [[9, 10, 4, 3], [6, 6, 7, 8, 3]])

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ MOST = 12
 
 def adjacency(before: Sequence[int] = (), after: Sequence[int] = ()) -> Adjacency:
     """Any token may stand beside a placeholder, but for these in front of it and these behind it."""
-    allowed = torch.ones(3, SIZE, dtype=torch.bool)
+    allowed = np.ones((3, SIZE), dtype=np.bool_)
     allowed[0, list(before)] = False
     allowed[1, list(after)] = False
     return Adjacency(*allowed)
@@ -31,15 +31,15 @@ def adjacency(before: Sequence[int] = (), after: Sequence[int] = ()) -> Adjacenc
 def placeholders(sources: Sequence[Sequence[int]], counts: Sequence[int], stand_ins: Sequence[int]) -> Placeholders:
     """The first words of each source, as many as ``counts`` says, with stand-ins in turn."""
     most, width = max(counts), max(map(len, sources))
-    positions = torch.zeros(len(sources), most, width, dtype=torch.bool)
-    tokens = torch.zeros(len(sources), most, dtype=torch.int64)
+    positions = np.zeros((len(sources), most, width), dtype=np.bool_)
+    tokens = np.zeros((len(sources), most), dtype=np.int64)
     for b, count in enumerate(counts):
         for k in range(count):
             positions[b, k, k] = True
             tokens[b, k] = stand_ins[k % len(stand_ins)]
     alone = tokens > UNK
-    anywhere = torch.ones_like(alone)
-    return Placeholders(positions, tokens, alone, anywhere, anywhere, torch.full((len(sources),), MOST))
+    anywhere = np.ones_like(alone)
+    return Placeholders(positions, tokens, alone, anywhere, anywhere, np.full(len(sources), MOST))
 
 
 def search(
@@ -74,7 +74,7 @@ def test_every_output_has_every_placeholder_once_alone_as_in_a_batch(
     for b, (source, count) in enumerate(zip(sources, counts, strict=True)):
         for one in together[b]:
             assert sorted(token - SIZE for token in one.ids if token >= SIZE) == list(range(count))
-            assert one.score > -torch.inf and len(one.ids) <= MOST
+            assert one.score > -np.inf and len(one.ids) <= MOST
         if count:
             [alone] = search(model, batch([source]), placeholders([source], [count], stand_ins), size)
         else:
@@ -88,7 +88,7 @@ def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(
     automaton: Make, batch: MakeBatch, seed: int, size: int
 ) -> None:
     sources = [[3, 4, 5]]
-    given = placeholders(sources, [2], [5, 6])._replace(lengths_B=torch.tensor([40]))
+    given = placeholders(sources, [2], [5, 6])._replace(lengths_B=np.array([40]))
     letters = (3, 4)
     [found] = search(automaton(size=SIZE, seed=seed), batch(sources), given, size, adjacency(letters, letters))
     for one in found:
@@ -124,17 +124,17 @@ def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> N
 
         def advance(self, memory, state, ids_N):  # type: ignore[no-untyped-def]
             step = model.advance(memory, state[0], ids_N)
-            weights = torch.zeros(len(ids_N), 3)
+            weights = np.zeros((len(ids_N), 3), dtype=np.float32)
             weights[:, 1 if state[1] == 2 else 2] = 1.0
             return step._replace(weights_NS=weights, state=(step.state, state[1] + 1))
 
         def select(self, state, rows_N):  # type: ignore[no-untyped-def]
             return model.select(state[0], rows_N), state[1]
 
-    positions = torch.tensor([[[False, True, False]]])
-    given = Placeholders(positions, torch.tensor([[6]]), *torch.ones(3, 1, 1).bool(), torch.tensor([MOST]))
+    positions = np.array([[[False, True, False]]])
+    given = Placeholders(positions, np.array([[6]]), *np.ones((3, 1, 1), dtype=np.bool_), np.array([MOST]))
     [[best, *_]] = search(Looking(), batch([[3, 4, 5]]), given, 6)  # type: ignore[arg-type]
     assert best.ids.index(SIZE) == 2
-    trained = given._replace(attended_BK=torch.zeros(1, 1, dtype=torch.bool))
+    trained = given._replace(attended_BK=np.zeros((1, 1), dtype=np.bool_))
     [[unlikely, *_]] = search(Looking(), batch([[3, 4, 5]]), trained, 6)  # type: ignore[arg-type]
     assert unlikely.score < -50.0 < best.score

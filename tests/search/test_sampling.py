@@ -2,10 +2,11 @@ import itertools
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
-import torch
 
 from anaphora.errors import ConfigError
+from anaphora.protocols import Array
 from anaphora.search.scoring import score
 from tests.searches import beam, sample
 
@@ -17,16 +18,22 @@ def chi_square_limit(freedom: int) -> float:
     return freedom * (1 - 2 / (9 * freedom) + 4.265 * math.sqrt(2 / (9 * freedom))) ** 3
 
 
+def softmax(log_probs_V: Array, temperature: float) -> list[float]:
+    p_V = np.exp(log_probs_V.astype(np.float64) / temperature)
+    found: list[float] = (p_V / p_V.sum()).tolist()
+    return found
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_outputs_are_drawn_as_often_as_the_model_says(automaton: Make, batch: MakeBatch, temperature: float) -> None:
     stepper, draws = automaton(size=4, sharpness=1.0), 4_000
     drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=2, temperature=temperature))
     memory, start, _ = stepper.start(batch([[4]]))
-    first = stepper.advance(memory, start, torch.tensor([stepper.bos]))
+    first = stepper.advance(memory, start, np.array([stepper.bos]))
     expected = {}
-    for symbol, p in enumerate(torch.softmax(first.log_probs_NV[0].double() / temperature, dim=0).tolist()):
-        second = stepper.advance(memory, first.state, torch.tensor([symbol])).log_probs_NV[0].double()
-        for then, q in enumerate(torch.softmax(second / temperature, dim=0).tolist()):
+    for symbol, p in enumerate(softmax(first.log_probs_NV[0], temperature)):
+        second = stepper.advance(memory, first.state, np.array([symbol])).log_probs_NV[0]
+        for then, q in enumerate(softmax(second, temperature)):
             ids = tuple(itertools.takewhile(lambda i: i != stepper.eos, (symbol, then)))
             expected[ids] = expected.get(ids, 0.0) + p * q
     assert math.isclose(sum(expected.values()), 1.0)
@@ -73,7 +80,7 @@ def test_where_nothing_is_possible_a_sample_is_as_unlikely_as_can_be(
     automaton: Make, batch: MakeBatch, options: dict[str, float]
 ) -> None:
     stepper = automaton(size=6)
-    stepper.log_probs_QV[:] = -torch.inf
+    stepper.log_probs_QV[:] = -np.inf
     assert all(one.score == -math.inf for one in sample(stepper, batch(SOURCES), max_length=4, **options))
 
 
@@ -104,7 +111,7 @@ def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
     stepper, draws = automaton(size=8, sharpness=1.0), 4_000
     drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=1, top_k=top_k, top_p=top_p))
     memory, start, _ = stepper.start(batch([[4]]))
-    p = stepper.advance(memory, start, torch.tensor([stepper.bos])).log_probs_NV[0].double().exp()
+    p = np.exp(stepper.advance(memory, start, np.array([stepper.bos])).log_probs_NV[0].astype(np.float64))
     by_rank = sorted(range(8), key=lambda symbol: (-float(p[symbol]), symbol))[: top_k or 8]
     within, kept = float(p[by_rank].sum()), list[int]()
     while not kept or (float(p[kept].sum()) / within < top_p and len(kept) < len(by_rank)):

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
+from anaphora.protocols import Array
 from anaphora.search.banned_strings import BannedStrings, Spelling
 from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams, WholeWords
 from anaphora.search.scoring import score
@@ -36,15 +37,15 @@ class Own(Steering):
     def __init__(self, allowed: list[list[int]]) -> None:
         self.allowed = allowed
 
-    def start(self, sentences_B: Tensor) -> Tensor:
+    def start(self, sentences_B: Array) -> Array:
         return sentences_B
 
-    def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
+    def edits(self, ids_NT: Array, state: Array) -> Edits:
         places = [(row, token) for row, b in enumerate(state.tolist()) for token in self.allowed[b]]
         rows, ids = zip(*places, strict=True)
-        return Edits(only=Entries(torch.tensor(rows), torch.tensor(ids)))
+        return Edits(only=Entries(np.array(rows), np.array(ids)))
 
-    def extend(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+    def extend(self, state: Array, rows_N: Array, ids_N: Array) -> Array:
         return state[rows_N]
 
 
@@ -106,7 +107,7 @@ def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begin
 ) -> None:
     stepper, asked = automaton(size=4, seed=seed), {"beam": 4**4, "n": 4**4, "max_length": 5}
     lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]
-    steering = [WholeWords(torch.tensor(lengths), torch.tensor([True, True, *after[2:]]))]
+    steering = [WholeWords(np.array(lengths), np.array([True, True, *after[2:]]))]
     found = beam(stepper, batch(FEW_SOURCES, prefixes=prefixes), steering=steering, **asked)
     for source, prefix, length, hypotheses in zip(FEW_SOURCES, prefixes, lengths, found, strict=True):
 
@@ -143,6 +144,6 @@ def test_a_prefix_goes_before_what_is_forbidden(
 
 
 def test_groups_and_banks_are_refused_together(automaton: Make, batch: MakeBatch) -> None:
-    steering = [Suffixes([(2,)], torch.tensor([4]), EOS)]
+    steering = [Suffixes([(2,)], np.array([4]), EOS)]
     with pytest.raises(ConfigError, match="divide a beam"):
         beam(automaton(), batch([[4]]), beam=4, max_length=4, steering=steering, diversity=Diversity(2))

@@ -1,6 +1,6 @@
 """Outputs end with their suffixes, and are the best that do."""
 
-import torch
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ SUFFIXES = st.lists(st.lists(st.integers(2, 3), max_size=3).map(tuple), min_size
 
 
 def endings(suffixes: list[tuple[int, ...]], longest: int, eos: int) -> list[Suffixes]:
-    return [Suffixes(suffixes, torch.full((len(suffixes),), longest), eos)] if any(suffixes) else []
+    return [Suffixes(suffixes, np.full(len(suffixes), longest), eos)] if any(suffixes) else []
 
 
 @settings(max_examples=8)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,15 +31,15 @@ def steering(
     """The terms of sentences, each with its required terms and its forbidden forms."""
     required = [forms for needed, _ in rows for forms in needed]
     forbidden = [form for _, barred in rows for form in barred]
-    required_BG, forbidden_BF = (torch.zeros(len(rows), len(forms)).bool() for forms in (required, forbidden))
+    required_BG, forbidden_BF = (np.zeros((len(rows), len(forms)), dtype=np.bool_) for forms in (required, forbidden))
     g = f = 0
     for b, (needed, barred) in enumerate(rows):
         required_BG[b, g : g + len(needed)] = True
         forbidden_BF[b, f : f + len(barred)] = True
         g, f = g + len(needed), f + len(barred)
-    after_V = torch.ones(SIZE, dtype=torch.bool)
+    after_V = np.ones(SIZE, dtype=np.bool_)
     after_V[list(never)] = False
-    lengths_B = torch.full((len(rows),), most)
+    lengths_B = np.full(len(rows), most)
     return Terms(TermsOfBatch(required, forbidden, required_BG, forbidden_BF, lengths_B, begin), after_V, EOS)
 
 
@@ -120,9 +120,9 @@ def test_a_term_that_begins_with_what_stands_before_a_word_may_begin_the_output(
 def test_hypotheses_share_places_by_how_many_tokens_of_their_terms_they_have() -> None:
     # else those that have just begun a term crowd out those that are about to end it, which cost more so far
     terms = steering([([[(2, 5, 5)], [(3,)]], [])], most=9)
-    state = terms.start(torch.tensor([0]))
+    state = terms.start(np.array([0]))
     found = []
     for token in (4, 2, 5, 4, 2, 5, 5, 3):
-        found.append(int(terms.constraints_met(state, torch.tensor([0]), torch.tensor([token]))))
-        state = terms.extend(state, torch.tensor([0]), torch.tensor([token]))
+        found += terms.constraints_met(state, np.array([0]), np.array([token])).tolist()
+        state = terms.extend(state, np.array([0]), np.array([token]))
     assert found == [0, 1, 2, 0, 1, 2, 3, 4]

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,16 +36,16 @@ def test_evidence_is_that_of_each_step_alone_as_in_a_batch(
             assert one.evidence.coverage == other.evidence.coverage
             ids = [*one.ids, model.eos][: len(one.ids) + one.finished]
             memory, state, _ = model.start(batch([source]))
-            covered = torch.zeros(len(source))
+            covered = np.zeros(len(source))
             for row, before, token in zip(one.evidence.signals_TE, [model.bos, *ids], ids, strict=False):
-                log_probs, weights, state, *_ = model.advance(memory, state, torch.tensor([before]))
+                log_probs, weights, state, *_ = model.advance(memory, state, np.array([before]))
                 values = log_probs[0]
-                others = torch.cat([values[:token], values[token + 1 :]])
-                entropy = -(values.exp() * values).sum()
+                others = np.concatenate([values[:token], values[token + 1 :]])
+                entropy = -(np.exp(values) * values).sum()
                 expected = [values[token], entropy, values[token] - others.max()]
                 assert row[:3] == pytest.approx([float(value) for value in expected], abs=1e-5)
                 assert row[3] == pytest.approx(float(weights.max()) if weights is not None else 0.0)
                 covered += weights[0] if weights is not None else 0.0
             assert len(one.evidence.signals_TE) == len(ids)
             assert one.score == pytest.approx(one.evidence.signals_TE[:, 0].sum(), abs=1e-4)
-            assert one.evidence.coverage == pytest.approx(float(covered.clamp(max=1).mean()), abs=1e-6)
+            assert one.evidence.coverage == pytest.approx(float(covered.clip(max=1).mean()), abs=1e-6)

@@ -86,10 +86,10 @@ def scored_batches(store: ExampleStore, batch_tokens: int) -> LazyBatches:
     return prediction_batches(sources, batch_tokens, targets)
 
 
-def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> np.ndarray[Any, Any]:
     """Return for every target position the uniform distribution over the input positions that it is aligned to."""
     p_BTS = np.zeros((*targets.ids_BT.shape, inputs.ids_BT.shape[1]), dtype=np.float32)
     for p_TS, pairs in zip(p_BTS, alignments, strict=True):
         i_L, j_L = pairs.reshape(-1, 2).T
         p_TS[j_L, i_L] = 1
-    return p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1)
+    return np.asarray(p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1))

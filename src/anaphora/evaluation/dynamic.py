@@ -18,17 +18,17 @@ paper it is a number by itself. It all happens to a copy: neither the network no
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from itertools import islice
-from typing import ClassVar, Literal, cast
+from typing import cast
 
+import numpy as np
 import torch
-from pydantic import Field
+from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor, nn
 
-from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.errors import DataError
+from anaphora.evaluation.adaptation import Dynamic
 from anaphora.evaluation.stream import LogProbs, blocks, rows_of_text, windows
-from anaphora.nn.device import device_of
-from anaphora.protocols import Carry, TextModel
+from anaphora.protocols import Array, Carry, TextModel
 from anaphora.wording import inflect
 
 ROWS = 32
@@ -51,14 +51,14 @@ def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: 
     mean and agree by chance alone, so that the square of the sum is about the sum of the squares.
     """
     network = cast(nn.Module, model)
-    weights, device = weights_of(network), device_of(network)
+    weights = weights_of(network)
     squares, count = [torch.zeros_like(weight) for weight in weights], 0
     for ids_N in blocks(islice(tokens, FOUND_ON), before, ROWS * STRETCH * steps):
         rows = min(ROWS, (len(ids_N) - 1) // steps)
         carry: Carry | None = None
         for place, ids_RL in enumerate(_side_by_side(ids_N, rows, steps)):
             with torch.enable_grad():
-                loss, carry = model(rows_of_text(ids_RL, torch.full((rows,), place > 0)).to(device), carry)
+                loss, carry = model(rows_of_text(ids_RL, np.full(rows, place > 0)), carry)
                 gradients = torch.autograd.grad(loss.sum, weights)
             torch._foreach_addcmul_(squares, gradients, gradients)
             count += rows
@@ -74,13 +74,13 @@ def weights_of(network: nn.Module) -> list[Tensor]:
     return [weight for weight in network.parameters() if weight.numel()]
 
 
-def _side_by_side(ids_N: Tensor, rows: int, steps: int) -> list[Tensor]:
+def _side_by_side(ids_N: Array, rows: int, steps: int) -> list[Array]:
     """The segments of ``rows`` equal stretches of a block, one after the other, each after the token before it."""
     if not rows:
         return []
     length = (len(ids_N) - 1) // rows
-    stretches_RL = ids_N.unfold(0, length + 1, length)[:rows]
-    return list(stretches_RL.unfold(1, steps + 1, steps).unbind(1))
+    stretches_RL = sliding_window_view(ids_N, length + 1)[::length][:rows]
+    return [stretches_RL[:, place : place + steps + 1] for place in range(0, length + 1 - steps, steps)]
 
 
 RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)}
@@ -88,30 +88,6 @@ RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.00
 
 TRIED_ON = 5_000
 """Predictions of the validation text that rates are tried on, at most."""
-
-
-class Dynamic(Config):
-    """The network continues to learn from the text."""
-
-    rule: Literal["sgd", "rms"] = "sgd"
-    """One learning rate for all weights, or a scale for every weight, measured on the training split."""
-    learning_rate: float = Field(0.0, ge=0, le=1e6)
-    """Learning rate; 0 selects the best of several on the validation split."""
-    steps: int = Field(20, ge=1, le=MAX_LENGTH)
-    """Predictions of a segment."""
-    decay: float = Field(0.0, ge=0, le=1)
-    """Fraction by which weights return to the trained ones after each segment."""
-    epsilon: float = Field(0.3, gt=0)
-    """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
-
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"epsilon": SET, "rule": "sgd"}, 'leave it out, or set {at}rule = "rms"'),
-    )
-
-    def __str__(self) -> str:
-        back = f", decay {self.decay:g}" if self.decay else ""
-        scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
-        return f"dynamic evaluation by {inflect(self.steps, 'prediction')}, rate {self.learning_rate:g}{back}{scaled}"
 
 
 def dynamic_log_probs(
@@ -125,16 +101,13 @@ def dynamic_log_probs(
     weights = weights_of(learning)
     move = _Move(weights, dynamic, sizes)
     network, carry = cast(TextModel, learning), cast("Carry | None", None)
-    device = device_of(learning)
-    for text in windows(tokens, before, dynamic.steps):
-        window = text.to(device)
-        with torch.no_grad():
-            log_probs_BT, _ = network.target_log_probs(window, carry)
+    for window in windows(tokens, before, dynamic.steps):
+        log_probs_BT, _ = network.target_log_probs(window, carry)
         with torch.enable_grad():
             loss, carry = network(window, carry)
             gradients = torch.autograd.grad(loss.sum, weights)
         move(gradients)
-        yield text.target_ids.ids_BT[0], log_probs_BT[0].cpu()
+        yield window.target_ids.ids_BT[0], log_probs_BT[0]
 
 
 def fitted_dynamic(

@@ -2,20 +2,17 @@
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import accumulate, islice, takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import DataError
 from anaphora.evaluation.stream import LogProbs, stream_log_probs
-from anaphora.models.language_model import LanguageModel
-from anaphora.nn.device import device_of
-from anaphora.protocols import TextModel
+from anaphora.protocols import Array, Carry, TextModel
 from anaphora.wording import inflect
 
-Found = tuple[list[int], list[Tensor]]
+Found = tuple[list[int], list[Array]]
 """Positions of rows, and ln p of the tokens of each."""
 
 ROWS = 64
@@ -36,15 +33,15 @@ def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: i
 
     ``before`` precedes every line. A line of running text may have any length: a long one is read window by window. A
     model of sentences, for which ``before`` and ``end`` differ, reads each of them at once.
-    ``model`` is in evaluation mode; no gradients are made. Raises DataError for a sentence too long for that.
+    ``model`` is in evaluation mode. Raises DataError for a sentence too long for that.
     """
     rows = _rows(ids, end, 0 if before == end else TOKENS)
     while some := list(islice(rows, SORTED)):
-        found = dict[int, Tensor]()
+        found = dict[int, Array]()
         for places, log_probs in line_log_probs(model, some, before):
             found.update(zip(places, log_probs, strict=True))
-        in_order = torch.cat([found[place] for place in range(len(some))])
-        yield torch.tensor([token for row in some for token in row]), in_order
+        in_order = np.concatenate([found[place] for place in range(len(some))])
+        yield np.array([token for row in some for token in row]), in_order
 
 
 def line_log_probs(model: TextModel, rows: Sequence[list[int]], before: int) -> Iterator[Found]:
@@ -55,12 +52,12 @@ def line_log_probs(model: TextModel, rows: Sequence[list[int]], before: int) -> 
     recurrent model begin alike, what they have in common is read once.
     """
     left: Sequence[int] = range(len(rows))
-    if isinstance(model, LanguageModel):
+    if hasattr(model, "following_log_probs"):
         left = yield from _alike(model, rows, before)
     yield from _by_length(model, rows, before, left)
 
 
-def _alike(model: LanguageModel, rows: Sequence[list[int]], before: int) -> Generator[Found, None, list[int]]:
+def _alike(model: Any, rows: Sequence[list[int]], before: int) -> Generator[Found, None, list[int]]:
     """As ``line_log_probs``, of rows that are faster read as a tree; returns the positions of the others."""
     left = [place for place, row in enumerate(rows) if len(row) > TOKENS]
     places = sorted((place for place, row in enumerate(rows) if len(row) <= TOKENS), key=rows.__getitem__)
@@ -77,20 +74,17 @@ def _alike(model: LanguageModel, rows: Sequence[list[int]], before: int) -> Gene
 def _by_length(model: TextModel, rows: Sequence[list[int]], before: int, left: Iterable[int]) -> Iterator[Found]:
     """As ``line_log_probs``, of the rows that are ``left``, the longest first."""
     places = sorted(left, key=lambda place: -len(rows[place]))
-    done, device = 0, device_of(model)
+    done = 0
     while done < len(places):
         longest = len(rows[places[done]])
         some = places[done : done + max(1, min(ROWS, TOKENS // longest))]
         done += len(some)
         if longest > TOKENS:
             read = stream_log_probs(model, rows[some[0]], before)
-            yield some, [torch.cat([log_probs_N for _, log_probs_N in read])]
+            yield some, [np.concatenate([log_probs_N for _, log_probs_N in read])]
             continue
-        batch = _batch([rows[place] for place in some], before).to(device)
-        with torch.no_grad():
-            log_probs_BT, _ = model.target_log_probs(batch)
-        rows_of_probs = zip(some, log_probs_BT.cpu(), strict=True)
-        yield some, [of_row_T[: len(rows[place])] for place, of_row_T in rows_of_probs]
+        log_probs_BT, _ = model.target_log_probs(_batch([rows[place] for place in some], before))
+        yield some, [of_row_T[: len(rows[place])] for place, of_row_T in zip(some, log_probs_BT, strict=True)]
 
 
 def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
@@ -114,7 +108,7 @@ def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
 
 def _batch(rows: list[list[int]], before: int) -> Batch:
     ids_BL = pad([[before, *row] for row in rows], value=before).ids_BT
-    lengths_B = torch.tensor([len(row) for row in rows])
+    lengths_B = np.array([len(row) for row in rows])
     return Batch.of_rows(range(len(rows)), Ids(ids_BL[:, :-1], lengths_B), Ids(ids_BL[:, 1:], lengths_B))
 
 
@@ -163,24 +157,20 @@ class PrefixTree:
         distinct, tokens = sum(len(level.ids) for level in self.levels), sum(map(len, self.paths))
         return distinct + LEVEL * len(self.levels) < tokens
 
-    @torch.no_grad()
-    def log_probs(self, model: LanguageModel, before: int) -> list[Tensor]:
+    def log_probs(self, model: Any, before: int) -> list[Array]:
         """ln p of the tokens of every line, in float64; ``before`` precedes each line.
 
-        They have the bits that each line has alone. ``model`` is in evaluation mode; no gradients are made.
+        They have the bits that each line has alone. ``model`` is in evaluation mode.
         """
-        device, found = device_of(model), list[Tensor]()
-        state, ids_N, row_N = model.recurrence.initial_state(1), torch.tensor([before]), torch.tensor([0])
+        found, carry = list[Array](), cast("Carry | None", None)
+        ids_N, row_N = np.array([before]), np.array([0])
         for level in self.levels:
-            place_M, of_place_N = torch.unique_consecutive(torch.tensor(level.parents), return_inverse=True)
-            rows_M = row_N[place_M].to(device)
-            state = {name: state_XH[rows_M] for name, state_XH in state.items()}
-            states_MH, state = model.read_token(state, ids_N[place_M].to(device))
-            ids_N, row_N = torch.tensor(level.ids), of_place_N
-            found.append(model.output.log_probs_of(states_MH, row_N.to(device), ids_N.to(device)).cpu())
+            place_M, of_place_N = np.unique(level.parents, return_inverse=True)  # they ascend
+            if carry:
+                carry = {name: state_XH[row_N[place_M]] for name, state_XH in carry.items()}
+            read_M, ids_N, row_N = ids_N[place_M], np.array(level.ids), of_place_N
+            log_probs_N, carry = model.following_log_probs(carry, read_M, row_N, ids_N)
+            found.append(log_probs_N)
         begins = [0, *accumulate(map(len, found))]
-        found_P = torch.cat(found)
-        return [
-            found_P[torch.tensor([begin + place for begin, place in zip(begins, path, strict=False)])]
-            for path in self.paths
-        ]
+        found_P = np.concatenate(found)
+        return [found_P[[begin + place for begin, place in zip(begins, path, strict=False)]] for path in self.paths]

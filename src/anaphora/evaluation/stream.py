@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, cast
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.backends import precision_of
 from anaphora.kernels.compiled.gemm import PackedPrecision
+from anaphora.kernels.log_probs import to_host
 from anaphora.kernels.runtime import current
 from anaphora.models.interpolation.cache import ComponentPredictions
-from anaphora.models.interpolation.model import Interpolation
-from anaphora.nn.device import device_of
-from anaphora.protocols import Carry, TextModel
+from anaphora.models.interpolation.mixture import Mixture
+from anaphora.protocols import Array, Carry, TextModel
 
 ROWS = 32
 """Maximum number of segments side by side."""
@@ -50,22 +50,21 @@ Where operands are rounded, two readings stay apart by what one more rounded num
 2 x 650 units, however long they read the same text.
 """
 
-LogProbs = Iterator[tuple[Tensor, Tensor]]
+LogProbs = Iterator[tuple[Array, Array]]
 """Tokens of a text and ln p of each, some at a time."""
 
-Rows = tuple[Carry, Tensor] | None
+Rows = tuple[Carry, Array] | None
 """The carried state of the rows of a batch, and which rows start from it; None at the start of a text."""
 
 
 def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> LogProbs:
     """Yield the tokens of a text and ln p of each, some thousands at a time; ``before`` precedes them.
 
-    ``model`` is in evaluation mode; no gradients are made.
+    ``model`` is in evaluation mode.
     """
     carry = None
     for ids_N in blocks(ids, before, ROWS * SEGMENT):
-        with torch.no_grad():
-            log_probs_N, carry = _block(model, ids_N, carry)
+        log_probs_N, carry = _block(model, ids_N, carry)
         yield ids_N[1:], log_probs_N
 
 
@@ -77,92 +76,87 @@ def stream_loss(model: TextModel, ids: Iterable[int], before: int) -> tuple[floa
     return nats, tokens
 
 
-def stream_components(model: Interpolation, ids: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
+def stream_components(model: Mixture, ids: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
     """Yield the predictions of every component for every token of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
     for ids_N in blocks(ids, before, ROWS * SEGMENT):
-        with torch.no_grad():
-            found, carry = _components(model, ids_N, carry)
+        found, carry = _components(model, ids_N, carry)
         yield ComponentPredictions(found.log_probs[:, 0], found.known[:, 0])
 
 
-def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
+def _block(model: TextModel, ids_N: Array, carry: Carry | None) -> tuple[Array, Carry]:
     """ln p of the tokens of a block after its first one, and the state at its end."""
-    if isinstance(model, Interpolation):
+    if isinstance(model, Mixture):
         found, end = _components(model, ids_N, carry)
-        return model.interpolate(found, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
-    first = None if carry is None else (carry, torch.tensor([True]))
+        return model.interpolate(found, rows_of_text(ids_N[np.newaxis], np.array([True])))[0], end
+    first = None if carry is None else (carry, np.array([True]))
     rows = max((len(ids_N) - 1) // SEGMENT, min(FEW, (len(ids_N) - 1) // SHORT))
     if rows < 2:
         return _score_row(model, ids_N, first)
     length = (len(ids_N) - 1) // rows
-    read = _side_by_side(model, ids_N.unfold(0, length + 1, length)[:rows], carry)
+    read = _side_by_side(model, sliding_window_view(ids_N, length + 1)[::length][:rows], carry)
     if read is None:
         return _score_row(model, ids_N, first)
     log_probs_N, end = read
     rest_N = ids_N[rows * length :]
     if len(rest_N) > 1:
-        more_N, end = _score_row(model, rest_N, (end, torch.tensor([True])))
-        log_probs_N = torch.cat([log_probs_N, more_N])
+        more_N, end = _score_row(model, rest_N, (end, np.array([True])))
+        log_probs_N = np.concatenate([log_probs_N, more_N])
     return log_probs_N, end
 
 
-def _components(model: Interpolation, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
+def _components(model: Mixture, ids_N: Array, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
     """Return the predictions of all components for a block, which each member reads in its own way."""
     read = []
     for member, own in zip(model.members, model.split_carry(carry), strict=True):
         log_probs_N, after = _block(cast(TextModel, member), ids_N, own)
-        read.append((log_probs_N.unsqueeze(0), after))
-    return model.components(read, rows_of_text(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
+        read.append((log_probs_N[np.newaxis], after))
+    return model.components(read, rows_of_text(ids_N[np.newaxis], np.array([carry is not None])), carry)
 
 
-def _score_row(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
+def _score_row(model: TextModel, ids_N: Array, start: Rows) -> tuple[Array, Carry]:
     """ln p of the tokens of one row after its first one, and the state at its end."""
-    read = _read(model, ids_N.unsqueeze(0), start)
-    return torch.cat([log_probs_1T[0] for log_probs_1T, _ in read]), read[-1].after
+    read = _read(model, ids_N[np.newaxis], start)
+    return np.concatenate([log_probs_1T[0] for log_probs_1T, _ in read]), read[-1].after
 
 
 class _Window(NamedTuple):
     """Predictions and states of a window of rows."""
 
-    log_probs_RT: Tensor
+    log_probs_RT: Array
     after: Carry
     """The states at its end."""
 
 
-def _side_by_side(model: TextModel, segments_RL: Tensor, carry: Carry | None) -> tuple[Tensor, Carry] | None:
+def _side_by_side(model: TextModel, segments_RL: Array, carry: Carry | None) -> tuple[Array, Carry] | None:
     """ln p of the tokens of consecutive segments, each after its first, and the state at the end of the last.
 
     ``carry`` is that in front of the first. None where the segments go on changing.
     """
     rows = len(segments_RL)
-    first = {
-        name: torch.cat([state_1H, state_1H.new_zeros(rows - 1, *state_1H.shape[1:])])
-        for name, state_1H in (carry or {}).items()
-    }
-    read = _read(model, segments_RL, (first, torch.arange(rows) < 1) if carry else None)
-    changed_R = torch.arange(rows - 1)
+    # the others do not start from it, but each row of a batch has a state
+    first = _of_rows(carry, np.zeros(rows, np.int64)) if carry else {}
+    read = _read(model, segments_RL, (first, np.arange(rows) < 1) if carry else None)
+    changed_R = np.arange(rows - 1)
     for _ in range(READINGS):
         changed_R = _read_again(model, segments_RL, read, changed_R + 1)
         changed_R = changed_R[changed_R < rows - 1]
         if not len(changed_R):
             end = {name: state_RH[-1:] for name, state_RH in read[-1].after.items()}
-            return torch.cat([window.log_probs_RT for window in read], dim=1).flatten(), end
+            return np.concatenate([window.log_probs_RT for window in read], axis=1).ravel(), end
     return None
 
 
-def _read_again(model: TextModel, segments_RL: Tensor, read: Sequence[_Window], rows_M: Tensor) -> Tensor:
+def _read_again(model: TextModel, segments_RL: Array, read: Sequence[_Window], rows_M: Array) -> Array:
     """Read some segments from where those before them end, and put it in place of what was ``read``.
 
     Each is read until it meets the states of the earlier reading; returns those that have not at their end.
     """
-    device = device_of(model)
     state = _of_rows(read[-1].after, rows_M - 1)
     for number, (log_probs_RT, after) in enumerate(read):
-        window = _window(segments_RL[rows_M], number * WINDOW, torch.ones(len(rows_M), dtype=torch.bool))
-        log_probs_MT, state = model.target_log_probs(window.to(device), state)
-        log_probs_RT[rows_M] = log_probs_MT.cpu()
-        apart_M = ~_agree(_of_rows(after, rows_M), state).cpu()
+        window = _window(segments_RL[rows_M], number * WINDOW, np.ones(len(rows_M), np.bool_))
+        log_probs_RT[rows_M], state = model.target_log_probs(window, state)
+        apart_M = ~_agree(_of_rows(after, rows_M), state)
         for name, state_RH in after.items():
             state_RH[rows_M] = state[name]
         rows_M, state = rows_M[apart_M], _of_rows(state, apart_M)
@@ -171,55 +165,56 @@ def _read_again(model: TextModel, segments_RL: Tensor, read: Sequence[_Window], 
     return rows_M
 
 
-def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> list[_Window]:
+def _read(model: TextModel, ids_RL: Array, start: Rows) -> list[_Window]:
     """Return the windows of rows of one length, each token read after the first of its row."""
-    carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
-    device, read = device_of(model), list[_Window]()
+    carry, carry_mask_R = start or (None, np.zeros(len(ids_RL), np.bool_))
+    read = list[_Window]()
     for place in range(0, ids_RL.shape[1] - 1, WINDOW):
         window = _window(ids_RL, place, carry_mask_R | (place > 0))
-        log_probs_RT, carry = model.target_log_probs(window.to(device), carry or None)
-        read.append(_Window(log_probs_RT.cpu(), carry))
+        log_probs_RT, carry = model.target_log_probs(window, carry or None)
+        read.append(_Window(log_probs_RT, carry))
     return read
 
 
-def _window(ids_RL: Tensor, place: int, carry_mask_R: Tensor) -> Batch:
+def _window(ids_RL: Array, place: int, carry_mask_R: Array) -> Batch:
     return rows_of_text(ids_RL[:, place : place + WINDOW + 1], carry_mask_R)
 
 
-def _of_rows(carry: Carry, rows: Tensor) -> Carry:
+def _of_rows(carry: Carry, rows: Array) -> Carry:
     """Return the states of some rows."""
     return {name: state_RH[rows] for name, state_RH in carry.items()}
 
 
-def _agree(before: Carry, after: Carry) -> Tensor:
+def _agree(before: Carry, after: Carry) -> Array:
     """Return a mask of the rows that have the same state in both."""
     tolerance = TOLERANCE[precision_of(current().inference_backend)]
-    apart = [(after[name] - state_MH).abs() > tolerance * (1 + state_MH.abs()) for name, state_MH in before.items()]
-    return ~torch.cat([of_one.flatten(1) for of_one in apart], dim=1).any(dim=1)
+    apart = [abs(after[name] - state_MH) > tolerance * (1 + abs(state_MH)) for name, state_MH in before.items()]
+    agree_M: Array = ~np.any([to_host(of_one).reshape(len(of_one), -1).any(axis=1) for of_one in apart], axis=0)
+    return agree_M
 
 
 def windows(ids: Iterable[int], before: int, steps: int) -> Iterator[Batch]:
     """Yield the tokens of a text, ``steps`` predictions at a time; ``before`` precedes the first."""
     first = True
     for ids_N in blocks(ids, before, steps):
-        yield rows_of_text(ids_N.unsqueeze(0), torch.tensor([not first]))
+        yield rows_of_text(ids_N[np.newaxis], np.array([not first]))
         first = False
 
 
-def blocks(ids: Iterable[int], before: int, count: int) -> Iterator[Tensor]:
+def blocks(ids: Iterable[int], before: int, count: int) -> Iterator[Array]:
     """Yield the tokens ``count`` at a time, each block with the token before it in front."""
     rest = iter(ids)
     while block := list(islice(rest, count)):
-        yield torch.tensor([before, *block], dtype=torch.int64)
+        yield np.array([before, *block], np.int64)
         before = block[-1]
 
 
-def rows_of_text(ids_BL: Tensor, carry_mask_B: Tensor) -> Batch:
+def rows_of_text(ids_BL: Array, carry_mask_B: Array) -> Batch:
     """Return rows of running text as a batch: the inputs, and the same one position later as targets."""
-    lengths_B = torch.full((len(ids_BL),), ids_BL.shape[1] - 1)
+    lengths_B = np.full(len(ids_BL), ids_BL.shape[1] - 1)
     return Batch(
-        inputs=Ids(ids_BL[:, :-1].contiguous(), lengths_B),
-        targets=Ids(ids_BL[:, 1:].contiguous(), lengths_B),
-        example_ids_B=torch.arange(len(ids_BL)),
+        inputs=Ids(ids_BL[:, :-1].copy(), lengths_B),
+        targets=Ids(ids_BL[:, 1:].copy(), lengths_B),
+        example_ids_B=np.arange(len(ids_BL)),
         carry_mask_B=carry_mask_B,
     )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from math import exp
 from typing import Any
 
+import numpy as np
 import torch
 
 from anaphora.batch import Batch, pad
@@ -110,9 +111,9 @@ def _loss(subject: Subject, contexts: Sequence[Sequence[int]], targets: Sequence
     """Return nats a target after its context; only the last state of each is turned into a prediction."""
     model: Any = subject.trained.model.eval()
     count = len(targets)
-    rows, carried = torch.arange(count), torch.zeros(count, dtype=torch.bool)
+    rows, carried = np.arange(count), np.zeros(count, bool)
     carry: Carry | None = None
-    with torch.no_grad(), running(subject.trained.runtime):
+    with running(subject.trained.runtime):
         if len(contexts[0]) > 1:
             before = [row[:-1] for row in contexts]
             carry = model.carry_after(Batch(pad(before), pad(before), rows, carried))

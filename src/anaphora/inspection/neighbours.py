@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Bound, Column, Integers, Table, Writer
@@ -32,7 +31,7 @@ from anaphora.kernels.runtime import running
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.prediction.examples import GivesExamples
-from anaphora.protocols import Carry
+from anaphora.protocols import Array, Carry
 from anaphora.run import Run
 from anaphora.tasks.language_model.training import LanguageModelJob
 from anaphora.tasks.registry import task_of
@@ -112,7 +111,7 @@ class TrainingNeighbours(Jsonable):
 Row = tuple[int, str, tuple[str, ...]]
 """A training pair, or a line: number, from 1, source and tokens that were predicted, as ``Neighbour`` has them."""
 
-States = tuple[Tensor, Integers, Integers]
+States = tuple[Array, Integers, Integers]
 """Some states of a split, N x W, and of each its row and the place of its token in that."""
 
 
@@ -148,7 +147,7 @@ class Pairs:
     def states(self, model: Any) -> Iterator[States]:
         """Yield the decoder states of the targets."""
         for batch in scored_batches(self.store, _BATCH_TOKENS):
-            yield from _by_row(batch, model.target_states(batch).transpose(0, 1))
+            yield from _by_row(batch, model.target_states(batch).swapaxes(0, 1))
 
 
 @dataclass(frozen=True)
@@ -185,9 +184,9 @@ class Lines:
         for batch in TextWindows(self.ids, rows=streams, steps=_STEPS).epoch(1):
             states_BTW, _, carry = model.states_and_target_log_probs(batch, carry)
             width = states_BTW.shape[1]
-            predicted_N = (batch.example_ids_B.numpy()[:, None] + 1 + np.arange(width)).ravel()
+            predicted_N = (batch.example_ids_B[:, None] + 1 + np.arange(width)).ravel()
             rows_N = np.searchsorted(self.ends, predicted_N) - 1
-            yield states_BTW.flatten(0, 1), rows_N, predicted_N - self.ends[rows_N] - 1
+            yield states_BTW.reshape(-1, states_BTW.shape[2]), rows_N, predicted_N - self.ends[rows_N] - 1
 
 
 TrainingSplit = Pairs | Lines
@@ -213,11 +212,11 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
     return Lines(ids, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)
 
 
-def example_states(subject: Subject, batch: Batch) -> Tensor:
+def example_states(subject: Subject, batch: Batch) -> Array:
     """Return the states that the tokens of one text are predicted from, T x W."""
     model: Any = subject.trained.model.eval()
-    with torch.no_grad(), running(subject.trained.runtime):
-        states_TW: Tensor = (
+    with running(subject.trained.runtime):
+        states_TW: Array = (
             model.target_states(batch)[:, 0]
             if hasattr(model, "target_states")
             else model.states_and_target_log_probs(batch)[0][0]
@@ -225,7 +224,7 @@ def example_states(subject: Subject, batch: Batch) -> Tensor:
     return states_TW
 
 
-def _by_row(batch: Batch, states_BTW: Tensor) -> Iterator[States]:
+def _by_row(batch: Batch, states_BTW: Array) -> Iterator[States]:
     """Yield the states of each row of a batch."""
     numbers, lengths = batch.example_ids_B.tolist(), batch.target_ids.lengths_B.tolist()
     for states_TW, number, length in zip(states_BTW, numbers, lengths, strict=True):
@@ -291,9 +290,9 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
 
     def fill(into: Writer) -> dict[str, int]:
         done = 0
-        with torch.no_grad(), running(subject.trained.runtime):
+        with running(subject.trained.runtime):
             for states_NW, rows_N, places_N in split.states(subject.trained.model.eval()):
-                into.write("states", states_NW.half().flatten().numpy())
+                into.write("states", states_NW.astype(np.float16).ravel())
                 into.write("rows", rows_N.tolist())
                 into.write("places", places_N.tolist())
                 done += len(rows_N)
@@ -310,21 +309,21 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
     return Index(table["states"], table["rows"], table["places"], width, split)
 
 
-def nearest_of(queries_TW: Tensor, index: Index, count: int) -> tuple[Tensor, Tensor]:
+def nearest_of(queries_TW: Array, index: Index, count: int) -> tuple[Array, Array]:
     """Distances and places of the nearest states of each query, T x K, the nearest first."""
-    queries_TW = queries_TW.float()
-    squares_T = (queries_TW**2).sum(1, keepdim=True)
-    best_TK, places_TK = torch.empty(len(queries_TW), 0), torch.empty(len(queries_TW), 0, dtype=torch.int64)
+    squares_T1 = (queries_TW**2).sum(1, keepdims=True)
+    best_TK, places_TK = (np.empty((len(queries_TW), 0), kind) for kind in (np.float32, np.int64))
     for start in range(0, len(index.rows), _BLOCK):
         flat = index.states[start * index.width : (start + _BLOCK) * index.width]
-        states_NW = torch.from_numpy(np.asarray(flat, dtype=np.float32)).view(-1, index.width)
-        distances_TN = squares_T - 2 * (queries_TW @ states_NW.T) + (states_NW**2).sum(1)
-        here_TN = torch.arange(start, start + len(states_NW)).expand(len(queries_TW), -1)
-        best_TK, order_TK = torch.cat([best_TK, distances_TN], 1).topk(
-            min(count, best_TK.shape[1] + len(states_NW)), largest=False
-        )
-        places_TK = torch.cat([places_TK, here_TN], 1).gather(1, order_TK)
-    return best_TK.clamp(min=0).sqrt(), places_TK
+        states_NW = np.asarray(flat, dtype=np.float32).reshape(-1, index.width)
+        distances_TN = squares_T1 - 2 * (queries_TW @ states_NW.T) + (states_NW**2).sum(1)
+        here_TN = np.broadcast_to(np.arange(start, start + len(states_NW)), distances_TN.shape)
+        values_TM, here_TM = np.hstack([best_TK, distances_TN]), np.hstack([places_TK, here_TN])
+        least_TK = values_TM.argpartition(min(count, values_TM.shape[1]) - 1, axis=1)[:, :count]
+        best_TK, places_TK = (np.take_along_axis(one, least_TK, axis=1) for one in (values_TM, here_TM))
+    order_TK = best_TK.argsort(axis=1, kind="stable")
+    best_TK, places_TK = (np.take_along_axis(one, order_TK, axis=1) for one in (best_TK, places_TK))
+    return np.sqrt(best_TK.clip(min=0)), places_TK
 
 
 def _digest(model: torch.nn.Module) -> str:

@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from math import exp, inf
 from typing import Any, Literal, NamedTuple
 
-from torch import Tensor
+import numpy as np
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject
+from anaphora.kernels.log_probs import descending, to_host
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.examples import GivesSearches, Search
-from anaphora.protocols import Step, Stepper
+from anaphora.protocols import Array, Step, Stepper
 from anaphora.search.request import SearchRequest, advance
 from anaphora.search.search import search as beam_search
 from anaphora.search.wrapper import Wrapper
@@ -166,7 +167,7 @@ class _SearchStep(NamedTuple):
     """Token that each row read."""
     rows_K: list[int]
     """The row of the step before that each row continues."""
-    log_probs_KV: Tensor
+    log_probs_KV: Array
 
 
 class _Recording(Wrapper):
@@ -178,12 +179,12 @@ class _Recording(Wrapper):
         self.steps: list[_SearchStep] = []
         self.rows: list[int] = [0]
 
-    def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
+    def advance(self, memory: Any, state: Any, ids_N: Array) -> Step:
         step = advance(self._model, memory, state, ids_N, self._request)
-        self.steps.append(_SearchStep(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
+        self.steps.append(_SearchStep(ids_N.tolist(), self.rows, to_host(step.log_probs_NV).astype(np.float64)))
         return step
 
-    def select(self, state: Any, rows_N: Tensor) -> Any:
+    def select(self, state: Any, rows_N: Array) -> Any:
         """Return the states of the given rows, which the next step continues."""
         self.rows = rows_N.tolist()
         return super().select(state, rows_N)
@@ -234,10 +235,10 @@ class _Growing:
         read_rows = zip(read.rows_K, read.ids_K, strict=True)
         self._rows = [(*before[row], token) for row, token in read_rows] if before else [()]
         self._set_aside()
-        options = []
+        options, ids_KN = [], descending(read.log_probs_KV)[:, : self._size + _SHOWN]
         for row, path in enumerate(self._rows):
-            values, ids = read.log_probs_KV[row].sort(descending=True, stable=True)
-            for log_prob, token in zip(values[: self._size + _SHOWN].tolist(), ids.tolist(), strict=False):
+            ids = ids_KN[row]
+            for log_prob, token in zip(read.log_probs_KV[row, ids].tolist(), ids.tolist(), strict=True):
                 if log_prob > -inf:
                     options.append((self._kept[path] + log_prob, row, (*path, token), log_prob))
         options.sort(key=lambda one: (-one[0], one[1]))

@@ -81,6 +81,7 @@ class FeedForwardLanguageModel(Network):
         log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
         return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
 
+    @torch.no_grad()
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """Return the context at the end of a window of text: see ``protocols.TextModel``."""
         return self._contexts(batch.to(device_of(self)), carry)[1]

@@ -181,6 +181,7 @@ class LanguageModel(Network):
         log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
         return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
 
+    @torch.no_grad()
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """Return the state at the end of a window: see ``protocols.TextModel``."""
         return self._read(batch.to(device_of(self)), carry)[1]

@@ -3,8 +3,9 @@
 from collections import defaultdict, deque
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
+
+from anaphora.protocols import Array
 
 Form = tuple[int, ...]
 """The tokens of one form of a term."""
@@ -28,8 +29,8 @@ class Automaton:
         for f, form in enumerate(forbidden):
             barred[self._add(form)[-1]].add(f)
         chains = self._chains()
-        self._ends_QG = torch.zeros(len(chains), len(required), dtype=torch.bool)
-        self._begun_QG = torch.zeros(len(chains), len(required), dtype=torch.int64)
+        self._ends_QG = np.zeros((len(chains), len(required)), dtype=np.bool_)
+        self._begun_QG = np.zeros((len(chains), len(required)), dtype=np.int64)
         edges: dict[int, int] = {}
         going_on, ending = list[tuple[int, int, int, int]](), list[tuple[int, int, int]]()
         for node, chain in enumerate(chains):
@@ -43,33 +44,28 @@ class Automaton:
             for other in chains[child]:
                 ending += ((key // STRIDE, key % STRIDE, f) for f in barred[other])
         keys = sorted(edges)
-        self._keys_E = torch.tensor(keys, dtype=torch.int64)
-        self._next_E = torch.tensor([edges[key] for key in keys], dtype=torch.int64)
-        self._going_on = torch.tensor(going_on, dtype=torch.int64).reshape(-1, 4).T
-        self._ending = torch.tensor(ending, dtype=torch.int64).reshape(-1, 3).T
-
-    def after(self, nodes_N: Tensor, ids_N: Tensor) -> Tensor:
-        """Return the nodes after one more token of each row."""
-        keys_E, next_E = self._keys_E.to(ids_N.device), self._next_E.to(ids_N.device)
-        keys_N = nodes_N * STRIDE + ids_N
-        places_N = torch.searchsorted(keys_E, keys_N).clamp(max=len(keys_E) - 1)
-        return torch.where(keys_E[places_N] == keys_N, next_E[places_N], 0)
-
-    def ends(self, nodes_N: Tensor) -> Tensor:
-        """bool [N, G]: whether a form of the term ends there."""
-        return self._ends_QG.to(nodes_N.device)[nodes_N]
-
-    def progress(self, nodes_N: Tensor) -> Tensor:
-        """int64 [N, G]: how many tokens of a form of the term the row ends with."""
-        return self._begun_QG.to(nodes_N.device)[nodes_N]
-
-    def going_on(self, device: torch.device) -> Tensor:
+        self._keys_E = np.array(keys, dtype=np.int64)
+        self._next_E = np.array([edges[key] for key in keys], dtype=np.int64)
+        self.going_on = np.array(going_on, dtype=np.int64).reshape(-1, 4).T
         """Node, token, number of tokens before it, term: each token that continues a form of a term."""
-        return self._going_on.to(device)
-
-    def ending_forbidden(self, device: torch.device) -> Tensor:
+        self.ending_forbidden = np.array(ending, dtype=np.int64).reshape(-1, 3).T
         """Node, token, form: each token that ends a forbidden form."""
-        return self._ending.to(device)
+
+    def after(self, nodes_N: Array, ids_N: Array) -> Array:
+        """Return the nodes after one more token of each row."""
+        keys_N = nodes_N * STRIDE + ids_N
+        places_N = np.minimum(self._keys_E.searchsorted(keys_N), len(self._keys_E) - 1)
+        return np.where(self._keys_E[places_N] == keys_N, self._next_E[places_N], 0)
+
+    def ends(self, nodes_N: Array) -> Array:
+        """bool [N, G]: whether a form of the term ends there."""
+        found: Array = self._ends_QG[nodes_N]
+        return found
+
+    def progress(self, nodes_N: Array) -> Array:
+        """int64 [N, G]: how many tokens of a form of the term the row ends with."""
+        found: Array = self._begun_QG[nodes_N]
+        return found
 
     def _add(self, form: Form) -> list[int]:
         """Return the nodes of the prefixes of a form, from the empty one."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from anaphora.protocols import Array
 from anaphora.search.steering import NO_EDITS, Edits, Entries, Steering
 
 _BREAK = "\0"
@@ -59,11 +59,11 @@ class BannedStrings(Steering):
         self._texts_B, self._spelling = texts_B, spelling
         self._longest = max(len(text) for texts in texts_B for text in texts)
 
-    def start(self, sentences_B: Tensor) -> _State:
+    def start(self, sentences_B: Array) -> _State:
         numbers = sentences_B.tolist()
         return _State(numbers, [""] * len(numbers))
 
-    def edits(self, ids_NT: Tensor, state: _State) -> Edits:
+    def edits(self, ids_NT: Array, state: _State) -> Edits:
         """No token that completes one of the texts of its sentence, or has it inside."""
         rows, ids = list[int](), list[int]()
         for row, (sentence, written) in enumerate(zip(*state, strict=True)):
@@ -76,9 +76,9 @@ class BannedStrings(Steering):
                 ids += found
         if not rows:
             return NO_EDITS
-        return Edits(forbidden=Entries(*torch.tensor([rows, ids], device=ids_NT.device)))
+        return Edits(forbidden=Entries(np.array(rows), np.array(ids)))
 
-    def extend(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
+    def extend(self, state: _State, rows_N: Array, ids_N: Array) -> _State:
         sentences, written = list[int](), list[str]()
         for row, token in zip(rows_N.tolist(), ids_N.tolist(), strict=True):
             sentences.append(state.sentences[row])

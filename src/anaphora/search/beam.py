@@ -11,13 +11,13 @@ such a one goes to a continuation that the full beam pruned because ``size`` oth
 one among them: so it is hopeless too, and never in the result.
 """
 
+from math import inf
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor, inf
+import numpy as np
 
 from anaphora.errors import ConfigError
-from anaphora.protocols import BeamEnds, SearchStart, Step, Stepper
+from anaphora.protocols import Array, BeamEnds, DeviceArray, SearchStart, Step, Stepper
 from anaphora.search.bounds import Bounds, ForcedSentences
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import coverage_penalty
@@ -29,7 +29,7 @@ from anaphora.search.trace import Trace
 
 def beam(stepper: Stepper, start: SearchStart, bounds: Bounds, request: SearchRequest) -> list[list[Hypothesis]]:
     """Return the best hypotheses of every sentence from ``start``, which is consumed: see ``search.search``."""
-    search = _Search(stepper, bounds.to(start.memory_lengths_B.device), request, start.memory_lengths_B)
+    search = _Search(stepper, bounds, request, start.memory_lengths_B)
     live = search.start(start)
     step = 0
     while len(live.sentences_B):
@@ -45,21 +45,21 @@ def beam(stepper: Stepper, start: SearchStart, bounds: Bounds, request: SearchRe
 class _Live(NamedTuple):
     """The sentences that are not done yet, and their rows; a row that cannot be continued has the score -inf."""
 
-    sentences_B: Tensor
+    sentences_B: Array
     memory: Any
     state: Any
-    ids_N: Tensor
-    scores_BK: Tensor
+    ids_N: Array
+    scores_BK: Array
     """float64: ln p by the model."""
-    best_Bn: Tensor
+    best_Bn: Array
     """The ranks of the n best finished hypotheses so far, best first."""
     steered: SteeredRows
-    coverage_NS: Tensor | None
+    coverage_NS: Array | None
     """The attention that each position got in all; None where hypotheses are not ranked by it."""
 
 
 class _Search:
-    def __init__(self, stepper: Stepper, bounds: Bounds, request: SearchRequest, memory_lengths_B: Tensor) -> None:
+    def __init__(self, stepper: Stepper, bounds: Bounds, request: SearchRequest, memory_lengths_B: Array) -> None:
         self.stepper, self.bounds, self.request = stepper, bounds, request
         self.size, self.n, self.ranking, self.diversity = request.beam, request.n, request.ranking, request.diversity
         self.memory_lengths_B, self.trace = memory_lengths_B, Trace(request.attention)
@@ -67,15 +67,14 @@ class _Search:
     def start(self, start: SearchStart) -> _Live:
         """Return one row a sentence, before any token was read."""
         lengths_B = start.memory_lengths_B
-        sentences_B = torch.arange(len(lengths_B), device=lengths_B.device)
-        scores_BK = torch.zeros(len(lengths_B), 1, dtype=torch.float64, device=lengths_B.device)
+        sentences_B = np.arange(len(lengths_B))
         return _Live(
             sentences_B=sentences_B,
             memory=start.memory,
             state=start.state,
-            ids_N=torch.full_like(lengths_B, self.stepper.bos),
-            scores_BK=scores_BK,
-            best_Bn=scores_BK.new_full((len(lengths_B), self.n), -inf),
+            ids_N=np.full_like(lengths_B, self.stepper.bos),
+            scores_BK=np.zeros((len(lengths_B), 1)),
+            best_Bn=np.full((len(lengths_B), self.n), -inf),
             steered=SteeredRows.start(self.request.steering, sentences_B),
             coverage_NS=None,
         )
@@ -86,69 +85,70 @@ class _Search:
         forced = self.bounds.forced_at(step, live.sentences_B)
         found = self._continuations(live, read.log_probs_NV, forced)
         if read.candidates_BC is not None:
-            of_columns_BC = read.candidates_BC.where(read.candidates_BC < self.stepper.size, self.stepper.eos)
-            found = found._replace(ids_BK=of_columns_BC.gather(1, found.ids_BK))
+            ids_BK = read.candidates_BC[np.arange(len(forced.mask_B))[:, None], found.ids_BK]
+            found = found._replace(ids_BK=np.where(ids_BK < self.stepper.size, ids_BK, self.stepper.eos))
         coverage_NS = self._coverage(live, read)
 
         possible_BK = found.scores_BK > -inf
         finished_BK = (found.ids_BK == self.stepper.eos) & possible_BK & ~forced.mask_B[:, None]
         ranks_BK = self.ranking.of(found.scores_BK, step + 1, self._uncovered_penalty(live, coverage_NS, found))
-        ended_BK = ranks_BK.masked_fill(~finished_BK, -inf)
-        best_Bn = torch.cat([live.best_Bn, ended_BK], dim=1).topk(self.n, dim=1).values
-        scores_BK = found.scores_BK.masked_fill(finished_BK, -inf)
+        ended_BK = np.where(finished_BK, ranks_BK, -inf)
+        best_Bn = -np.sort(-np.concatenate([live.best_Bn, ended_BK], axis=1), axis=1)[:, : self.n]
+        scores_BK = np.where(finished_BK, -inf, found.scores_BK)
         hopeful_BK = self._hopeful(live, scores_BK, best_Bn)
         hopeful_BK[:, 0] |= forced.mask_B
-        done_B = ~hopeful_BK.any(dim=1) | self.bounds.at_end(step, live.sentences_B)
+        done_B = ~hopeful_BK.any(axis=1) | self.bounds.at_end(step, live.sentences_B)
 
         # A sentence that is done without a finished hypothesis returns its unfinished ones: at least its first row.
-        cut_BK = possible_BK.clone()
+        cut_BK = possible_BK.copy()
         cut_BK[:, 0] = True
         cut_BK &= (done_B & (best_Bn[:, 0] == -inf))[:, None]
         ends = self._ends(live, found, ranks_BK, finished_BK | cut_BK)
-        kept_B = (~done_B).nonzero().squeeze(1)
+        kept_B = np.flatnonzero(~done_B)
         order_BK = self._select(live, hopeful_BK[kept_B])
-        rows_N, ids_N = (x[kept_B].gather(1, order_BK).flatten() for x in (found.rows_BK, found.ids_BK))
+        kept_B1 = kept_B[:, None]
+        rows_N, ids_N = (x[kept_B1, order_BK].ravel() for x in (found.rows_BK, found.ids_BK))
         self.trace.record(read.weights_NS, ends, rows_N, ids_N)
         return _Live(
             sentences_B=live.sentences_B[kept_B],
             memory=self.stepper.keep(live.memory, kept_B) if done_B.any() else live.memory,
             state=self.stepper.select(read.state, rows_N),
             ids_N=ids_N,
-            scores_BK=scores_BK[kept_B].gather(1, order_BK),
+            scores_BK=scores_BK[kept_B1, order_BK],
             best_Bn=best_Bn[kept_B],
             steered=live.steered.extend(rows_N, ids_N),
             coverage_NS=None if coverage_NS is None else coverage_NS[rows_N],
         )
 
-    def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: ForcedSentences) -> KeptContinuations:
+    def _continuations(self, live: _Live, log_probs_NV: DeviceArray, forced: ForcedSentences) -> KeptContinuations:
         """Return the continuations that the beam keeps."""
         pool = Pool.of(live.scores_BK, log_probs_NV, self.size, forced, live.steered)
         if self.diversity is not None:
             return self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])
         return pool.allocate(self.size, live.steered) if live.steered.allocates_beam else pool.best(self.size)
 
-    def _hopeful(self, live: _Live, scores_BK: Tensor, best_Bn: Tensor) -> Tensor:
+    def _hopeful(self, live: _Live, scores_BK: Array, best_Bn: Array) -> Array:
         """Return a mask of the live hypotheses that may still lead to a result."""
         if self.diversity is not None:
             return scores_BK > -inf
         bound_BK = self.ranking.bound(scores_BK, self.bounds.max_lengths_B[live.sentences_B])
         return bound_BK > best_Bn[:, -1:]
 
-    def _select(self, live: _Live, hopeful_BK: Tensor) -> Tensor:
+    def _select(self, live: _Live, hopeful_BK: Array) -> Array:
         """The places of the hypotheses that are continued: as many of each sentence, so hopeless ones may be left."""
         if live.steered.allocates_beam or self.diversity is not None or not len(hopeful_BK):
-            return torch.arange(hopeful_BK.shape[1], device=hopeful_BK.device).expand_as(hopeful_BK)
-        most = int(hopeful_BK.sum(dim=1).max())
-        return hopeful_BK.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
+            return np.broadcast_to(np.arange(hopeful_BK.shape[1]), hopeful_BK.shape)
+        most = int(hopeful_BK.sum(axis=1).max())
+        return (~hopeful_BK).argsort(axis=1, kind="stable")[:, :most]
 
-    def _ends(self, live: _Live, found: KeptContinuations, ranks_BK: Tensor, ended_BK: Tensor) -> BeamEnds:
-        b, k = ended_BK.nonzero(as_tuple=True)
+    def _ends(self, live: _Live, found: KeptContinuations, ranks_BK: Array, ended_BK: Array) -> BeamEnds:
+        b, k = ended_BK.nonzero()
         owners_M = live.sentences_B[b]
         if self.diversity is not None:
             owners_M = owners_M * self.diversity.groups + k * self.diversity.groups // self.size
         return BeamEnds(owners_M, found.rows_BK[b, k], found.ids_BK[b, k], found.scores_BK[b, k], ranks_BK[b, k])
 
-    def _coverage(self, live: _Live, read: Step) -> Tensor | None:
+    def _coverage(self, live: _Live, read: Step) -> Array | None:
         if not self.ranking.coverage_penalty:
             return None
         if read.weights_NS is None:
@@ -156,13 +156,14 @@ class _Search:
                 "A coverage penalty counts the attention that each source position gets, but this model has none: "
                 "leave it out."
             )
-        weights_NS = read.weights_NS.double()
+        weights_NS = read.weights_NS.astype(np.float64)
         return weights_NS if live.coverage_NS is None else live.coverage_NS + weights_NS
 
-    def _uncovered_penalty(self, live: _Live, coverage_NS: Tensor | None, found: KeptContinuations) -> Tensor | None:
+    def _uncovered_penalty(self, live: _Live, coverage_NS: Array | None, found: KeptContinuations) -> Array | None:
         """ln of how little of its source each continuation has covered; None where that does not count."""
         if coverage_NS is None:
             return None
         lengths_B = self.memory_lengths_B[live.sentences_B]
-        lengths_N = lengths_B.repeat_interleave(len(coverage_NS) // len(lengths_B))
-        return coverage_penalty(coverage_NS, lengths_N)[found.rows_BK]
+        lengths_N = lengths_B.repeat(len(coverage_NS) // len(lengths_B))
+        of_rows_BK: Array = coverage_penalty(coverage_NS, lengths_N)[found.rows_BK]
+        return of_rows_BK

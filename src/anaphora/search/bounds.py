@@ -4,19 +4,19 @@ from collections import abc
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError
+from anaphora.protocols import Array
 from anaphora.wording import inflect
 
 
 class ForcedSentences(NamedTuple):
     """Sentences that are within their prefix at a step."""
 
-    mask_B: Tensor
-    ids_B: Tensor
+    mask_B: Array
+    ids_B: Array
     """The next token of the prefix; any token outside of it."""
 
 
@@ -24,16 +24,16 @@ class ForcedSentences(NamedTuple):
 class Bounds:
     """The prefix and the maximum length of every sentence of a batch."""
 
-    prefixes_BT: Tensor
+    prefixes_BT: Array
     """int64: the tokens that sentence b must begin with, 0 in the padding; T may be 0."""
-    prefix_lengths_B: Tensor
+    prefix_lengths_B: Array
     """int64: number of forced tokens. A forced ``</s>`` does not end a sentence."""
-    max_lengths_B: Tensor
+    max_lengths_B: Array
     """int64: number of tokens that may be predicted, forced ones and ``</s>`` included."""
 
     @classmethod
     def of(cls, prefixes: Ids | None, max_length: int | abc.Sequence[int], sentences: int) -> "Bounds":
-        """Return the bounds of this many sentences, on the CPU; a prefix is always read whole.
+        """Return the bounds of this many sentences; a prefix is always read whole.
 
         Raises ConfigError for a maximum length below 1, and for another number of maximum lengths than sentences.
         """
@@ -43,15 +43,12 @@ class Bounds:
                 f"The greatest length should be at least 1 for each of {inflect(sentences, 'sentence')}, but is "
                 f"{max_length}: give one number, or one a sentence."
             )
-        max_lengths_B = torch.tensor(lengths, dtype=torch.int64)
+        max_lengths_B = np.array(lengths, dtype=np.int64)
         if prefixes is None:
-            return cls(torch.zeros(sentences, 0, dtype=torch.int64), torch.zeros_like(max_lengths_B), max_lengths_B)
+            return cls(np.zeros((sentences, 0), dtype=np.int64), np.zeros_like(max_lengths_B), max_lengths_B)
         # the padding may hold anything, but what is looked up must be an id
-        prefixes_BT, lengths_B = prefixes.ids_BT.where(prefixes.mask_BT, 0), prefixes.lengths_B
-        return cls(prefixes_BT, lengths_B, torch.maximum(max_lengths_B, lengths_B))
-
-    def to(self, device: torch.device) -> "Bounds":
-        return Bounds(self.prefixes_BT.to(device), self.prefix_lengths_B.to(device), self.max_lengths_B.to(device))
+        prefixes_BT, lengths_B = np.where(prefixes.mask_BT, prefixes.ids_BT, 0), prefixes.lengths_B
+        return cls(prefixes_BT, lengths_B, np.maximum(max_lengths_B, lengths_B))
 
     @property
     def prefixes(self) -> list[list[int]]:
@@ -59,13 +56,13 @@ class Bounds:
         rows = zip(self.prefixes_BT.tolist(), self.prefix_lengths_B.tolist(), strict=True)
         return [row[:length] for row, length in rows]
 
-    def forced_at(self, step: int, sentences_B: Tensor) -> ForcedSentences:
+    def forced_at(self, step: int, sentences_B: Array) -> ForcedSentences:
         """Return the sentences that are forced at ``step``."""
         if step >= self.prefixes_BT.shape[1]:
-            free_B = torch.zeros_like(sentences_B)
-            return ForcedSentences(free_B.bool(), free_B)
+            return ForcedSentences(np.zeros(len(sentences_B), dtype=np.bool_), np.zeros_like(sentences_B))
         return ForcedSentences(step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step])
 
-    def at_end(self, step: int, sentences_B: Tensor) -> Tensor:
+    def at_end(self, step: int, sentences_B: Array) -> Array:
         """Return a mask of the sentences that have reached their maximum length after ``step``."""
-        return step + 1 >= self.max_lengths_B[sentences_B]
+        found: Array = step + 1 >= self.max_lengths_B[sentences_B]
+        return found

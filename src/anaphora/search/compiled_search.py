@@ -4,8 +4,9 @@ They write the tokens of a search that takes step by step, with the same scores 
 """
 
 from itertools import count
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 
 from anaphora.batch import Batch
@@ -13,7 +14,7 @@ from anaphora.kernels.beam_decoding import BeamDecoding
 from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.kernels.search_step import SearchedNetwork
-from anaphora.protocols import CompiledRequest, SearchStart, Stepper
+from anaphora.protocols import BeamEnds, CompiledRequest, SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
@@ -66,7 +67,7 @@ def compiled_search(
         if not (taken := beam.take(STEPS)):
             break
         for step in taken:
-            trace.record(*step)
+            trace.record(*_arrays(step))
     return trace.hypotheses(lengths, request.n, stepper.eos)
 
 
@@ -88,7 +89,13 @@ def _greedy(
                         request.on_token(example_id, own[step - first])
         if not left:
             break
-    found = hypotheses_of(
-        steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, searched.eos
-    )
+    written = (steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS)
+    ids_BT, lengths_B, scores_B, weights_BTS = _arrays(written)
+    found = hypotheses_of(ids_BT, lengths_B, scores_B, weights_BTS, start.memory_lengths_B, searched.eos)
     return [request.ranking.rank(one) for one in found]
+
+
+def _arrays(values: Any) -> list[Any]:
+    """Return arrays in the place of the tensors that kernels give."""
+    made = {type(None): lambda one: None, BeamEnds: lambda one: BeamEnds(*_arrays(one))}
+    return [made.get(type(one), np.asarray)(one) for one in values]

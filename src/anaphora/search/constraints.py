@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from anaphora.protocols import Array
 from anaphora.search.steering import NO_EDITS, Edits, Entries, Steering
 
 
@@ -14,13 +14,12 @@ class MinimumLength(Steering):
     def __init__(self, tokens: int, eos: int) -> None:
         self._tokens, self._eos = tokens, eos
 
-    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
+    def edits(self, ids_NT: Array, state: Any) -> Edits:
         """Ban ``</s>`` while the outputs are too short."""
         rows, written = ids_NT.shape
         if written >= self._tokens:
             return NO_EDITS
-        rows_N = torch.arange(rows, device=ids_NT.device)
-        return Edits(forbidden=Entries.one_each(rows_N, self._eos))
+        return Edits(forbidden=Entries.one_each(np.arange(rows), self._eos))
 
 
 class NoRepeatedNgrams(Steering):
@@ -29,15 +28,17 @@ class NoRepeatedNgrams(Steering):
     def __init__(self, n: int) -> None:
         self._n = n
 
-    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
+    def edits(self, ids_NT: Array, state: Any) -> Edits:
         """Ban tokens that complete an n-gram for the second time."""
         n, written = self._n, ids_NT.shape[1]
         if written < n:
             return NO_EDITS
-        ngrams_NPn = ids_NT.unfold(1, n, 1)
-        again_NP = (ngrams_NPn[:, :, : n - 1] == ids_NT[:, None, written - n + 1 :]).all(dim=2)
-        rows_X, places_X = again_NP.nonzero(as_tuple=True)
-        return Edits(forbidden=Entries(rows_X, ngrams_NPn[rows_X, places_X, n - 1]))
+        places = written - n + 1
+        again_NP = np.ones((len(ids_NT), places), dtype=np.bool_)
+        for k in range(n - 1):
+            again_NP &= ids_NT[:, k : k + places] == ids_NT[:, places + k, None]
+        rows_X, places_X = again_NP.nonzero()
+        return Edits(forbidden=Entries(rows_X, ids_NT[rows_X, places_X + n - 1]))
 
 
 class WholeWords(Steering):
@@ -46,21 +47,23 @@ class WholeWords(Steering):
     Its state is the length of the prefix of each row.
     """
 
-    def __init__(self, lengths_B: Tensor, after_V: Tensor) -> None:
+    def __init__(self, lengths_B: Array, after_V: Array) -> None:
         """``lengths_B``: int64, 0 for a prefix that needs no care; ``after_V``: the tokens that continue no word."""
         self._lengths_B = lengths_B
-        self._never_X = (~after_V).nonzero().squeeze(1)
+        self._never_X = np.flatnonzero(~after_V)
 
-    def start(self, sentences_B: Tensor) -> Tensor:
-        return self._lengths_B.to(sentences_B.device)[sentences_B]
+    def start(self, sentences_B: Array) -> Array:
+        found: Array = self._lengths_B[sentences_B]
+        return found
 
-    def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
+    def edits(self, ids_NT: Array, state: Array) -> Edits:
         """Ban tokens that continue a word directly behind a prefix."""
         written = ids_NT.shape[1]
-        rows_X = (state == written).nonzero().squeeze(1)
+        rows_X = np.flatnonzero(state == written)
         if not written or not len(rows_X):
             return NO_EDITS
-        return Edits(forbidden=Entries.every(rows_X, self._never_X.to(rows_X.device)))
+        return Edits(forbidden=Entries.every(rows_X, self._never_X))
 
-    def extend(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
-        return state[rows_N]
+    def extend(self, state: Array, rows_N: Array, ids_N: Array) -> Array:
+        found: Array = state[rows_N]
+        return found

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from torch import Tensor
 
 from anaphora.errors import demand_number
+from anaphora.protocols import Array
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -35,8 +35,8 @@ class Hypothesis:
     """The tokens, without ``<s>`` and without the ``</s>`` that closes a finished hypothesis."""
     score: float
     """ln p of all tokens by the model, forced ones and the closing ``</s>`` included, summed in float64."""
-    weights: Tensor | None = field(compare=False)
-    """float32 [T, S], on the CPU: the attention of the prediction of each token, ``</s>`` last when it is finished; S
+    weights: Array | None = field(compare=False)
+    """float32 [T, S]: the attention of the prediction of each token, ``</s>`` last when it is finished; S
     is the length of the sentence's memory. None for models without attention."""
     finished: bool
     """True if it ends in ``</s>``, and was not cut at its maximum length."""
@@ -49,7 +49,7 @@ class Hypothesis:
         demand_number(self.score)
 
     @classmethod
-    def of(cls, tokens: Sequence[int], eos: int, score: float, rank: float, weights: Tensor | None) -> Self:
+    def of(cls, tokens: Sequence[int], eos: int, score: float, rank: float, weights: Array | None) -> Self:
         """Return that of tokens which may end in ``</s>``; ``weights`` has a row for each of them."""
         finished = tokens[-1] == eos
         return cls(tuple(tokens[:-1] if finished else tokens), score, weights, finished, rank)

@@ -12,21 +12,21 @@ makes the temperature T the same for networks of any width, and w the weight of 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.kernels.log_probs import to_host
+from anaphora.protocols import Array, SearchStart, Step, Stepper
 from anaphora.search.wrapper import Wrapper
 
 
 class Neighbours(NamedTuple):
     """The target tokens of the pairs that are similar to one sentence."""
 
-    keys_MH: Tensor
+    keys_MH: Array
     """States that the tokens should be predicted from."""
-    ids_M: Tensor
+    ids_M: Array
     """int64: the tokens."""
     weight: float
     """w, from 0 to below 1: how much of each prediction is theirs."""
@@ -53,32 +53,37 @@ class MixedStepper(Wrapper):
         start = self._model.start(batch)
         return start._replace(memory=_Memory(start.memory, self._neighbours))
 
-    def advance(self, memory: _Memory, state: Any, ids_N: Tensor) -> Step:
+    def advance(self, memory: _Memory, state: Any, ids_N: Array) -> Step:
         """Return one token of every row; ConfigError for a model whose steps give no states."""
         step = self._model.advance(memory.model, state, ids_N)
         if step.states_NH is None:
             raise ConfigError("Mixing needs the states of one network, but this model gives none: leave it out.")
-        rows = len(ids_N) // len(memory.neighbours)
-        with torch.inference_mode():
-            for sentence, neighbours in enumerate(memory.neighbours):
-                if neighbours is not None:
-                    own = slice(sentence * rows, (sentence + 1) * rows)
-                    self._mix(step.log_probs_NV[own], step.states_NH[own], neighbours)
-        return step
+        rows, log_probs_NV, states_NH = (
+            len(ids_N) // len(memory.neighbours),
+            *map(to_host, (step.log_probs_NV, step.states_NH)),
+        )
+        for sentence, neighbours in enumerate(memory.neighbours):
+            if neighbours is not None:
+                own = slice(sentence * rows, (sentence + 1) * rows)
+                self._mix(log_probs_NV[own], states_NH[own], neighbours)
+        return step._replace(log_probs_NV=log_probs_NV)
 
-    def _mix(self, log_probs_KV: Tensor, states_KH: Tensor, neighbours: Neighbours) -> None:
+    def _mix(self, log_probs_KV: Array, states_KH: Array, neighbours: Neighbours) -> None:
         """Change the log-probabilities of the rows of a sentence in place."""
-        keys_MH = neighbours.keys_MH.double()
-        distances_KM = (states_KH[:, None, :].double() - keys_MH).square().sum(dim=2)
-        scale = keys_MH.square().sum(dim=1).mean().clamp(min=1e-30)
-        p_KM = (-distances_KM / (self._temperature * scale)).softmax(dim=1)
-        ids_U, places_M = torch.unique(neighbours.ids_M, return_inverse=True)
-        p_KU = p_KM.new_zeros(len(p_KM), len(ids_U)).index_add_(1, places_M, p_KM)
+        keys_MH = neighbours.keys_MH.astype(np.float64)
+        distances_KM = np.square(states_KH[:, None, :].astype(np.float64) - keys_MH).sum(axis=2)
+        scale = max(np.square(keys_MH).sum(axis=1).mean(), 1e-30)
+        near_KM = np.exp((distances_KM.min(axis=1, keepdims=True) - distances_KM) / (self._temperature * scale))
+        p_KM = near_KM / near_KM.sum(axis=1, keepdims=True)
+        ids_U, places_M = np.unique(neighbours.ids_M, return_inverse=True)
+        p_KU = np.zeros((len(p_KM), len(ids_U)))
+        np.add.at(p_KU.T, places_M, p_KM.T)
         weight = neighbours.weight
-        known_KU = log_probs_KV[:, ids_U].double().exp()
-        log_probs_KV += torch.log1p(log_probs_KV.new_tensor(-weight))
-        log_probs_KV[:, ids_U] = ((1 - weight) * known_KU + weight * p_KU).log().to(log_probs_KV.dtype)
+        known_KU = np.exp(log_probs_KV[:, ids_U].astype(np.float64))
+        log_probs_KV += np.log1p(log_probs_KV.dtype.type(-weight))
+        with np.errstate(divide="ignore"):
+            log_probs_KV[:, ids_U] = np.log((1 - weight) * known_KU + weight * p_KU)
 
-    def keep(self, memory: _Memory, sentences_B: Tensor) -> _Memory:
+    def keep(self, memory: _Memory, sentences_B: Array) -> _Memory:
         kept = tuple(memory.neighbours[place] for place in sentences_B.tolist())
         return _Memory(self._model.keep(memory.model, sentences_B), kept)

@@ -1,11 +1,12 @@
 """Ranking of finished hypotheses of different lengths."""
 
 from dataclasses import dataclass, replace
+from math import inf
 
-import torch
-from torch import Tensor, inf
+import numpy as np
 
 from anaphora.errors import ConfigError
+from anaphora.protocols import Array
 from anaphora.search.hypothesis import Hypothesis
 
 _SEEN = 1e-6
@@ -34,7 +35,7 @@ class Ranking:
         if self.per_token and self.length_penalty:
             raise ConfigError("Scores per token have no length penalty: leave one of the two out.")
 
-    def of(self, scores_BK: Tensor, tokens: int, uncovered_BK: Tensor | None = None) -> Tensor:
+    def of(self, scores_BK: Array, tokens: int, uncovered_BK: Array | None = None) -> Array:
         """Return the ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""
         ranks_BK = scores_BK / self.norms(tokens)[-1]
         return ranks_BK if uncovered_BK is None else ranks_BK + self.coverage_penalty * uncovered_BK
@@ -47,9 +48,10 @@ class Ranking:
 
     def norms(self, tokens: int) -> list[float]:
         """lp of 1, 2, .. tokens."""
-        return self._norm(torch.arange(1, tokens + 1)).tolist()
+        found: list[float] = self._norm(np.arange(1, tokens + 1)).tolist()
+        return found
 
-    def bound(self, scores_BK: Tensor, most_B: Tensor) -> Tensor:
+    def bound(self, scores_BK: Array, most_B: Array) -> Array:
         """Return the greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.
 
         Scores and c are at most 0, scores only fall, and lp grows with the length: nothing is above score / lp(most).
@@ -57,13 +59,15 @@ class Ranking:
         """
         return scores_BK / self._norm(most_B)[:, None]
 
-    def _norm(self, tokens: Tensor) -> Tensor:
-        return tokens.double() if self.per_token else ((5 + tokens.double()) / 6) ** self.length_penalty
+    def _norm(self, tokens: Array) -> Array:
+        found: Array = tokens.astype(np.float64) if self.per_token else ((5 + tokens) / 6) ** self.length_penalty
+        return found
 
 
-def coverage_penalty(coverage_NS: Tensor, lengths_N: Tensor) -> Tensor:
+def coverage_penalty(coverage_NS: Array, lengths_N: Array) -> Array:
     """c of every row: ``coverage_NS`` is the attention that each position got in all; only ``lengths_N`` exist."""
-    places_S = torch.arange(coverage_NS.shape[1], device=coverage_NS.device)
-    logs_NS = coverage_NS.double().clamp(_SEEN, 1.0).log()
+    logs_NS = np.log(coverage_NS.clip(_SEEN, 1.0))
+    logs_NS[np.arange(coverage_NS.shape[1]) >= lengths_N[:, None]] = 0.0
     # one position after the other, so that the padding of a batch changes nothing
-    return logs_NS.masked_fill(places_S >= lengths_N[:, None], 0.0).cumsum(dim=1)[:, -1:].squeeze(1)
+    found: Array = logs_NS.cumsum(axis=1)[:, -1]
+    return found

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-import torch
-from torch import Tensor, inf
+import numpy as np
 
 from anaphora.config import MAX_BEAM
 from anaphora.errors import ConfigError
-from anaphora.protocols import Step, Stepper
+from anaphora.protocols import Array, Step, Stepper
 from anaphora.search.ranking import Ranking
 from anaphora.search.sampling import Sampling
 from anaphora.search.selection import Diversity
@@ -91,8 +91,7 @@ class SearchRequest:
         return None
 
 
-@torch.inference_mode()
-def advance(stepper: Stepper, memory: Any, state: Any, ids_N: Tensor, request: SearchRequest) -> Step:
+def advance(stepper: Stepper, memory: Any, state: Any, ids_N: Array, request: SearchRequest) -> Step:
     """Return the next step of a stepper, in which banned tokens have the log-probability minus infinity."""
     request.check()
     step = stepper.advance(memory, state, ids_N)
@@ -100,6 +99,8 @@ def advance(stepper: Stepper, memory: Any, state: Any, ids_N: Tensor, request: S
         if step.candidates_BC is None:
             step.log_probs_NV[:, banned] = -inf
         else:
-            of_sentences = step.log_probs_NV.view(len(step.candidates_BC), -1, step.candidates_BC.shape[1])
-            of_sentences.masked_fill_((step.candidates_BC == banned)[:, None], -inf)
+            sentences = len(step.candidates_BC)
+            own_X, columns_X = (step.candidates_BC == banned).nonzero()
+            rows_BK = np.arange(len(ids_N)).reshape(sentences, -1)
+            step.log_probs_NV[rows_BK[own_X], columns_X[:, None]] = -inf
     return step

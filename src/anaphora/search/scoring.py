@@ -2,20 +2,16 @@
 
 from collections.abc import Callable
 
-import torch
-from torch import Tensor
-
 from anaphora.batch import Batch
-from anaphora.protocols import Stepper
+from anaphora.protocols import Array, DeviceArray, Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest, no_check
 from anaphora.search.unroll import unroll
 
-Watch = Callable[[Tensor, Tensor, Tensor], None]
+Watch = Callable[[Array, DeviceArray, Array], None]
 """Called at every step with the live sentences, the log-probabilities of each, and the token that each is given."""
 
 
-@torch.no_grad()
 def score(
     stepper: Stepper,
     batch: Batch,
@@ -33,13 +29,11 @@ def score(
     """
     check()
     targets, start = batch.target_ids, stepper.start(batch)
-    device = start.memory_lengths_B.device
-    ids_BT, lengths_B = targets.ids_BT.to(device), targets.lengths_B.to(device)
 
-    def given(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
-        chosen_B = ids_BT[sentences_B, step]
+    def given(step: int, sentences_B: Array, log_probs_BV: DeviceArray) -> tuple[Array, Array]:
+        chosen_B = targets.ids_BT[sentences_B, step]
         watch(sentences_B, log_probs_BV, chosen_B)
-        return chosen_B, step + 1 >= lengths_B[sentences_B]
+        return chosen_B, step + 1 >= targets.lengths_B[sentences_B]
 
     max_length = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
     request = SearchRequest(max_length=max_length, attention=attention, banned_tokens=banned_tokens, check=check)

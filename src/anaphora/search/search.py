@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.protocols import SearchStart, Stepper
+from anaphora.kernels.log_probs import to_host, top_k
+from anaphora.protocols import Array, DeviceArray, SearchStart, Stepper
 from anaphora.search.beam import beam
 from anaphora.search.bounds import Bounds
 from anaphora.search.compiled_search import CompiledStepper, compiled_search
@@ -24,7 +23,6 @@ from anaphora.search.steering import SteeredRows
 from anaphora.search.unroll import unroll
 
 
-@torch.no_grad()
 def search(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[list[Hypothesis]]:
     """Return the best hypotheses of every sentence, best first, or the one that was drawn.
 
@@ -43,7 +41,7 @@ def search(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[list[
         if found is not None:
             return found
     if request.is_written:
-        return [[one] for one in _emit(stepper, batch, start, bounds.to(start.memory_lengths_B.device), request)]
+        return [[one] for one in _emit(stepper, batch, start, bounds, request)]
     return beam(stepper, start, bounds, request)
 
 
@@ -54,57 +52,66 @@ def _emit(
 
     Of equally likely tokens, greedy search takes the lower id. ``start`` is where the search of ``batch`` starts.
     """
-    sentences, device = len(start.memory_lengths_B), start.memory_lengths_B.device
+    sentences = len(start.memory_lengths_B)
     max_length = int(bounds.max_lengths_B.max()) if sentences else 0
     example_ids = batch.example_ids_B.tolist()
-    line_ends_B = torch.zeros_like(start.memory_lengths_B)
-    steered = SteeredRows.start(request.steering, torch.arange(sentences, device=device))
+    line_ends_B = np.zeros_like(start.memory_lengths_B)
+    steered = SteeredRows.start(request.steering, np.arange(sentences))
 
-    def choose(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
+    def choose(step: int, sentences_B: Array, log_probs_BV: DeviceArray) -> tuple[Array, Array]:
         nonlocal steered
         own_ids = [example_ids[sentence] for sentence in sentences_B.tolist()]
         forced_B, forced_ids_B = bounds.forced_at(step, sentences_B)
         if steered.by:
-            log_probs_BV = log_probs_BV.clone()  # scores stay those of the model
+            log_probs_BV = to_host(log_probs_BV).copy()  # scores stay those of the model
             steered.edit(log_probs_BV)
-        drawn_B = request.sampling and draw(request.sampling, step, own_ids, log_probs_BV)
-        picked_B = log_probs_BV.argmax(dim=1) if drawn_B is None else drawn_B
+        if request.sampling is None:
+            picked_B = top_k(log_probs_BV, 1)[1][:, 0]
+        else:
+            picked_B = draw(request.sampling, step, own_ids, to_host(log_probs_BV))
         line_ends_B[sentences_B] += (picked_B == stepper.eos) & ~forced_B
-        ended_B = line_ends_B[sentences_B] >= (request.lines or torch.inf)
+        ended_B = line_ends_B[sentences_B] >= (request.lines or np.inf)
         if request.on_token:
             for example_id, token, forced in zip(own_ids, picked_B.tolist(), forced_B.tolist(), strict=True):
                 if not forced:
                     request.on_token(example_id, token)
-        chosen_B, last_B = torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
+        chosen_B, last_B = np.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
         if steered.by:
-            kept_B = (~last_B).nonzero().squeeze(1)
+            kept_B = np.flatnonzero(~last_B)
             steered = steered.extend(kept_B, chosen_B[kept_B])
         return chosen_B, last_B
 
     return unroll(stepper, start, choose, max_length, request)
 
 
-def draw(sampling: Sampling, step: int, example_ids: Sequence[int], log_probs_BV: Tensor) -> Tensor:
+def draw(sampling: Sampling, step: int, example_ids: Sequence[int], log_probs_BV: Array) -> Array:
     """Return a token for each sentence, of a batch whose example ids are given."""
     shares = [[_uniform(sampling.seed, example_id, step)] for example_id in example_ids]
-    # a GPU adds up in any order
-    scores_BV = likeliest(log_probs_BV.cpu().double() / sampling.temperature, sampling.top_k, sampling.top_p)
-    sums_BV = torch.softmax(scores_BV, dim=1).cumsum(dim=1)
-    share_B1 = torch.tensor(shares, dtype=torch.float64) * sums_BV[:, -1:]
-    return (sums_BV <= share_B1).sum(dim=1).to(log_probs_BV.device)  # 0 where nothing is possible
+    scores_BV = log_probs_BV.astype(np.float64) / sampling.temperature
+    sums_BV = _softmax(likeliest(scores_BV, sampling.top_k, sampling.top_p)).cumsum(axis=1)
+    found: Array = (sums_BV <= np.array(shares) * sums_BV[:, -1:]).sum(axis=1)  # 0 where nothing is possible
+    return found
 
 
-def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
+def likeliest(scores_BV: Array, k: int, top_p: float) -> Array:
     """The scores to sample from, minus infinity for excluded tokens; of equally likely tokens the lower id is kept."""
-    if (top_k == 0 or top_k >= scores_BV.shape[1]) and top_p == 1:
+    if (k == 0 or k >= scores_BV.shape[1]) and top_p == 1:
         return scores_BV
-    sorted_BV, order_BV = scores_BV.sort(dim=1, descending=True, stable=True)
-    if top_k:
-        sorted_BV[:, top_k:] = -torch.inf
-    p_BV = torch.softmax(sorted_BV, 1)
+    values_BK, ids_BK = top_k(scores_BV, k or scores_BV.shape[1])
+    p_BK = _softmax(values_BK)
     # kept while the tokens before have less than top_p together; so the likeliest always is
-    kept_BV = (p_BV.cumsum(1) - p_BV < top_p) & (sorted_BV > -torch.inf)
-    return torch.full_like(scores_BV, -torch.inf).scatter(1, order_BV, sorted_BV.where(kept_BV, -torch.inf))
+    kept_BK = (p_BK.cumsum(axis=1) - p_BK < top_p) & (values_BK > -np.inf)
+    found_BV = np.full_like(scores_BV, -np.inf)
+    found_BV[np.arange(len(ids_BK))[:, None], ids_BK] = np.where(kept_BK, values_BK, -np.inf)
+    return found_BV
+
+
+def _softmax(scores_BV: Array) -> Array:
+    """NaN where nothing is possible."""
+    with np.errstate(invalid="ignore"):
+        p_BV: Array = np.exp(scores_BV - scores_BV.max(axis=1, keepdims=True))
+        p_BV /= p_BV.sum(axis=1, keepdims=True)
+    return p_BV
 
 
 def _uniform(seed: int, example_id: int, step: int) -> float:

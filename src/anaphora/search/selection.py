@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from math import inf
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, inf
+import numpy as np
 
 from anaphora.errors import ConfigError
-from anaphora.kernels import compiled
+from anaphora.kernels.log_probs import descending, to_host, top_k
+from anaphora.protocols import Array, DeviceArray
 from anaphora.search.bounds import ForcedSentences
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Entries, SteeredRows
@@ -18,22 +19,22 @@ from anaphora.search.steering import Entries, SteeredRows
 class KeptContinuations(NamedTuple):
     """The continuations that a beam keeps, best first."""
 
-    scores_BK: Tensor
+    scores_BK: Array
     """float64."""
-    rows_BK: Tensor
-    ids_BK: Tensor
+    rows_BK: Array
+    ids_BK: Array
 
 
 class Pool(NamedTuple):
     """The continuations that a step chooses among: C of each of the H rows of every sentence, best first."""
 
-    scores_BHC: Tensor
+    scores_BHC: Array
     """float64, minus infinity for those that are impossible."""
-    ids_BHC: Tensor
+    ids_BHC: Array
 
     @classmethod
     def of(
-        cls, scores_BH: Tensor, log_probs_NV: Tensor, size: int, forced: ForcedSentences, steered: SteeredRows
+        cls, scores_BH: Array, log_probs_NV: DeviceArray, size: int, forced: ForcedSentences, steered: SteeredRows
     ) -> "Pool":
         """Return the ``size`` best of every row, and what else is proposed; of a row that is forced, that token alone.
 
@@ -45,55 +46,46 @@ class Pool(NamedTuple):
         sentences, hypotheses = scores_BH.shape
         any_forced = bool(forced.mask_B.any())
         if any_forced:
-            forced_N, forced_ids_N = (x.repeat_interleave(hypotheses) for x in forced)
-            value_N = log_probs_NV.gather(1, forced_ids_N[:, None]).squeeze(1).double()
+            forced_N, forced_ids_N = (x.repeat(hypotheses) for x in forced)
+            value_N = to_host(log_probs_NV[np.arange(len(forced_N)), forced_ids_N])
         steered.edit(log_probs_NV)
         values_NC, ids_NC = top_k(log_probs_NV, 1 if any_forced and forced.mask_B.all() else size)
-        values_NC = values_NC.double()
+        values_NC = values_NC.astype(np.float64)
         for entries in steered.proposals():
             values_NC, ids_NC = _with(entries, values_NC, ids_NC, log_probs_NV)
         if any_forced:
             values_NC[forced_N] = -inf
-            values_NC[:, 0] = torch.where(forced_N, value_N, values_NC[:, 0])
-            ids_NC = torch.where(forced_N[:, None], forced_ids_N[:, None], ids_NC)
+            values_NC[:, 0] = np.where(forced_N, value_N, values_NC[:, 0])
+            ids_NC = np.where(forced_N[:, None], forced_ids_N[:, None], ids_NC)
         totals_NC = scores_BH.reshape(-1, 1) + values_NC
-        return cls(totals_NC.view(sentences, hypotheses, -1), ids_NC.view(sentences, hypotheses, -1))
+        shape = sentences, hypotheses, values_NC.shape[1]
+        return cls(totals_NC.reshape(shape), ids_NC.reshape(shape))
 
-    @property
-    def rows_BHC(self) -> Tensor:
-        """The row that each of them continues."""
+    def take(self, order_BK: Array, first: int = 0) -> KeptContinuations:
+        """Return those at the given places of each sentence's continuations, side by side from row ``first`` on."""
         sentences, hypotheses, each = self.scores_BHC.shape
-        rows_N = torch.arange(sentences * hypotheses, device=self.ids_BHC.device)
-        return rows_N.view(sentences, hypotheses, 1).expand(-1, -1, each)
-
-    def take(self, order_BK: Tensor) -> KeptContinuations:
-        """Return those at the given places of each sentence's continuations, side by side."""
-        columns = (self.scores_BHC, self.rows_BHC, self.ids_BHC)
-        return KeptContinuations(*(column.flatten(1).gather(1, order_BK) for column in columns))
+        sentences_B1, places_BK = np.arange(sentences)[:, None], order_BK + first * each
+        scores_BK, ids_BK = (x.reshape(sentences, -1)[sentences_B1, places_BK] for x in self)
+        return KeptContinuations(scores_BK, sentences_B1 * hypotheses + places_BK // each, ids_BK)
 
     def best(self, size: int) -> KeptContinuations:
         """Return the ``size`` best of every sentence; ties go to the lower row, then to the lower id."""
-        order_BC = self.scores_BHC.flatten(1).sort(dim=1, descending=True, stable=True).indices
-        return self.take(order_BC[:, :size])
+        return self.take(descending(self.scores_BHC.reshape(len(self.scores_BHC), -1))[:, :size])
 
     def allocate(self, size: int, steered: SteeredRows) -> KeptContinuations:
         """Return the best of every bank, then the second best of each, until there are ``size``; best first."""
-        totals_BC = self.scores_BHC.flatten(1)
-        banks_BC = steered.constraints_met(self.rows_BHC.flatten(), self.ids_BHC.flatten()).view_as(totals_BC)
-        order_BC = totals_BC.sort(dim=1, descending=True, stable=True).indices
-        banks_BC, possible_BC = banks_BC.gather(1, order_BC), totals_BC.gather(1, order_BC) > -inf
+        order_BC = descending(self.scores_BHC.reshape(len(self.scores_BHC), -1))
+        found, sentences_B1 = self.take(order_BC), np.arange(len(order_BC))[:, None]
+        banks_BC = steered.constraints_met(found.rows_BK.ravel(), found.ids_BK.ravel()).reshape(order_BC.shape)
         # the place within its bank: how many before it are in the same one
-        ahead_BC = torch.zeros_like(banks_BC)
-        for bank in set(banks_BC.flatten().tolist()):
-            inside_BC = banks_BC == bank
-            ahead_BC = torch.where(inside_BC, inside_BC.long().cumsum(1) - 1, ahead_BC)
-        ahead_BC = ahead_BC.masked_fill(~possible_BC, ahead_BC.shape[1])
-        kept_BK = ahead_BC.sort(dim=1, stable=True).indices[:, :size].sort(dim=1).values
-        return self.take(order_BC.gather(1, kept_BK))
-
-
-_FEW = 64
-"""Continuations of a row that are found in one pass; of more, the pass takes longer than torch's selection."""
+        by_bank_BC = banks_BC.argsort(axis=1, kind="stable")
+        banks_BC, places_C = banks_BC[sentences_B1, by_bank_BC], np.arange(order_BC.shape[1])
+        begins_BC = np.diff(banks_BC, axis=1, prepend=-1) > 0
+        ahead_BC = np.empty_like(order_BC)
+        ahead_BC[sentences_B1, by_bank_BC] = places_C - np.maximum.accumulate(places_C * begins_BC, axis=1)
+        ahead_BC[found.scores_BK == -inf] = len(places_C)
+        kept_BK = np.sort(ahead_BC.argsort(axis=1, kind="stable")[:, :size], axis=1)
+        return KeptContinuations(*(column_BC[sentences_B1, kept_BK] for column_BC in found))
 
 
 @dataclass(frozen=True)
@@ -136,62 +128,34 @@ class Diversity:
         At the first step all groups continue the same row, later each its own ones.
         """
         sentences, hypotheses, _ = pool.scores_BHC.shape
-        each, taken_BV = size // self.groups, pool.scores_BHC.new_zeros(sentences, vocabulary)
+        each, taken_BV = size // self.groups, np.zeros((sentences, vocabulary))
+        sentences_B1, places_K = np.arange(sentences)[:, None], np.arange(each)
         found = []
         for group in range(self.groups):
             rows = slice(None) if hypotheses < size else slice(group * each, (group + 1) * each)
-            totals_BC, ids_BC = pool.scores_BHC[:, rows].flatten(1), pool.ids_BHC[:, rows].flatten(1)
-            reduced_BC = totals_BC - self.strength * taken_BV.gather(1, ids_BC)
-            order_BC = reduced_BC.sort(dim=1, descending=True, stable=True).indices
+            totals_BC, ids_BC = (x[:, rows].reshape(sentences, -1) for x in pool)
+            order_BC = descending(totals_BC - self.strength * taken_BV[sentences_B1, ids_BC])
             # a small vocabulary may have too few continuations at the first step: the last of them fills up, dead
-            places_K = torch.arange(each, device=order_BC.device)
-            order_BK = order_BC[:, places_K.clamp(max=order_BC.shape[1] - 1)]
-            one = KeptContinuations(
-                totals_BC.gather(1, order_BK).masked_fill(places_K >= order_BC.shape[1], -inf),
-                pool.rows_BHC[:, rows].flatten(1).gather(1, order_BK),
-                ids_BC.gather(1, order_BK),
-            )
-            taken_BV.scatter_add_(1, one.ids_BK, (one.scores_BK > -inf).double())
+            one = pool.take(order_BC[:, np.minimum(places_K, order_BC.shape[1] - 1)], rows.start or 0)
+            one.scores_BK[:, places_K >= order_BC.shape[1]] = -inf
+            np.add.at(taken_BV, (sentences_B1, one.ids_BK), one.scores_BK > -inf)
             found.append(one)
-        return KeptContinuations(*(torch.cat(column, dim=1) for column in zip(*found, strict=True)))
+        return KeptContinuations(*(np.concatenate(column, axis=1) for column in zip(*found, strict=True)))
 
 
-def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The ``k`` greatest values of each row, greatest first, and their ids; of equal values the lower id comes first.
-
-    ``torch.topk`` promises nothing about ties, so they are put in order here: those within the k by a stable sort,
-    those across the border (rare) by sorting the whole row. Which of several -inf is taken is undefined.
-    """
-    if compiled.suits(values_NV) and values_NV.is_contiguous() and k <= min(_FEW, values_NV.shape[1]):
-        return compiled.top_k(values_NV, k)
-    if k >= values_NV.shape[1]:
-        return values_NV.sort(dim=1, descending=True, stable=True)
-    values, ids = values_NV.topk(k + 1, dim=1)
-    tied_N = (values[:, k - 1] == values[:, k]) & (values[:, k] > -torch.inf)
-    values, ids = values[:, :k], ids[:, :k]
-    ids, order = ids.sort(dim=1)
-    values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
-    ids = ids.gather(1, order)
-    if tied_N.any():
-        whole, whole_ids = values_NV[tied_N].sort(dim=1, descending=True, stable=True)
-        values[tied_N], ids[tied_N] = whole[:, :k], whole_ids[:, :k]
-    return values, ids
-
-
-def _with(entries: Entries, values_NC: Tensor, ids_NC: Tensor, log_probs_NV: Tensor) -> tuple[Tensor, Tensor]:
+def _with(entries: Entries, values_NC: Array, ids_NC: Array, log_probs_NV: DeviceArray) -> tuple[Array, Array]:
     """Return the continuations of every row with those of ``entries`` that are not among them."""
     rows_X, ids_X = entries
-    new_X = (ids_NC[rows_X] != ids_X[:, None]).all(dim=1)
+    new_X = (ids_NC[rows_X] != ids_X[:, None]).all(axis=1)
     rows_X, ids_X = rows_X[new_X], ids_X[new_X]
     if not len(rows_X):
         return values_NC, ids_NC
-    rows_X, order_X = rows_X.sort(stable=True)
-    ids_X = ids_X[order_X]
-    counts_N = torch.bincount(rows_X, minlength=len(ids_NC))
-    column_X = torch.arange(len(rows_X), device=rows_X.device) - (counts_N.cumsum(0) - counts_N)[rows_X]
-    more = int(counts_N.max())
-    ids_NX = ids_NC.new_zeros(len(ids_NC), more)
-    values_NX = values_NC.new_full((len(ids_NC), more), -inf)
+    order_X = rows_X.argsort(kind="stable")
+    rows_X, ids_X = rows_X[order_X], ids_X[order_X]
+    counts_N = np.bincount(rows_X, minlength=len(ids_NC))
+    column_X = np.arange(len(rows_X)) - (counts_N.cumsum() - counts_N)[rows_X]
+    shape = len(ids_NC), int(counts_N.max())
+    ids_NX, values_NX = np.zeros(shape, dtype=np.int64), np.full(shape, -inf)
     ids_NX[rows_X, column_X] = ids_X
-    values_NX[rows_X, column_X] = log_probs_NV[rows_X, ids_X].double()
-    return torch.cat([values_NC, values_NX], dim=1), torch.cat([ids_NC, ids_NX], dim=1)
+    values_NX[rows_X, column_X] = to_host(log_probs_NV[rows_X, ids_X])
+    return np.concatenate([values_NC, values_NX], axis=1), np.concatenate([ids_NC, ids_NX], axis=1)

@@ -6,34 +6,36 @@ rows that it kept. ``Steering`` is the base of everything that steers; several s
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, ClassVar, NamedTuple, Self
 
-import torch
-from torch import Tensor, inf
+import numpy as np
+
+from anaphora.protocols import Array, DeviceArray
 
 
 class Entries(NamedTuple):
     """Places in the log-probabilities of a step."""
 
-    rows_X: Tensor
+    rows_X: Array
     """int64: rows of the step."""
-    ids_X: Tensor
+    ids_X: Array
     """int64: a token of each."""
 
     @classmethod
-    def one_each(cls, rows_X: Tensor, token: int) -> Self:
+    def one_each(cls, rows_X: Array, token: int) -> Self:
         """Return one token of each of the rows."""
-        return cls(rows_X, torch.full_like(rows_X, token))
+        return cls(rows_X, np.full_like(rows_X, token))
 
     @classmethod
-    def every(cls, rows_X: Tensor, ids_Y: Tensor) -> Self:
+    def every(cls, rows_X: Array, ids_Y: Array) -> Self:
         """Return each of the tokens of each of the rows."""
-        return cls(rows_X.repeat_interleave(len(ids_Y)), ids_Y.repeat(len(rows_X)))
+        return cls(rows_X.repeat(len(ids_Y)), np.tile(ids_Y, len(rows_X)))
 
     @classmethod
     def concatenate(cls, *entries: "Entries") -> Self:
         """Return several one after the other."""
-        return cls(*map(torch.cat, zip(*entries, strict=True)))
+        return cls(*map(np.concatenate, zip(*entries, strict=True)))
 
 
 class Edits(NamedTuple):
@@ -44,16 +46,15 @@ class Edits(NamedTuple):
     forbidden: Entries | None = None
     """Tokens that cannot be written."""
 
-    def apply(self, log_probs_NV: Tensor) -> None:
+    def apply(self, log_probs_NV: DeviceArray) -> None:
         """Change the log-probabilities in place."""
-        with torch.inference_mode():
-            if self.only is not None:
-                rows_X, ids_X = self.only
-                allowed_X = log_probs_NV[rows_X, ids_X]
-                log_probs_NV[rows_X] = -inf
-                log_probs_NV[rows_X, ids_X] = allowed_X
-            if self.forbidden is not None:
-                log_probs_NV[self.forbidden.rows_X, self.forbidden.ids_X] = -inf
+        if self.only is not None:
+            rows_X, ids_X = self.only
+            allowed_X = log_probs_NV[rows_X, ids_X]
+            log_probs_NV[rows_X] = -inf
+            log_probs_NV[rows_X, ids_X] = allowed_X
+        if self.forbidden is not None:
+            log_probs_NV[self.forbidden.rows_X, self.forbidden.ids_X] = -inf
 
 
 NO_EDITS = Edits()
@@ -68,23 +69,23 @@ class Steering:
     allocates_beam: ClassVar[bool] = False
     """True if a beam divides its places among hypotheses of different ``constraints_met``."""
 
-    def start(self, sentences_B: Tensor) -> Any:
+    def start(self, sentences_B: Array) -> Any:
         """The state of one row a sentence, before any token was written; sentences are numbered within the batch."""
         return None
 
-    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
+    def edits(self, ids_NT: Array, state: Any) -> Edits:
         """Return the edits of the next step, for rows that have written ``ids_NT``, any prefix included."""
         return NO_EDITS
 
-    def extend(self, state: Any, rows_N: Tensor, ids_N: Tensor) -> Any:
+    def extend(self, state: Any, rows_N: Array, ids_N: Array) -> Any:
         """Return the state of the given rows, repeated or left out, each after one more token."""
         return state
 
-    def proposals(self, ids_NT: Tensor, state: Any) -> Entries | None:
+    def proposals(self, ids_NT: Array, state: Any) -> Entries | None:
         """Tokens, each once, that a beam considers however improbable they are; None for none."""
         return None
 
-    def constraints_met(self, state: Any, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+    def constraints_met(self, state: Any, rows_X: Array, ids_X: Array) -> Array:
         """int64, at least 0: what each row has met after its token, such as the number of terms it has written.
 
         For those that ``allocates_beam``: in a beam of k, of all hypotheses of a sentence that have met as much the
@@ -98,19 +99,19 @@ class SteeredRows(NamedTuple):
 
     by: Sequence[Steering]
     states: Sequence[Any]
-    ids_NT: Tensor
+    ids_NT: Array
     """The tokens that every row has written."""
 
     @classmethod
-    def start(cls, by: Sequence[Steering], sentences_B: Tensor) -> Self:
+    def start(cls, by: Sequence[Steering], sentences_B: Array) -> Self:
         """Return one row a sentence, with nothing written."""
-        return cls(by, [one.start(sentences_B) for one in by], sentences_B.new_zeros(len(sentences_B), 0))
+        return cls(by, [one.start(sentences_B) for one in by], np.zeros((len(sentences_B), 0), dtype=np.int64))
 
     @property
     def allocates_beam(self) -> bool:
         return any(one.allocates_beam for one in self.by)
 
-    def edit(self, log_probs_NV: Tensor) -> None:
+    def edit(self, log_probs_NV: DeviceArray) -> None:
         """Change the log-probabilities of the next step in place."""
         for one, state in zip(self.by, self.states, strict=True):
             one.edits(self.ids_NT, state).apply(log_probs_NV)
@@ -120,14 +121,14 @@ class SteeredRows(NamedTuple):
         found = (one.proposals(self.ids_NT, state) for one, state in zip(self.by, self.states, strict=True))
         return [entries for entries in found if entries is not None]
 
-    def constraints_met(self, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+    def constraints_met(self, rows_X: Array, ids_X: Array) -> Array:
         """Return what each row has met after its token."""
         allocating = ((one, state) for one, state in zip(self.by, self.states, strict=True) if one.allocates_beam)
-        return sum((one.constraints_met(state, rows_X, ids_X) for one, state in allocating), torch.zeros_like(rows_X))
+        return sum((one.constraints_met(state, rows_X, ids_X) for one, state in allocating), np.zeros_like(rows_X))
 
-    def extend(self, rows_N: Tensor, ids_N: Tensor) -> Self:
+    def extend(self, rows_N: Array, ids_N: Array) -> Self:
         """Return the same for the given rows, each after one more token."""
         if not self.by:
             return self
         states = [one.extend(state, rows_N, ids_N) for one, state in zip(self.by, self.states, strict=True)]
-        return self._replace(states=states, ids_NT=torch.cat([self.ids_NT[rows_N], ids_N[:, None]], dim=1))
+        return self._replace(states=states, ids_NT=np.concatenate([self.ids_NT[rows_N], ids_N[:, None]], axis=1))

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from anaphora.batch import Batch, pad
-from anaphora.protocols import Stepper
+from anaphora.kernels.log_probs import to_host, top_k
+from anaphora.protocols import Array, DeviceArray, Stepper
 from anaphora.search.hypothesis import Evidence, Floats, Hypothesis
 from anaphora.search.request import SearchRequest
 from anaphora.search.scoring import score
@@ -42,7 +41,7 @@ def evidence(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[Evi
     """Return the evidence of every row of the targets of a batch; ShapeError as ``search.scoring.score``."""
     found: list[list[Floats]] = [[] for _ in range(len(batch.target_ids.lengths_B))]
 
-    def watch(sentences_B: Tensor, log_probs_BV: Tensor, chosen_B: Tensor) -> None:
+    def watch(sentences_B: Array, log_probs_BV: DeviceArray, chosen_B: Array) -> None:
         for sentence, signals in zip(sentences_B.tolist(), _signals(log_probs_BV, chosen_B), strict=True):
             found[sentence].append(signals)
 
@@ -54,18 +53,19 @@ def _evidence(signals_TE: Floats, hypothesis: Hypothesis) -> Evidence:
     """Evidence from what each step said, and where the model looked."""
     if hypothesis.weights is None:
         return Evidence(np.pad(signals_TE, ((0, 0), (0, 1))), 0.0)
-    weights_TS = hypothesis.weights.nan_to_num().double().numpy()
+    weights_TS = np.nan_to_num(hypothesis.weights.astype(np.float64))
     greatest_T1 = weights_TS.max(axis=1, keepdims=True)
     coverage = float(np.minimum(weights_TS.sum(axis=0), 1.0).mean())
     return Evidence(np.concatenate([signals_TE, greatest_T1], axis=1), coverage)
 
 
-def _signals(log_probs_BV: Tensor, chosen_B: Tensor) -> Floats:
+def _signals(log_probs_BV: DeviceArray, chosen_B: Array) -> Floats:
     """ln p, entropy and margin of each row."""
-    own_B = log_probs_BV.gather(1, chosen_B[:, None]).squeeze(1)
-    values_B2, ids_B2 = log_probs_BV.topk(2, dim=1)
-    other_B = torch.where(ids_B2[:, 0] == chosen_B, values_B2[:, 1], values_B2[:, 0])
-    terms_BV = (log_probs_BV.exp() * log_probs_BV.clamp(min=-1e4)).cpu().numpy()
+    log_probs_BV = np.ascontiguousarray(to_host(log_probs_BV))
+    own_B = log_probs_BV[np.arange(len(chosen_B)), chosen_B]
+    values_B2, ids_B2 = top_k(log_probs_BV, 2)
+    other_B = np.where(ids_B2[:, 0] == chosen_B, values_B2[:, 1], values_B2[:, 0])
+    terms_BV = np.exp(log_probs_BV) * np.maximum(log_probs_BV, -1e4)
     entropy_B = -terms_BV.sum(axis=1)  # numpy adds a row in the same order however many there are
-    own, other = (one.cpu().double().numpy().clip(-_LIMIT, 0.0) for one in (own_B, other_B))
+    own, other = (one.astype(np.float64).clip(-_LIMIT, 0.0) for one in (own_B, other_B))
     return np.stack([own, entropy_B.astype(np.float64), own - other], axis=1)

@@ -3,14 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from anaphora.protocols import BeamEnds
+from anaphora.protocols import Array, BeamEnds
 from anaphora.search.hypothesis import Hypothesis
-
-Array = npt.NDArray[np.int64]
 
 
 class Trace:
@@ -19,21 +14,20 @@ class Trace:
     def __init__(self, attention: bool = True) -> None:
         """Without ``attention``, weights are not kept."""
         self._attention = attention
-        self._weights: list[npt.NDArray[np.float32] | None] = []
+        self._weights: list[Array | None] = []
         self._rows: list[Array] = []
         self._ids: list[Array] = []
         self._ends: list[tuple[Array, ...]] = []
 
-    def record(self, weights_NS: Tensor | None, ends: BeamEnds, rows_N: Tensor, ids_N: Tensor) -> None:
+    def record(self, weights_NS: Array | None, ends: BeamEnds, rows_N: Array, ids_N: Array) -> None:
         """Add a step: attention, hypotheses that end, and for each row that stays its previous row and its token."""
         step = len(self._rows)
         kept_NS = weights_NS if self._attention else None
-        self._weights.append(None if kept_NS is None else kept_NS.float().cpu().numpy())
-        self._rows.append(rows_N.cpu().numpy())
-        self._ids.append(ids_N.cpu().numpy())
+        self._weights.append(None if kept_NS is None else kept_NS.astype(np.float32, copy=False))
+        self._rows.append(rows_N)
+        self._ids.append(ids_N)
         if len(ends.ids_M):
-            columns = [column.cpu().numpy() for column in ends]
-            self._ends.append((*columns, np.full(len(columns[0]), step)))
+            self._ends.append((*ends, np.full(len(ends.ids_M), step)))
 
     def hypotheses(self, memory_lengths: Sequence[int], size: int, eos: int) -> list[list[Hypothesis]]:
         """Return the ``size`` best hypotheses of every sentence, best first; of equal ones the one that ended first.
@@ -52,11 +46,11 @@ class Trace:
             sentence, length = int(sentences[end]), int(steps[end]) + 1
             tokens, weights = ids_MT[m, :length].tolist(), None
             if weights_MTS is not None:
-                weights = torch.from_numpy(weights_MTS[m, :length, : memory_lengths[sentence]].copy())
+                weights = weights_MTS[m, :length, : memory_lengths[sentence]].copy()
             found[sentence].append(Hypothesis.of(tokens, eos, float(scores[end]), float(ranks[end]), weights))
         return found
 
-    def _follow(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, npt.NDArray[np.float32] | None]:
+    def _follow(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, Array | None]:
         """Return tokens [M, T] and attention [M, T, S] of hypotheses that ended at the given steps, all at once."""
         longest = int(steps_M.max()) + 1
         ids_MT = np.zeros((len(steps_M), longest), dtype=np.int64)

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
-
 from anaphora.batch import Batch
-from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.protocols import Array, SearchStart, Step, Stepper
 
 
 class Wrapper:
@@ -19,11 +17,11 @@ class Wrapper:
     def start(self, batch: Batch) -> SearchStart:
         return self._model.start(batch)
 
-    def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
+    def advance(self, memory: Any, state: Any, ids_N: Array) -> Step:
         return self._model.advance(memory, state, ids_N)
 
-    def select(self, state: Any, rows_N: Tensor) -> Any:
+    def select(self, state: Any, rows_N: Array) -> Any:
         return self._model.select(state, rows_N)
 
-    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
+    def keep(self, memory: Any, sentences_B: Array) -> Any:
         return self._model.keep(memory, sentences_B)

@@ -1,6 +1,5 @@
 """Tasks whose examples are an input field and a target field: one data path, one training job for all of them."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -48,7 +47,7 @@ class FieldTask(ScoredTask):
     example_noun: ClassVar[str] = "text"
     """Noun of an example, for what is left out."""
     predictor_class: ClassVar[type[FieldPredictor[Any]]]
-    """Class of ``predictor``, where that is not written."""
+    """Class of ``predictor``, which says what the fields of prediction are."""
 
     def with_data_statistics(self, experiment: Any, splits: Splits[Any]) -> Any:
         """Return an experiment with the options that its training split decides."""
@@ -62,9 +61,9 @@ class FieldTask(ScoredTask):
         text = {"text": splits.train.lines}
         return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
-    @abstractmethod
     def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the fields of an example; without the ``splits`` of training, those of prediction."""
+        return Fields(*self.predictor_class.fields(experiment, tokenizers))
 
     def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
         """Return the fields whose longest rows make the size of a batch; it is ordered by the first of them."""
@@ -94,8 +93,7 @@ class FieldTask(ScoredTask):
         return {"loss": mean_loss(model, valid.batches)}
 
     def predictor(self, trained: TrainedModel) -> Any:
-        fields = self.fields(trained.experiment, trained.tokenizers)
-        return self.predictor_class(trained.model, fields, trained.experiment, trained.runtime)
+        return self.predictor_class.of(trained)
 
     def predictor_of(self, model: Any, valid: ValidationSplit) -> Any:
         """Return the predictor of a network that is being trained."""
@@ -157,6 +155,7 @@ class FieldJob(UpdatingJob):
             noun=self._task.example_noun,
             longest=self._task.longest(self._experiment, split == "train"),
             bounded=self._task.sized_by(fields)[:1],
+            threads=context.training.threads,
             report=report,
         )
         return fields, store

@@ -1,11 +1,12 @@
 """The cache: its probabilities are the equations', sum to one, and do not depend on how a text is read."""
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.models.interpolation.cache import NO_COUNTS, CountCache
+from anaphora.protocols import Array
 
 SIZE = 9
 TOKENS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)
@@ -29,10 +30,10 @@ def by_hand(cache: CountCache, text: list[int], order: int, unit: int) -> float 
     return right / total if total else None
 
 
-def behind(cache: CountCache, text: list[int]) -> torch.Tensor:
+def behind(cache: CountCache, text: list[int]) -> Array:
     history = cache.empty_context(1)
     for unit in text:
-        history = cache.read(history, torch.tensor([unit]))
+        history = cache.read(history, np.array([unit]))
     return history
 
 
@@ -40,7 +41,7 @@ def behind(cache: CountCache, text: list[int]) -> torch.Tensor:
 def test_probabilities_are_the_equations_and_sum_to_one(cache: CountCache, text: list[int]) -> None:
     found = cache.log_probs(behind(cache, text), SIZE)
     for order in range(1, cache.order + 1):
-        row, known = found.log_probs[order - 1, 0].exp(), bool(found.known[order - 1, 0])
+        row, known = np.exp(found.log_probs[order - 1, 0]), bool(found.known[order - 1, 0])
         expected = [by_hand(cache, text, order, unit) for unit in range(SIZE)]
         assert known is (expected[0] is not None)
         if known:
@@ -54,46 +55,46 @@ def test_a_text_read_along_is_what_is_read_unit_by_unit(
     cache: CountCache, text: list[int], cut: int, rows: int
 ) -> None:
     targets = [*text[1:], 5]
-    ids, wanted = (torch.tensor([units] * rows) for units in (text, targets))
+    ids, wanted = (np.array([units] * rows) for units in (text, targets))
     cut = min(cut, len(text))
     first = cache.along(cache.empty_context(rows), ids[:, :cut], wanted[:, :cut]) if cut else None
-    history = cache.after(cache.empty_context(rows), ids[:, :cut], torch.full((rows,), cut))
-    assert torch.equal(history, behind(cache, text[:cut]).expand(rows, -1))
+    history = cache.after(cache.empty_context(rows), ids[:, :cut], np.full(rows, cut))
+    assert np.array_equal(history, np.tile(behind(cache, text[:cut]), (rows, 1)))
     rest = cache.along(history, ids[:, cut:], wanted[:, cut:]) if cut < len(text) else None
     parts = [part for part in (first, rest) if part is not None]
-    log_probs, known = (torch.cat([part[field] for part in parts], dim=2) for field in (0, 1))
+    log_probs, known = (np.concatenate([part[field] for part in parts], axis=2) for field in (0, 1))
     for place, unit in enumerate(targets):
         step = cache.log_probs(behind(cache, text[: place + 1]), SIZE)
-        assert torch.equal(known[:, 0, place], step.known[:, 0])
-        torch.testing.assert_close(log_probs[:, 0, place], step.log_probs[:, 0, unit], rtol=0, atol=1e-12)
-    assert torch.equal(log_probs, log_probs[:, :1].expand(-1, rows, -1))
+        assert np.array_equal(known[:, 0, place], step.known[:, 0])
+        np.testing.assert_allclose(log_probs[:, 0, place], step.log_probs[:, 0, unit], rtol=0, atol=1e-12)
+    assert np.array_equal(log_probs, log_probs[:, :1].repeat(rows, axis=1))
 
 
 def test_what_a_long_memory_takes_does_not_grow_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, ids = CountCache(order=4, tokens=3000), torch.arange(1500).remainder(7).reshape(2, -1)
+    cache, ids = CountCache(order=4, tokens=3000), (np.arange(1500) % 7).reshape(2, -1)
     sizes, looked_up = list[int](), CountCache._counts
 
-    def recorded(self: CountCache, history: torch.Tensor) -> torch.Tensor:
+    def recorded(self: CountCache, history: Array) -> Array:
         counts = looked_up(self, history)
-        sizes.append(counts.numel())
+        sizes.append(counts.size)
         return counts
 
     monkeypatch.setattr(CountCache, "_counts", recorded)
     found = cache.along(cache.empty_context(2), ids, ids)
-    assert max(sizes) < 2_100_000 < ids.numel() * cache.order * cache.tokens
-    last = cache.log_probs(cache.after(cache.empty_context(2), ids, torch.tensor([750, 750])), 7)
-    assert torch.equal(found.log_probs[:, 0, -1], last.log_probs[:, 0, ids[0, -1]])
+    assert max(sizes) < 2_100_000 < ids.size * cache.order * cache.tokens
+    last = cache.log_probs(cache.after(cache.empty_context(2), ids, np.array([750, 750])), 7)
+    assert np.array_equal(found.log_probs[:, 0, -1], last.log_probs[:, 0, ids[0, -1]])
 
 
 def test_what_stands_behind_a_row_s_length_is_never_remembered() -> None:
     cache = CountCache(tokens=3)
-    after = cache.after(cache.empty_context(2), torch.tensor([[4, 5, 6, 7], [8, 9, 0, 0]]), torch.tensor([4, 2]))
+    after = cache.after(cache.empty_context(2), np.array([[4, 5, 6, 7], [8, 9, 0, 0]]), np.array([4, 2]))
     assert after.tolist() == [[5, 6, 7], [-1, 8, 9]]
 
 
 def test_nothing_is_said_where_nothing_was_read_and_by_no_cache() -> None:
     assert not CountCache().log_probs(CountCache().empty_context(2), SIZE).known.any()
     none = NO_COUNTS
-    history = none.read(none.empty_context(2), torch.tensor([4, 5]))
+    history = none.read(none.empty_context(2), np.array([4, 5]))
     assert none.log_probs(history, SIZE).log_probs.shape == (0, 2, SIZE)
-    assert none.along(history, torch.ones(2, 5), torch.ones(2, 5)).known.shape == (0, 2, 5)
+    assert none.along(history, np.ones((2, 5)), np.ones((2, 5))).known.shape == (0, 2, 5)

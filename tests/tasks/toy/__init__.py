@@ -65,6 +65,7 @@ class Letters(torch.nn.Module):
         return torch.log_softmax(self.scores, 0)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        batch = batch.to(self.scores.device)
         nats_BT = -self.log_probs_V()[batch.target_ids.ids_BT]
         return Loss((nats_BT * batch.target_ids.mask_BT).sum(), batch.predictions), {}
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 import anaphora
 from anaphora.batch import Batch
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.prediction.options import SearchOptions
-from anaphora.protocols import SearchStart, Step
+from anaphora.protocols import Array, SearchStart, Step
 from anaphora.samples.english_french import write
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
@@ -161,19 +161,19 @@ class Copying:
 
     def start(self, batch: Batch) -> SearchStart:
         rows = [[token for token in row if token in self._learnt] for row in batch.input_ids.ids_BT.tolist()]
-        memory = torch.tensor([(row + [self.eos] * 40)[:40] for row in rows])
-        return SearchStart(memory, torch.zeros(len(rows), dtype=torch.int64), batch.input_ids.lengths_B)
+        memory = np.array([(row + [self.eos] * 40)[:40] for row in rows])
+        return SearchStart(memory, np.zeros(len(rows), np.int64), batch.input_ids.lengths_B)
 
-    def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
-        rows_N = torch.arange(len(ids_N)) // (len(ids_N) // len(memory))
-        log_probs_NV = torch.full((len(ids_N), self.size), -20.0)
-        log_probs_NV[torch.arange(len(ids_N)), memory[rows_N, state.clamp(max=39)]] = 0.0
+    def advance(self, memory: Array, state: Array, ids_N: Array) -> Step:
+        rows_N = np.arange(len(ids_N)) // (len(ids_N) // len(memory))
+        log_probs_NV = np.full((len(ids_N), self.size), -20.0, np.float32)
+        log_probs_NV[np.arange(len(ids_N)), memory[rows_N, np.minimum(state, 39)]] = 0.0
         return Step(log_probs_NV, None, state + 1)
 
-    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
+    def select(self, state: Array, rows_N: Array) -> Array:
         return state[rows_N]
 
-    def keep(self, memory: Tensor, sentences_B: Tensor) -> Tensor:
+    def keep(self, memory: Array, sentences_B: Array) -> Array:
         return memory[sentences_B]
 
 

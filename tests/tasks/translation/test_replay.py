@@ -1,6 +1,6 @@
 """New pairs with old ones in every batch."""
 
-import torch
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,11 +41,11 @@ def test_an_epoch_has_every_new_pair_once_and_old_pairs_in_each_batch(
         seen += ids[ids < 100].tolist()
         # each row is still a pair of its own corpus
         for of in (batch.input_ids, batch.target_ids):
-            assert torch.equal(of.ids_BT[:, 0], 10 * (1 + torch.div(ids, 100, rounding_mode="floor")))
-            assert (of.ids_BT[torch.arange(len(ids)), of.lengths_B - 1] == SYMBOLS.eos).all()
-        assert torch.equal(batch.target_ids.lengths_B, batch.target_ids.lengths_B.sort(descending=True).values)
+            assert np.array_equal(of.ids_BT[:, 0], 10 * (1 + ids // 100))
+            assert (of.ids_BT[np.arange(len(ids)), of.lengths_B - 1] == SYMBOLS.eos).all()
+        assert (np.diff(batch.target_ids.lengths_B) <= 0).all()
         again = replayed.epoch(number)[place]
-        assert torch.equal(again.input_ids.ids_BT, batch.input_ids.ids_BT)
+        assert np.array_equal(again.input_ids.ids_BT, batch.input_ids.ids_BT)
     assert sorted(seen) == list(range(len(new)))
 
 

@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 
 from anaphora.errors import ConfigError
+from anaphora.protocols import Array
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.tasks.translation.constraints import SentenceRequest
 from anaphora.tasks.translation.unmasking import AnnotatedWords, UnknownWords, unknown_words
@@ -20,7 +21,7 @@ SOURCE = WordTokenizer(["the", "sees"], lowercase=False, segmentation="whitespac
 TARGET = WordTokenizer(["le", "voit"], lowercase=False, segmentation="whitespace", language="fr")
 LE, VOIT = TARGET.encode("le voit")
 ROW = SentenceRequest(MaskedText("the Cat sees", "", "the Cat sees", ""), SOURCE.encode("the Cat sees"))
-WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
+WEIGHTS = np.array([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]], np.float32)
 """Where each word of a translation looked in "the Cat sees" and its end."""
 
 
@@ -29,7 +30,7 @@ def translator(source: Tokenizer, target: Tokenizer, **more: bool) -> Any:
     return SimpleNamespace(source=source, target=target, **more)
 
 
-def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
+def hypothesis(*ids: int, weights: Array | None = WEIGHTS) -> Hypothesis:
     return Hypothesis(ids, -1.0, weights, True, rank=-1.0)
 
 
@@ -57,7 +58,7 @@ def test_an_unknown_word_is_copied_or_translated_by_the_dictionary(dictionary: d
 
 
 def test_a_word_that_looked_nowhere_stays_unknown() -> None:
-    nowhere = hypothesis(LE, UNK, VOIT, weights=WEIGHTS * torch.tensor([[1.0], [0.0], [1.0]]))
+    nowhere = hypothesis(LE, UNK, VOIT, weights=WEIGHTS * np.array([[1], [0], [1]]))
     assert written(UnknownWords(SOURCE, {}), nowhere) == "le <unk> voit"
 
 
@@ -70,7 +71,7 @@ def annotated(rare: Rare) -> AnnotatedTokenizer:
 def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_words() -> None:
     target = annotated("posall")
     ids = target.annotate(ROW.ids, target.encode("le Chat voit ici Ann"), [0, 1, 2, -1, 1])
-    weights = torch.arange(44.0).reshape(11, 4)
+    weights = np.arange(44.0).reshape(11, 4)
     words, bare = AnnotatedWords(SOURCE, target).fill(ROW, hypothesis(*ids, weights=weights))
     assert target.decode_with(bare.ids, words) == "le chat voit <unk> chat"
     assert bare.ids == tuple(target.encode("le Chat voit ici Ann"))

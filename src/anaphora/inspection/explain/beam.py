@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, log
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from anaphora.batch import Batch, pad
 from anaphora.inspection.explain.lesson import Lesson, n
 from anaphora.inspection.tree import tree_of
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.examples import Search
-from anaphora.protocols import SearchStart, Step
+from anaphora.protocols import Array, SearchStart, Step
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 
@@ -79,18 +79,18 @@ class _Table:
     size, unk, bos, eos = len(WORDS), 1, 2, EOS
 
     def start(self, batch: Batch) -> SearchStart:
-        return SearchStart(None, [()] * batch.size, torch.zeros(batch.size, dtype=torch.int64))
+        return SearchStart(None, [()] * batch.size, np.zeros(batch.size, np.int64))
 
-    def advance(self, memory: None, state: list[tuple[str, ...]], ids_N: Tensor) -> Step:
+    def advance(self, memory: None, state: list[tuple[str, ...]], ids_N: Array) -> Step:
         rows = []
         paths = [(*path, WORDS[token]) for path, token in zip(state, ids_N.tolist(), strict=True)]
         for path in paths:
             table = {} if "</s>" in path else _after(path[1:])
             rows.append([log(table[word]) if word in table else -inf for word in WORDS])
-        return Step(torch.tensor(rows, dtype=torch.float64), None, paths)
+        return Step(np.array(rows), None, paths)
 
-    def select(self, state: list[tuple[str, ...]], rows_N: Tensor) -> list[tuple[str, ...]]:
+    def select(self, state: list[tuple[str, ...]], rows_N: Array) -> list[tuple[str, ...]]:
         return [state[row] for row in rows_N.tolist()]
 
-    def keep(self, memory: None, sentences_B: Tensor) -> None:
+    def keep(self, memory: None, sentences_B: Array) -> None:
         return None

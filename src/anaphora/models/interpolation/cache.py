@@ -14,11 +14,12 @@ no prediction. The state is the tokens themselves, so no count is ever decrement
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-import torch
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from pydantic import Field
-from torch import Tensor
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, Config, by_kind
+from anaphora.protocols import Array
 
 _CELLS = 1 << 21
 """Counts that are looked up at once, one for every order and remembered token of a position, which bounds memory."""
@@ -27,9 +28,9 @@ _CELLS = 1 << 21
 class ComponentPredictions(NamedTuple):
     """Predictions of the components of an interpolation at positions of a text."""
 
-    log_probs: Tensor
+    log_probs: Array
     """ln p by component (K x ..); -inf for tokens that an order of the cache did not see."""
-    known: Tensor
+    known: Array
     """bool, K x positions: whether a component makes a prediction."""
 
 
@@ -45,47 +46,49 @@ class CountCache(Config):
     half_life: float = Field(100.0, ge=0)
     """Tokens after which a count is halved; 0 for no decay."""
 
-    def empty_context(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Array:
         """Return the history of ``rows`` rows before anything was read: rows x tokens, -1 for no token."""
-        return torch.full((rows, self.tokens), -1)
+        return np.full((rows, self.tokens), -1)
 
-    def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
+    def read(self, history_RL: Array, ids_R: Array) -> Array:
         """Return the history after one more token."""
-        return torch.cat([history_RL, ids_R.unsqueeze(1)], dim=1)[:, 1:]
+        return np.concatenate([history_RL, ids_R[:, None]], axis=1)[:, 1:]
 
-    def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
+    def log_probs(self, history_RL: Array, size: int) -> ComponentPredictions:
         """ln p of every token of a vocabulary of ``size``, K x R x V in float64."""
         counts_KRL = self._counts(history_RL)
-        tokens_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
-        of_tokens_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, tokens_KRL, counts_KRL)
-        return _divide(of_tokens_KRV, counts_KRL.sum(2))
+        rows = np.arange(len(history_RL))[:, None], np.maximum(history_RL, 0)
+        of_tokens_KRV = np.zeros((*counts_KRL.shape[:2], size))
+        for of_tokens_RV, counts_RL in zip(of_tokens_KRV, counts_KRL, strict=True):
+            np.add.at(of_tokens_RV, rows, counts_RL)
+        return _divide(of_tokens_KRV, counts_KRL.sum(axis=2))
 
-    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
+    def along(self, history_BL: Array, ids_BT: Array, targets_BT: Array) -> ComponentPredictions:
         """ln p of each target after each token of rows of text, K x B x T; ``history_BL`` is that before the first."""
-        windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.tokens, 1)[:, 1:]
+        windows_BTL = sliding_window_view(np.concatenate([history_BL, ids_BT], axis=1), self.tokens, axis=1)[:, 1:]
         places, found = max(1, _CELLS // max(1, len(ids_BT) * self.order * self.tokens)), []
         for start in range(0, ids_BT.shape[1], places):
-            history_RL = windows_BTL[:, start : start + places].flatten(0, 1)
-            targets_R = targets_BT[:, start : start + places].flatten()
+            some_BT = targets_BT[:, start : start + places]
+            history_RL = windows_BTL[:, start : start + places].reshape(some_BT.size, self.tokens)
             counts_KRL = self._counts(history_RL)
-            right_KR = (counts_KRL * (history_RL == targets_R.unsqueeze(1))).sum(2)
-            parts = _divide(right_KR.unsqueeze(2), counts_KRL.sum(2))
-            found.append([part.view(self.order, *targets_BT[:, start : start + places].shape) for part in parts])
-        return ComponentPredictions(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
+            right_KR = (counts_KRL * (history_RL == some_BT.reshape(-1, 1))).sum(axis=2)
+            parts = _divide(right_KR[:, :, None], counts_KRL.sum(axis=2))
+            found.append([part.reshape(self.order, *some_BT.shape) for part in parts])
+        return ComponentPredictions(*(np.concatenate(parts, axis=2) for parts in zip(*found, strict=True)))
 
-    def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
+    def after(self, history_BL: Array, ids_BT: Array, lengths_B: Array) -> Array:
         """Return the history after rows of text of the given lengths."""
-        places_BL = lengths_B.unsqueeze(1) + torch.arange(self.tokens)
-        return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
+        places_BL = lengths_B[:, None] + np.arange(self.tokens)
+        return np.take_along_axis(np.concatenate([history_BL, ids_BT], axis=1), places_BL, axis=1)
 
-    def _counts(self, history_RL: Tensor) -> Tensor:
+    def _counts(self, history_RL: Array) -> Array:
         """The weight of each token of a history as a continuation of its last tokens, K x R x L: m^k of every order."""
-        age_L = torch.arange(self.tokens - 1, -1, -1, dtype=torch.float64)
-        decay_L = 0.5 ** (age_L / self.half_life) if self.half_life else torch.ones_like(age_L)
-        counts_KRL = decay_L.new_empty(self.order, *history_RL.shape)
+        age_L = np.arange(self.tokens - 1, -1, -1)
+        decay_L = 0.5 ** (age_L / self.half_life) if self.half_life else np.ones(self.tokens)
+        counts_KRL = np.empty((self.order, *history_RL.shape))
         counts_KRL[:1] = decay_L * (history_RL >= 0)
         for back in range(1, self.order):
-            agrees_RL = torch.zeros_like(history_RL, dtype=torch.bool)
+            agrees_RL = np.zeros(history_RL.shape, dtype=np.bool_)
             if back < self.tokens:
                 agrees_RL[:, back:] = history_RL[:, :-back] == history_RL[:, self.tokens - back, None]
             counts_KRL[back] = counts_KRL[back - 1] * agrees_RL
@@ -108,7 +111,7 @@ class NoCache(Config):
 AnyCache = Annotated[NoCache | CountCache, Field(discriminator="kind"), by_kind]
 
 
-def _divide(counts_KRX: Tensor, totals_KR: Tensor) -> ComponentPredictions:
+def _divide(counts_KRX: Array, totals_KR: Array) -> ComponentPredictions:
     known_KR = totals_KR > 0
-    p_KRX = counts_KRX / totals_KR.where(known_KR, 1.0).unsqueeze(2)
-    return ComponentPredictions(p_KRX.log(), known_KR)
+    with np.errstate(divide="ignore"):
+        return ComponentPredictions(np.log(counts_KRX / np.where(known_KR, totals_KR, 1.0)[:, :, None]), known_KR)

@@ -176,7 +176,7 @@ class TextClassification(FieldTask):
         targets = field.targets(valid.store.rows(field))
         found_NC = np.zeros((len(targets), len(model.config.classes.names)))
         for batch in valid.batches:
-            found_NC[batch.example_ids_B.numpy()] = model.predict(batch).classes.cpu().numpy()
+            found_NC[batch.example_ids_B] = model.predict(batch).classes
         scores = scores_of(model, targets, found_NC, tune=True)
         return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
 

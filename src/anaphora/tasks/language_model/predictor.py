@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -236,12 +236,12 @@ class LanguageModelPredictor(InspectedLanguageModel):
         if by_line:
             read = sentence_log_probs(self._model, text, bos, eos)
         for ids_N, log_probs_N in iterate_within(self._runtime, read):
-            unknown_N, nats_N = (ids_N == unk).numpy(), -log_probs_N.double().numpy()
+            unknown_N, nats_N = ids_N == unk, -log_probs_N
             numbers = nats_N, np.where(unknown_N, nats_N, 0.0), np.ones(len(ids_N)), unknown_N
-            of_lines.add(ids_N.numpy(), counts(numbers))
+            of_lines.add(ids_N, counts(numbers))
             again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
             for more_N, more_log_probs_N in iterate_within(self._runtime, again):
-                of_sentences.add(more_N.numpy(), counts([-more_log_probs_N.double().numpy()]))
+                of_sentences.add(more_N, counts([-more_log_probs_N]))
             tokens += len(ids_N)
             report(Progress("evaluate", tokens, 0, "tokens"))
         if not tokens:
@@ -271,3 +271,8 @@ class LanguageModelPredictor(InspectedLanguageModel):
             else:
                 lines[-1].append(token)
         return "\n".join(self._tokenizer.decode(line) for line in lines)
+
+
+def make_predictor(trained: Any) -> LanguageModelPredictor:
+    """Return the predictor of a ``TrainedModel``."""
+    return LanguageModelPredictor(trained.model, trained.tokenizers["text"], trained.path, trained.runtime)

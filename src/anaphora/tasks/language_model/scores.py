@@ -21,6 +21,7 @@ from anaphora.evaluation.sentences import TOKENS, line_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.json_text import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
+from anaphora.kernels.log_probs import to_host
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text, one_text
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
@@ -28,7 +29,6 @@ from anaphora.prediction.running import iterate_within, runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
 from anaphora.protocols import DeviceArray, TextModel, TextStepper
-from anaphora.search.log_probs import to_host
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 from anaphora.text.whitespace import by_word, words_in

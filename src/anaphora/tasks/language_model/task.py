@@ -25,7 +25,7 @@ from anaphora.tasks.language_model.config import (
     NgramExperiment,
     RecurrentExperiment,
 )
-from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor, make_predictor
 from anaphora.tasks.language_model.training import (
     InterpolationJob,
     LanguageModelJob,
@@ -80,7 +80,7 @@ class RecurrentLanguageModelling(Task):
     counted, tiers = "characters", TIERS
 
     def predictor(self, trained: TrainedModel) -> LanguageModelPredictor:
-        return LanguageModelPredictor(trained.model, trained.tokenizers["text"], trained.path, trained.runtime)
+        return make_predictor(trained)
 
     def open_file(self, path: Path) -> LanguageModelPredictor:
         """Return the model of an ARPA file."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 
 from anaphora.data.columns import Column, Integers
@@ -178,11 +179,11 @@ class InterpolationJob(FittingJob, TextJob):
             mixture.members[place] = load_trained(Path(path), "best", report).model
         valid = self.ids("valid", context, report)
         found = list(stream_components(mixture, valid[1:].tolist(), int(valid[0])))
-        sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
-        mixture.weights.copy_(fitted_weights(*sources))
+        sources = ComponentPredictions(*(np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)))
+        mixture.weights.copy_(torch.from_numpy(fitted_weights(*sources)))
         shares = zip(self._experiment.interpolation.component_names, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
-        loss = -float(interpolate(*sources, mixture.weights).mean())
+        loss = -float(interpolate(*sources, mixture.weights_K).mean())
         return self.metrics(loss, valid)
 
 

@@ -23,7 +23,6 @@ from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import PredictionConfig, SynthesisConfig, ValuesConfig
-from anaphora.nn.device import device_of
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
@@ -194,12 +193,12 @@ def measure(model: TracePredictor, corpus: TraceCorpus) -> TraceScores:
     )
     for batch in prediction_batches(inputs, _BATCH, targets, aligned=isinstance(inputs.field, PreviousValues)):
         with running(model.runtime):
-            expected = network.predict(batch.to(device_of(network)))
+            expected = network.predict(batch)
         values = cast(Values, batch.targets)
-        errors_BTD = expected.means_BTD.cpu() - values.values_BTD[..., : network.output.size].double()
+        errors_BTD = expected.means_BTD - values.values_BTD[..., : expected.means_BTD.shape[2]]
         of_batch = errors_BTD, expected.log_probs_BT, expected.flag_log_probs_BT
         for at, (row, length) in enumerate(zip(batch.example_ids_B.tolist(), values.lengths_B.tolist(), strict=True)):
-            found[row] = [None if numbers is None else numbers[at, :length].cpu().numpy() for numbers in of_batch]
+            found[row] = [None if numbers is None else numbers[at, :length] for numbers in of_batch]
     errors, log_probs, flags = zip(*(found[row] for row in range(len(found))), strict=True)
     whole = None if log_probs[0] is None else np.concatenate(log_probs)
     return TraceScores(np.concatenate(errors), whole, np.concatenate(flags), list(map(len, errors)))

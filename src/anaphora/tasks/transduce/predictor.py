@@ -75,10 +75,11 @@ class Transduction:
 class TransducerPredictor:
     """A translator of symbols, over strings."""
 
-    def __init__(self, translator: TranslationPredictor, source: SymbolTokenizer, target: SymbolTokenizer) -> None:
-        """The tokenizers are those of ``translator``."""
-        self.translator, self.source, self.target = translator, source, target
-        self._copies = can_copy(source, target)
+    def __init__(self, translator: TranslationPredictor, left_out: str = "") -> None:
+        """Second scores of its outputs go without the characters ``left_out``."""
+        self.translator, self.left_out = translator, left_out
+        self.source, self.target = cast(SymbolTokenizer, translator.source), cast(SymbolTokenizer, translator.target)
+        self._copies = can_copy(self.source, self.target)
 
     @with_known_names
     def predict(
@@ -218,4 +219,4 @@ def make_predictor(trained: Any) -> TransducerPredictor | VectorTransducerPredic
     translator = TranslationPredictor(
         trained.model.stepper, source, target, beam=beam, length_penalty=length_penalty, runtime=trained.runtime
     )
-    return TransducerPredictor(translator, source, target)
+    return TransducerPredictor(translator, experiment.evaluation.without)

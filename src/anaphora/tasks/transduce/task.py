@@ -175,13 +175,13 @@ class StringTransduction(ScoredTask):
 
     def score(self, model: Any, text: Iterable[Pair], request: Request, report: Report) -> TransductionScores:
         """Return accuracy, word and symbol error rate; DataError for a text without pairs."""
-        answers, own = answers_of(text), model.translator.evaluation
+        answers, translator = answers_of(text), model.translator
         if not answers:
             raise DataError("The text has no pair: add some.")
-        search = request.search.resolve(own.beam, own.length_penalty)
+        search = request.search.resolve(translator.beam, translator.length_penalty)
         texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
         outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
-        return TransductionScores.of(outputs, model.target, own.without, ", ".join(search.how()))
+        return TransductionScores.of(outputs, model.target, model.left_out, ", ".join(search.how()))
 
     def inspection_subject(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)

@@ -1,0 +1,63 @@
+"""Prediction without torch: neither torch nor what trains is imported with the modules of the predicting half."""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pkgutil import walk_packages
+
+PACKAGES = ("prediction", "search", "memory", "bulk", "serving", "formats", "text", "data")
+MODULES = (
+    *(f"tasks.{task}.predictor" for task in ("alignment", "classify", "describe", "language_model", "tag", "trace")),
+    *("tasks.transduce.predictor", "tasks.translation.predictor", "tasks.evaluation", "tasks.language_model.scores"),
+    *("tasks.language_model.generation", "tasks.translation.confidence", "tasks.translation.constraints"),
+    *("tasks.translation.documents", "tasks.translation.forced_decoding", "tasks.translation.pipeline"),
+    *("tasks.translation.shortlist", "tasks.translation.tag_places", "tasks.translation.tm_lookup"),
+    *("tasks.translation.translation", "tasks.translation.unmasking", "evaluation.adaptation"),
+    *("cli.align", "cli.app", "cli.bulk", "cli.calibrate", "cli.documents", "cli.draw", "cli.evaluate"),
+    *("cli.generate", "cli.memory", "cli.options", "cli.predict", "cli.rescore", "cli.score", "cli.serve"),
+    *("cli.shortlist", "cli.talk", "cli.translate", "cli.translations"),
+)
+REFUSED = ("torch", "safetensors.torch", "anaphora.models", "anaphora.nn", "anaphora.training", "anaphora.experiment")
+ALLOWED = tuple(f"anaphora.models.interpolation.{name}" for name in ("cache", "mixture", "weights"))
+"""Modules of models that import no torch themselves."""
+STILL = ("anaphora.kernels", "anaphora.run", "anaphora.search.compiled_search", "anaphora.tasks.translation.shortlist")
+
+PROGRAM = """
+import builtins, importlib, json, sys
+
+modules, refused, allowed, still = json.loads(sys.argv[1])
+found, original = set(), builtins.__import__
+
+
+def within(name, packages):
+    return next((one for one in packages if f"{name}.".startswith(f"{one}.")), "")
+
+
+def refuse(name, globals=None, locals=None, fromlist=(), level=0):
+    importer = (globals or {}).get("__name__", "")
+    for one in (name, *(f"{name}.{part}" for part in fromlist or ())):
+        if within(importer, ["anaphora"]) and within(one, refused) and not within(one, allowed):
+            if not within(importer, still):
+                raise ImportError(f"{importer} imports {one}")
+            found.add(within(importer, still))
+    return original(name, globals, locals, fromlist, level)
+
+
+builtins.__import__ = refuse
+for module in modules:
+    importlib.import_module(module)
+print(json.dumps([sorted(found), "torch" in sys.modules]))
+"""
+
+
+def test_what_predicts_imports_neither_torch_nor_what_trains() -> None:
+    modules = [f"anaphora.{name}" for name in (*PACKAGES, *MODULES)]
+    for name in modules[: len(PACKAGES)]:
+        inside = walk_packages(import_module(name).__path__, f"{name}.")
+        modules += [one.name for one in inside if not one.name.endswith("__main__")]
+    asked = json.dumps([modules, REFUSED, ALLOWED, STILL])
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, asked], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    importers, loads_torch = json.loads(ran.stdout)
+    assert importers == sorted(STILL) and loads_torch == bool(STILL)
