@@ -47,8 +47,11 @@ def answers(model: Any) -> list[Any]:
     return [*vars(model.score_lines(TEXTS)[0]).items(), model.generate("a", length=5, seed=1).text]
 
 
+Made = Callable[[str, BundlePrecision], tuple[Path, Path]]
+
+
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, BundlePrecision], tuple[Path, Path]]:
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A copy of a stored run and its bundle, by kind and precision."""
     folder = tmp_path_factory.mktemp("bundles")
 
@@ -64,7 +67,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, BundlePr
 
 
 @pytest.fixture
-def bundle(bundles: Callable[[str, BundlePrecision], tuple[Path, Path]], tmp_path: Path) -> Path:
+def bundle(bundles: Made, tmp_path: Path) -> Path:
     """A bundle that may be changed."""
     return Path(shutil.copy(bundles("language model", "int8")[1], tmp_path / "model.anaphora"))
 
@@ -72,16 +75,14 @@ def bundle(bundles: Callable[[str, BundlePrecision], tuple[Path, Path]], tmp_pat
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_bundle_predicts_what_the_run_predicts_in_its_precision(
-    bundles: Callable[[str, BundlePrecision], tuple[Path, Path]], kind: str, precision: BundlePrecision
+    bundles: Made, kind: str, precision: BundlePrecision
 ) -> None:
     run, bundle = bundles(kind, precision)
     assert answers(anaphora.load(bundle)) == answers(anaphora.load(run, precision=precision))
 
 
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_matrices_of_products_are_stored_as_products_read_them(
-    bundles: Callable[[str, BundlePrecision], tuple[Path, Path]], precision: BundlePrecision
-) -> None:
+def test_matrices_of_products_are_stored_as_products_read_them(bundles: Made, precision: BundlePrecision) -> None:
     run, bundle = bundles("translator", precision)
     stored, own = parse(bytearray(bundle.read_bytes()), bundle), Run.open(run).load().model
     matrices = matrices_of(inference_of(Run.open(run)).network or {}) & own.keys()
@@ -102,9 +103,7 @@ def test_a_file_of_the_run_that_predictions_need_is_in_it_and_no_other(bundle: P
 
 @given(damage=st.builds(Damage, st.sampled_from(KINDS), st.floats(0, 1, exclude_max=True), st.integers(0, 7)))
 def test_a_bundle_that_was_changed_is_refused_in_a_sentence(
-    bundles: Callable[[str, BundlePrecision], tuple[Path, Path]],
-    tmp_path_factory: pytest.TempPathFactory,
-    damage: Damage,
+    bundles: Made, tmp_path_factory: pytest.TempPathFactory, damage: Damage
 ) -> None:
     content = bundles("language model", "int8")[1].read_bytes()
     changed = damage(content)
@@ -209,9 +208,7 @@ def test_what_a_bundle_cannot_do_is_said(bundle: Path, tmp_path: Path) -> None:
         export_bundle(counts, tmp_path / "counts.anaphora")
 
 
-def test_commands_take_a_bundle_for_a_run(
-    bundles: Callable[[str, BundlePrecision], tuple[Path, Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_take_a_bundle_for_a_run(bundles: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, _ = bundles("translator", "int8")
     output, text = tmp_path / "model.anaphora", tmp_path / "text"
     text.write_text("\n".join(TEXTS) + "\n")

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
-from anaphora.errors import ConfigError, MissingExtraError
+from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import LogProbs, stream_log_probs
 from anaphora.protocols import StateModel, TextModel
 from anaphora.wording import inflect
@@ -143,6 +142,6 @@ def network_of(model: TextModel, adaptation: Adaptation) -> StateModel:
             "A neural cache and dynamic evaluation need one network, not n-grams or an interpolation: evaluate the "
             "network alone, or leave them out."
         )
-    if not isinstance(adaptation, NeuralCache) and find_spec("torch") is None:
-        raise MissingExtraError("torch", "train")
-    return cast(StateModel, model)
+    # gradients are torch's: a network that is computed without it has a way to the same one there
+    in_torch = None if isinstance(adaptation, NeuralCache) else getattr(model, "in_torch", None)
+    return cast(StateModel, in_torch() if in_torch else model)

@@ -33,7 +33,7 @@ _LARGEST = 1 << 26
 _CLASS = "class"
 _CLASSES = {"Scale": "anaphora.data.fields.values", "TableColumns": "anaphora.formats.table_columns"}
 """Classes of values beside tables, and where they are: no other name in a file is ever looked up."""
-_COMPUTED = ("scale", "classes.several", "data.table_columns")
+_COMPUTED = ("scale", "classes.several", "output.several", "data.table_columns")
 """What predictors read that follows from options: by dotted key, of experiments that have it."""
 _OF_TRAINING = ("training", "start")
 
