@@ -6,6 +6,8 @@ import sys
 from importlib import import_module
 from pkgutil import walk_packages
 
+import pytest
+
 PACKAGES = ("prediction", "search", "memory", "bulk", "serving", "formats", "text", "data")
 MODULES = (
     *(f"tasks.{task}.predictor" for task in ("alignment", "classify", "describe", "language_model", "tag", "trace")),
@@ -61,3 +63,13 @@ def test_what_predicts_imports_neither_torch_nor_what_trains() -> None:
     assert ran.returncode == 0, ran.stderr
     importers, loads_torch = json.loads(ran.stdout)
     assert importers == sorted(STILL) and loads_torch == bool(STILL)
+
+
+@pytest.mark.parametrize(
+    "asked", ["anaphora.train", "sys.exit(main(['train', 'multi30k-en-de', '--data', 'x', '--run', 'y']))"]
+)
+def test_what_trains_says_what_to_install(asked: str) -> None:
+    program = f"import sys\nsys.modules['torch'] = None\nimport anaphora\nfrom anaphora.cli.app import main\n{asked}"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.returncode == (2 if "main" in asked else 1)
+    assert "This needs torch" in ran.stderr and "pip install 'anaphora[train]'" in ran.stderr

@@ -53,7 +53,15 @@ __all__ = sorted(["__version__", *_HOMES])
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'anaphora' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        home = import_module(_HOMES[name])
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from anaphora.errors import MissingExtraError
+
+        raise MissingExtraError("torch", "train") from None
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

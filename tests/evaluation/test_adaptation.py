@@ -2,6 +2,7 @@
 
 import random
 from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from anaphora.evaluation.adaptation import (
     Static,
     adapted_log_probs,
     fitted_adaptation,
+    network_of,
 )
 from anaphora.evaluation.stream import rows_of_text
 from anaphora.text.tokenizer import symbols_of
@@ -205,3 +207,10 @@ def test_counts_have_no_states_and_no_gradient() -> None:
         adapted_log_probs(counts, TEXT, 3, NeuralCache())
     with pytest.raises(ConfigError, match="need one network"):
         fitted_adaptation(counts, TEXT, (), 3, Dynamic())
+
+
+def test_gradients_are_those_of_the_network_in_torch() -> None:
+    in_torch: Any = object()
+    described: Any = SimpleNamespace(states_and_target_log_probs=None, in_torch=lambda: in_torch)
+    assert network_of(described, Dynamic()) is in_torch
+    assert network_of(described, NeuralCache()) is described

@@ -19,7 +19,7 @@ def test_a_loss_is_that_of_the_tokens_in_the_context_alone(language_model: Subje
     found = effective_context(language_model, TEXT, longest=16, positions=5)
     assert found.sizes == (1, 2, 4, 8) and found.predicted == 5
     example = language_model.example(TEXT)
-    ids_T = example.batch.target_ids.ids_BT[0]
+    ids_T = torch.from_numpy(example.batch.target_ids.ids_BT[0])
     model: Any = language_model.trained.model
     ends = [16 + (len(ids_T) - 17) * n // 4 for n in range(5)]
     for size, loss in (*zip(found.sizes, found.cut, strict=True), (16, found.whole)):

@@ -65,9 +65,8 @@ def test_principal_components_are_those_of_the_covariance(rows: int, width: int,
 def test_the_encoding_of_a_sentence_is_the_last_state_of_each_direction(translator: Subject) -> None:
     encoding = sentence_encoding(translator, "adf")
     model: Any = translator.trained.model
-    encoded = model.encoder(
-        model.source_embedding.vectors(translator.example("adf", "").batch.input_ids.ids_BT[:, :4]), torch.tensor([4])
-    )
+    read_BT = torch.from_numpy(translator.example("adf", "").batch.input_ids.ids_BT[:, :4])
+    encoded = model.encoder(model.source_embedding.vectors(read_BT), torch.tensor([4]))
     assert encoding.tolist() == pytest.approx(encoded.summaries[-1]["h"][0].tolist(), abs=1e-6)
     found = sentence_projection(translator, ["adf", "beg", "cdh"])
     assert len(found.projection.points) == 3 and sum(found.projection.explained) == pytest.approx(1)

@@ -56,7 +56,7 @@ def test_the_index_has_every_token_of_the_training_split(subject: Subject) -> No
     own = np.flatnonzero(index.rows[:] == 1)
     states = index.states[:].reshape(-1, index.width)[own[np.argsort(index.places[:][own])]]
     model: Any = subject.trained.model
-    np.testing.assert_allclose(states, model.target_states(example.batch)[:, 0].detach(), atol=2e-3)
+    np.testing.assert_allclose(states, model.target_states(example.batch)[:, 0], atol=2e-3)
 
 
 def test_the_index_is_made_once_and_says_its_size(subject: Subject) -> None:
@@ -80,7 +80,7 @@ def test_search_finds_the_nearest_of_all(states: int, queries: int, count: int, 
     index = Index(states_NW.flatten().numpy(), np.zeros(states), np.zeros(states), 3, None)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", 7)
-        found_TK, places_TK = nearest_of(queries_TW, index, count)
+        found_TK, places_TK = map(torch.from_numpy, nearest_of(queries_TW.numpy(), index, count))
     all_TN = torch.cdist(queries_TW.double(), states_NW.double())
     expected_TK = all_TN.sort(1).values[:, :count]
     torch.testing.assert_close(found_TK.double(), expected_TK, atol=1e-3, rtol=1e-3)
@@ -112,11 +112,11 @@ def test_a_training_line_of_a_language_model_is_nearest_to_itself(
     assert found.outputs == (*"line▁0", "</s>")
     index = index_of(subject)
     first = {(int(row), int(place)): n for n, (row, place) in enumerate(zip(index.rows, index.places, strict=True))}
-    states_NW = torch.from_numpy(index.states[:].astype(np.float32)).view(-1, index.width)
+    states_NW = index.states[:].astype(np.float32).reshape(-1, index.width)
     example = subject.example("line 0")
-    expected_TW = subject.trained.model.states_and_target_log_probs(example.batch)[0][0].detach()
+    expected_TW = subject.trained.model.states_and_target_log_probs(example.batch)[0][0]
     for place in range(6):  # the beginning of the text, read from the initial state
-        torch.testing.assert_close(states_NW[first[0, place]], expected_TW[place], atol=2e-3, rtol=2e-3)
+        np.testing.assert_allclose(states_NW[first[0, place]], expected_TW[place], atol=2e-3, rtol=2e-3)
         assert found.nearest[place][0].distance < 0.01
     number, source, pieces = index.split.row(0)
     assert (number, source) == (1, "")

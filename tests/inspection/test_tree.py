@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from math import exp, inf, log
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError, DataError
@@ -17,7 +17,7 @@ from anaphora.inspection.subject import Subject
 from anaphora.inspection.tree import LARGEST, Tree, greedy_against_beam, tree, tree_of
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.examples import Search
-from anaphora.protocols import SearchStart, Step
+from anaphora.protocols import Array, SearchStart, Step
 from anaphora.search.request import SearchRequest
 from tests.searches import beam
 
@@ -32,32 +32,32 @@ class Table:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def log_probs(self, path: Sequence[int]) -> Tensor:
+    def log_probs(self, path: Sequence[int]) -> Array:
         if len(path) > 3:
-            row = torch.full((self.size,), -inf)
+            row = np.full(self.size, -inf, np.float32)
             row[self.eos] = 0
             return row
         generator = torch.Generator().manual_seed(hash((self.seed, *path)) % 2**31)
         scores = 2 * torch.randn(self.size, generator=generator)
         scores[:3] = -inf
-        return torch.log_softmax(scores, 0)
+        return torch.log_softmax(scores, 0).numpy()
 
     def start(self, batch: Batch) -> SearchStart:
-        return SearchStart(None, [()] * batch.size, torch.zeros(batch.size, dtype=torch.int64))
+        return SearchStart(None, [()] * batch.size, np.zeros(batch.size, np.int64))
 
-    def advance(self, memory: None, state: list[tuple[int, ...]], ids_N: Tensor) -> Step:
+    def advance(self, memory: None, state: list[tuple[int, ...]], ids_N: Array) -> Step:
         paths = [(*path, token) for path, token in zip(state, ids_N.tolist(), strict=True)]
-        return Step(torch.stack([self.log_probs(path) for path in paths]), None, paths)
+        return Step(np.stack([self.log_probs(path) for path in paths]), None, paths)
 
-    def select(self, state: list[tuple[int, ...]], rows_N: Tensor) -> list[tuple[int, ...]]:
+    def select(self, state: list[tuple[int, ...]], rows_N: Array) -> list[tuple[int, ...]]:
         return [state[row] for row in rows_N.tolist()]
 
-    def keep(self, memory: None, sentences_B: Tensor) -> None:
+    def keep(self, memory: None, sentences_B: Array) -> None:
         return None
 
 
 def search_over(seed: int) -> Search:
-    batch = Batch(pad([[2]]), None, torch.tensor([0]), torch.tensor([False]))
+    batch = Batch(pad([[2]]), None, np.array([0]), np.array([False]))
     return Search(Table(seed), batch, 0, SearchRequest(max_length=6), lambda ids: [WORDS[one] for one in ids])
 
 
@@ -109,10 +109,10 @@ def test_the_mass_of_a_beam_as_wide_as_the_tree_is_one() -> None:
 class Deceiving(Table):
     """Greedy search takes "a" (0.5), after which nothing is likely; "b" (0.4) leads to 0.4 x 0.9."""
 
-    def log_probs(self, path: Sequence[int]) -> Tensor:
+    def log_probs(self, path: Sequence[int]) -> Array:
         first, after_b, after_others = {4: 0.5, 5: 0.4, 6: 0.1}, {4: 0.9, 5: 0.05, 6: 0.05}, {4: 0.3, 5: 0.3, 6: 0.4}
         table = {1: first, 2: after_b if path[-1] == 5 else after_others}.get(len(path), {3: 1.0})
-        return torch.tensor([log(table[token]) if token in table else -inf for token in range(self.size)])
+        return np.array([log(table[token]) if token in table else -inf for token in range(self.size)], np.float32)
 
 
 def test_where_greedy_search_is_misled_the_tree_shows_both_paths() -> None:

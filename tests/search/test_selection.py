@@ -1,4 +1,4 @@
-"""Choice of continuations: ties, and diverse beam search against a plain reading of the paper."""
+"""Choice of continuations: diverse beam search against a plain reading of the paper."""
 
 from collections import Counter
 
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.kernels.log_probs import top_k
 from anaphora.protocols import Stepper
 from anaphora.search.selection import Diversity
 from tests.searches import beam
@@ -69,20 +68,3 @@ def test_every_group_gives_its_best(
 def test_groups_that_cannot_be_are_refused(automaton: Make, batch: MakeBatch, diversity: Diversity) -> None:
     with pytest.raises(ConfigError, match="diverse beam needs"):
         beam(automaton(), batch(FEW_SOURCES), beam=6, max_length=5, diversity=diversity)
-
-
-@given(st.integers(1, 12), st.integers(1, 300), st.integers(2, 1000), st.booleans(), st.integers(0, 10**6))
-def test_ties_always_go_to_the_lower_id(k: int, size: int, values_of: int, in_double: bool, seed: int) -> None:
-    values = np.random.default_rng(seed).integers(0, values_of, (7, size))
-    values = values.astype(np.float64 if in_double else np.float32)
-    best, ids = top_k(values, k)
-    for row, row_best, row_ids in zip(values.tolist(), best.tolist(), ids.tolist(), strict=True):
-        expected = sorted(range(size), key=lambda i: (-row[i], i))[:k]
-        assert row_ids[:k] == expected
-        assert row_best[:k] == [row[i] for i in expected]
-
-
-def test_what_is_impossible_comes_last() -> None:
-    values, ids = top_k(np.array([[-np.inf, 0.0, -np.inf, -1.0, -np.inf]]), 3)
-    assert ids[0, :2].tolist() == [1, 3]
-    assert values[0].tolist() == [0.0, -1.0, -np.inf]

@@ -138,11 +138,6 @@ def _run(given: Sequence[str]) -> int:
     try:
         code = app(args=_with_new_names(given), prog_name="anaphora", standalone_mode=False)
         sys.stdout.flush()
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        complain(str(MissingExtraError("PyTorch", "train")))
-        return AnaphoraError.exit_code
     except AnaphoraError as error:
         complain(str(error))
         return error.exit_code
@@ -153,6 +148,12 @@ def _run(given: Sequence[str]) -> int:
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
         _close_output()  # whoever read it has gone
         return BROKEN_PIPE
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        missing = MissingExtraError("torch", "train")
+        complain(str(missing))
+        return missing.exit_code
     except OSError as error:
         _close_output()
         what = error.filename or "Standard output"

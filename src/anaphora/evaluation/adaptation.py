@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.evaluation.stream import LogProbs, stream_log_probs
 from anaphora.protocols import StateModel, TextModel
 from anaphora.wording import inflect
@@ -136,12 +137,17 @@ def is_fitted(adaptation: Adaptation) -> bool:
 
 
 def network_of(model: TextModel, adaptation: Adaptation) -> StateModel:
-    """Return the model, if it is one network; else ConfigError, and MissingExtraError where gradients need torch."""
+    """Return the network of a model for an adaptation: for gradients in torch, which ``model.in_torch`` may return.
+
+    Raises ConfigError for a model that is no network, and MissingExtraError where torch is missing.
+    """
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
             "A neural cache and dynamic evaluation need one network, not n-grams or an interpolation: evaluate the "
             "network alone, or leave them out."
         )
-    # gradients are torch's: a network that is computed without it has a way to the same one there
-    in_torch = None if isinstance(adaptation, NeuralCache) else getattr(model, "in_torch", None)
-    return cast(StateModel, in_torch() if in_torch else model)
+    if isinstance(adaptation, NeuralCache):
+        return cast(StateModel, model)
+    if find_spec("torch") is None:
+        raise MissingExtraError("torch", "train")
+    return cast(StateModel, model.in_torch() if hasattr(model, "in_torch") else model)

@@ -35,18 +35,17 @@ def top_k(values_NV: DeviceArray, k: int) -> tuple[Array, Array]:
             found = compiled.top_k(in_c, k)
             return found[0].numpy(), found[1].numpy()
     if k >= size:
-        ids = np.broadcast_to(np.arange(size), (rows, size))
-    elif is_array:
+        return _sorted(values_NV, np.tile(np.arange(size), (rows, 1)))
+    if is_array:
         ids = np.argpartition(values_NV, size - k - 1, axis=1)[:, size - k - 1 :]
     else:
         ids = to_host(values_NV.topk(k + 1, dim=1).indices)
     values, ids = _sorted(values_NV, np.sort(ids, axis=1))
-    if k < size:
-        tied_X = np.flatnonzero((values[:, k - 1] == values[:, k]) & (values[:, k] > -np.inf))
-        values, ids = values[:, :k], ids[:, :k]
-        if len(tied_X):
-            whole, whole_ids = _sorted(values_NV[tied_X], np.broadcast_to(np.arange(size), (len(tied_X), size)))
-            values[tied_X], ids[tied_X] = whole[:, :k], whole_ids[:, :k]
+    tied_X = np.flatnonzero((values[:, k - 1] == values[:, k]) & (values[:, k] > -np.inf))
+    values, ids = values[:, :k], ids[:, :k]
+    if len(tied_X):
+        whole, whole_ids = _sorted(values_NV[tied_X], np.tile(np.arange(size), (len(tied_X), 1)))
+        values[tied_X], ids[tied_X] = whole[:, :k], whole_ids[:, :k]
     return values, ids
 
 

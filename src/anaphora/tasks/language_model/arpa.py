@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import torch
 
 from anaphora.errors import DataError
 from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, Arpa, ArpaOrder, read_arpa, write_arpa
 from anaphora.formats.json_text import LN_10
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.protocols import Array
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
 from anaphora.text.whitespace import starts_in, words_in
@@ -79,7 +79,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
                 f"{path} has the word {word!r} in an n-gram of order {order}, but not alone: it is damaged."
             )
         tokens, log_probs, log_gammas = _numbers(tokens_NK, grams, len(words) + len(MARKS))
-        if twice and len(torch.unique(tokens, dim=0)) < len(tokens):
+        if twice and len(np.unique(tokens, axis=0)) < len(tokens):
             raise DataError(
                 f"{path} should list every n-gram once, but of order {order} has one with {_UNKNOWN} and with "
                 f"{CAPITAL_UNKNOWN}, which are the same word: leave out one of the two."
@@ -92,7 +92,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     return model, tokenizer
 
 
-def _numbers(tokens: Integers, grams: ArpaOrder, size: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _numbers(tokens: Integers, grams: ArpaOrder, size: int) -> tuple[Integers, Array, Array]:
     """The tokens of n-grams as the model reads them, their ln p, and their ln gamma; ``size`` of the vocabulary."""
     log_probs, log_gammas = grams.log10_N * LN_10, grams.backoffs_N * LN_10
     if tokens.shape[1] == 1:
@@ -108,7 +108,7 @@ def _numbers(tokens: Integers, grams: ArpaOrder, size: int) -> tuple[torch.Tenso
         read = (tokens[:, 1:] != BOS).all(axis=1) & (tokens[:, :-1] != EOS).all(axis=1)
         tokens, log_probs, log_gammas = tokens[read], log_probs[read], log_gammas[read]
         tokens[tokens == BOS] = EOS
-    return torch.from_numpy(tokens), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)
+    return tokens, log_probs, log_gammas
 
 
 def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
@@ -123,9 +123,8 @@ def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
     names[EOS], names[UNK] = _END, _UNKNOWN
     _check(name for token, name in enumerate(names) if token not in (PAD, BOS))
     words, begin, orders = [*names, _BEGIN], len(names), list[ArpaOrder]()
-    for order, (tokens_NK, log_probs_N, log_gammas_N) in enumerate(model.ngrams(), 1):
-        places_NK = tokens_NK.numpy()
-        log10_N, backoffs_N = (log_probs_N / LN_10).numpy(), (log_gammas_N / LN_10).numpy()
+    for order, (places_NK, log_probs_N, log_gammas_N) in enumerate(model.ngrams(), 1):
+        log10_N, backoffs_N = log_probs_N / LN_10, log_gammas_N / LN_10
         if order == 1:
             shown = np.array([token for token, name in enumerate(names) if name])
             places_NK, log10_N, backoffs_N = (numbers[shown] for numbers in (places_NK, log10_N, backoffs_N))

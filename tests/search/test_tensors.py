@@ -1,0 +1,62 @@
+"""Log-probabilities that are tensors, as those of a GPU, are searched as arrays are."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from anaphora.protocols import Step, Stepper
+from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams
+from anaphora.search.ensemble import Ensemble
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.scoring import score
+from anaphora.search.selection import Diversity
+from anaphora.search.suffixes import Suffixes
+from anaphora.search.wrapper import Wrapper
+from tests.searches import beam, greedy, sample
+
+from .naive import SOURCES, Make, MakeBatch, written
+
+SEARCHES: dict[str, Callable[..., Any]] = {
+    "beam": lambda stepper, given: beam(stepper, given, beam=4, n=3, max_length=8, banned_tokens=(2,)),
+    "a wide beam": lambda stepper, given: beam(stepper, given, beam=90, max_length=5),
+    "groups": lambda stepper, given: beam(stepper, given, beam=4, max_length=8, diversity=Diversity(2)),
+    "steered": lambda stepper, given: beam(
+        stepper, given, beam=4, max_length=8, steering=[MinimumLength(4, stepper.eos), NoRepeatedNgrams(2)]
+    ),
+    "suffixes": lambda stepper, given: beam(
+        stepper,
+        given,
+        beam=4,
+        max_length=8,
+        steering=[Suffixes([(5, 4)] * len(SOURCES), np.full(len(SOURCES), 8), stepper.eos)],
+    ),
+    "greedy": lambda stepper, given: greedy(stepper, given, max_length=8, steering=[NoRepeatedNgrams(2)]),
+    "sample": lambda stepper, given: sample(stepper, given, max_length=8, top_k=4),
+    "ensemble": lambda stepper, given: beam(Ensemble([stepper, stepper]), given, beam=4, max_length=8),
+}
+
+
+class OfTensors(Wrapper):
+    """The same steps, with tensors for what may be on a GPU."""
+
+    def advance(self, memory: Any, state: Any, ids_N: Any) -> Step:
+        step = self._model.advance(memory, state, ids_N)
+        return step._replace(log_probs_NV=torch.from_numpy(step.log_probs_NV))
+
+
+@pytest.mark.parametrize("grain", [0.0, 2.0])
+@pytest.mark.parametrize("prefixes", [None, [[3]] * 3 + [[]] * 4])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_finds_the_same(automaton: Make, batch: MakeBatch, name: str, prefixes: Any, grain: float) -> None:
+    stepper, given = automaton(size=100 if name == "a wide beam" else 9, grain=grain), batch(SOURCES, prefixes=prefixes)
+    assert SEARCHES[name](OfTensors(stepper), given) == SEARCHES[name](stepper, given)
+
+
+def test_a_score_is_the_same(automaton: Make, batch: MakeBatch) -> None:
+    stepper: Stepper = automaton(size=9)
+    found: list[Hypothesis] = greedy(stepper, batch(SOURCES), max_length=8)
+    given = batch(SOURCES, written(found, stepper.eos))
+    assert score(OfTensors(stepper), given) == score(stepper, given) == found
