@@ -33,7 +33,7 @@ from anaphora.kernels.compiled.gemm import INT8_LONGEST
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.folder import Run, tokenizers_in
 from anaphora.run.inference import Inference
-from anaphora.run.layout import INFERENCE
+from anaphora.run.layout import BUNDLE, INFERENCE
 from anaphora.run.manifest import Record, check_format
 from anaphora.run.weights import (
     BFLOAT16,
@@ -47,9 +47,6 @@ from anaphora.run.weights import (
     widen,
 )
 from anaphora.text.tokenizer import Tokenizer
-
-SUFFIX = ".anaphora"
-"""Ending of the name of a bundle."""
 
 BundlePrecision = Literal["fp32", "bf16", "int8"]
 
@@ -145,7 +142,7 @@ class Bundle:
 
 def is_bundle(path: Path) -> bool:
     """True if a path is named like a bundle, and is no folder."""
-    return path.name.endswith(SUFFIX) and not path.is_dir()
+    return path.name.endswith(BUNDLE) and not path.is_dir()
 
 
 def content_of(run: Path, name: str, most: int) -> bytes | None:
@@ -163,8 +160,8 @@ def write(path: Path, run: Run, found: Inference, checkpoint: Checkpoint, precis
     """
     if found.network is None:
         raise ConfigError(f"{run.path} is {found.noun} that needs the run folder: a bundle is for neural networks.")
-    if not path.name.endswith(SUFFIX):
-        raise ConfigError(f"A bundle is known by its name, so that {path} should end in {SUFFIX}: name it so.")
+    if not path.name.endswith(BUNDLE):
+        raise ConfigError(f"A bundle is known by its name, so that {path} should end in {BUNDLE}: name it so.")
     matrices = matrices_of(found.network) if precision != "fp32" else set()
     tensors = dict[str, Array]()
     for name, array in checkpoint.model.items():
