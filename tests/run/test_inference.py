@@ -7,15 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anaphora.data.fields.values import Scale
-from anaphora.errors import MissingExtraError
+from anaphora.errors import MissingExtraError, RunError
 from anaphora.files import DamagedError, json_bytes, seal
 from anaphora.run import Run, inference
 from anaphora.run.inference import Inference, plain_options
 from anaphora.tasks.runs import inference_of, stored_experiment
+from tests.faults.damage import KINDS, Damage
 
 RUNS = Path(__file__).parents[1] / "runs"
+MADE = Inference(
+    format=inference.FORMAT,
+    task="tag",
+    model="",
+    noun="a tagger",
+    see="see anaphora predict",
+    options={"data": {"language": "en"}},
+    network={"kind": "tagger"},
+    tensors={"output.weight": "2 x 3 float32"},
+    belongs_to={"experiment.toml": "00"},
+).serialise()
 STORED = sorted(file.parent for file in RUNS.glob("**/experiment.toml"))
 
 
@@ -87,6 +101,18 @@ def test_a_changed_one_is_named(run: Run) -> None:
     file.write_text(file.read_text().replace("450", "451", 1))
     with pytest.raises(DamagedError, match=r"inference\.json was changed after it was written"):
         inference_of(run)
+
+
+@given(damage=st.builds(Damage, st.sampled_from(KINDS), st.floats(0, 1, exclude_max=True), st.integers(0, 7)))
+def test_whatever_happens_to_it_is_named_or_nothing_else_is_read(
+    damage: Damage, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    made, path = Inference.parse(MADE, Path("here")), tmp_path_factory.mktemp("damaged")
+    (path / "inference.json").write_bytes(damage(MADE))
+    try:
+        assert inference.read(path, None) in (made, None)
+    except RunError as error:
+        assert str(path / "inference.json") in str(error) and "\n" not in str(error)
 
 
 def test_where_it_has_to_be_made_and_torch_is_not_there_the_extra_is_named(
