@@ -15,6 +15,7 @@ from anaphora.batch import Batch
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
+from anaphora.nn.device import CPU
 from anaphora.training.clipping import clip, global_norm
 from anaphora.training.loop import keep_freed_memory
 from benchmarks import ours
@@ -43,7 +44,7 @@ def breakdown(setting: Setting) -> dict[str, float]:
             batch = batches[number]
         optimizer.zero_grad()
         with running(Runtime(backend=backend, training=True, seed=setting.seed, update=number)):
-            _forward_and_back(model, batch, clock)
+            _forward_and_back(model, batch.to(CPU), clock)
         with clock.part("clipping"):
             gradients = [weight.grad for weight in weights if weight.grad is not None]
             clip(gradients, global_norm(gradients), largest_norm=training.clip_norm)

@@ -10,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, pad
 from anaphora.data.buckets import shuffle
@@ -87,8 +86,8 @@ class SentenceBatches:
         return Batch(
             inputs=pad(sources.split(rows), end=self._symbols.eos, value=self._symbols.pad),
             targets=pad(targets.split(rows), end=self._symbols.eos, value=self._symbols.pad),
-            example_ids_B=torch.from_numpy(rows),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
+            example_ids_B=rows,
+            carry_mask_B=np.zeros(len(rows), dtype=np.bool_),
         )
 
 

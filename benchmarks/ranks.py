@@ -52,9 +52,9 @@ class Pairs:
 
 
 def _batch(number: int) -> Batch:
-    ids_BT = torch.randint(4, WORDS, (ROWS, STEPS), generator=torch.Generator().manual_seed(number))
-    side = Ids(ids_BT, torch.full((ROWS,), STEPS))
-    return Batch(side, side, torch.arange(ROWS), torch.zeros(ROWS, dtype=torch.bool))
+    ids_BT = torch.randint(4, WORDS, (ROWS, STEPS), generator=torch.Generator().manual_seed(number)).numpy()
+    side = Ids(ids_BT, np.full(ROWS, STEPS))
+    return Batch.of_rows(range(ROWS), side, side)
 
 
 class Clock:

@@ -59,7 +59,7 @@ def _timed(module: nn.Module, run: Callable[[Tensor, Tensor], Tensor], setting: 
     batches = SentenceBatches(UNITS).epoch(1)[: WARM_UP + setting.repetitions(BATCHES)]
     steps, seconds = 0, 0.0
     for number, batch in enumerate(batches):
-        lengths_B = batch.input_ids.lengths_B
+        lengths_B = torch.from_numpy(batch.input_ids.lengths_B)
         x_TBD = torch.randn(int(lengths_B.max()), len(lengths_B), SIZE, generator=source).requires_grad_()
         dh_TBH = torch.randn(x_TBD.shape, generator=source)
         began = time.perf_counter()

@@ -86,11 +86,13 @@ def _predictions(
     model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], report: "Report"
 ) -> tuple[Iterator[Any], bool]:
     """Return the predictions for a file, and True if they have the lines of the file as they stand there."""
+    from anaphora.formats.table_columns import TableColumns
     from anaphora.formats.table_rows import is_table
     from anaphora.prediction.tables import predict_table
     from anaphora.tasks.runs import options_at
 
-    table = getattr(options_at(run_folder).data, "table_columns", None) if columns or is_table(file) else None
+    data = options_at(run_folder).data if columns or is_table(file) else None
+    table = TableColumns.of(data) if hasattr(data, "usual_columns") else None
     if columns and table is None:
         raise ConfigError(f"--columns is for tables, which {run_folder} does not read: leave it out.")
     if reads_arrays(model):

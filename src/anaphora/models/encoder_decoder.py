@@ -221,7 +221,7 @@ class DecodingStepper:
         signals = {name: by_row(block) for name, block in after.items()}
         return TensorStep(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None with a language model beside the decoder."""
         model, (encoded, shortlist, narrow) = self._model, start.memory

@@ -250,7 +250,7 @@ class LanguageModelStepper:
             step = TensorStep(self._model.output.log_probs(h_NH), None, after)
         return step.arrays()
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches."""
         stack, embedding, output = self._model.recurrence, self._model.embedding, self._model.output

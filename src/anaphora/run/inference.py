@@ -13,15 +13,15 @@ It does not depend on the weights, so that one file serves all checkpoints. Whoe
 of options nor torch. The file is optional: training writes it, and for older runs the first use that finds torch.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, is_dataclass
-from importlib import import_module
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
 from anaphora import files
 from anaphora.config import Config
+from anaphora.data.fields.values import Scale
 from anaphora.files import DamagedError
 from anaphora.run.layout import INFERENCE, store
 from anaphora.run.manifest import Record
@@ -30,10 +30,8 @@ FORMAT = 1
 """The format that is written; a file of any other is made anew."""
 
 _LARGEST = 1 << 26
-_CLASS = "class"
-_CLASSES = {"Scale": "anaphora.data.fields.values", "TableColumns": "anaphora.formats.table_columns"}
-"""Classes of values beside tables, and where they are: no other name in a file is ever looked up."""
-_COMPUTED = ("scale", "classes.several", "output.several", "data.table_columns")
+_SCALE = "scale"
+_COMPUTED = ("classes.several", "output.several", "data.usual_columns")
 """What predictors read that follows from options: by dotted key, of experiments that have it."""
 _OF_TRAINING = ("training", "start")
 
@@ -67,10 +65,11 @@ class Inference(Record, extra="forbid"):
     def experiment(self, where: Path) -> Options:
         """Return the options; DamagedError for what no version has written into the file ``where``."""
         try:
-            options = _read(self.options)
-            assert isinstance(options, Options)
+            options: Options = _read(self.options)
+            if _SCALE in self.options:
+                options.scale = Scale(**vars(options.scale))
             return options
-        except (AssertionError, KeyError, TypeError, ValueError, RecursionError):
+        except (TypeError, RecursionError):
             raise DamagedError(f"{where} has options of no experiment; remove it.") from None
 
     def serialise(self) -> bytes:
@@ -96,14 +95,11 @@ def plain_options(experiment: Config, places: Iterable[str]) -> dict[str, Any]:
     for key in places:
         _table(tables, key).pop(key.rpartition(".")[2], None)
     for key in _COMPUTED:
-        value: Any = experiment
-        for name in key.split("."):
-            value = getattr(value, name, None)
-        if value is not None:
-            fields = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-            fields = value._asdict() if hasattr(value, "_asdict") else fields
-            named = {_CLASS: type(value).__name__, **fields} if isinstance(fields, dict) else fields
-            _table(tables, key)[key.rpartition(".")[2]] = named
+        table, _, name = key.partition(".")
+        if hasattr(getattr(experiment, table, None), name):
+            tables[table][name] = getattr(getattr(experiment, table), name)
+    if hasattr(experiment, _SCALE):
+        tables[_SCALE] = asdict(experiment.scale)
     return tables
 
 
@@ -137,10 +133,4 @@ def _read(value: Any) -> Any:
     """Return a value of JSON as predictors read it: tables by the names of their options, arrays as tuples."""
     if isinstance(value, list):
         return tuple(map(_read, value))
-    if not isinstance(value, dict):
-        return value
-    read = {name: _read(one) for name, one in value.items() if name != _CLASS}
-    if _CLASS not in value:
-        return Options(**read)
-    kind: Callable[..., Any] = getattr(import_module(_CLASSES[value[_CLASS]]), value[_CLASS])
-    return kind(**read)
+    return Options(**{name: _read(one) for name, one in value.items()}) if isinstance(value, dict) else value

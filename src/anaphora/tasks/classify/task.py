@@ -21,6 +21,7 @@ from anaphora.evaluation.classification import (
 )
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
+from anaphora.formats.table_columns import TableColumns
 from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
 from anaphora.models.registry import NETWORKS
 from anaphora.run.logs import Metric
@@ -271,7 +272,7 @@ def format_of(experiment: Any) -> LabelledFormat:
     separator = data.label_separator if experiment.classes.several else None
     if not isinstance(data, LabelledData):
         return LabelledFormat(separator=separator, vectors=True)
-    return LabelledFormat(data.encoding, separator, columns=data.table_columns)
+    return LabelledFormat(data.encoding, separator, columns=TableColumns.of(data))
 
 
 def scores_of(classes: Any, model: Any, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Any:

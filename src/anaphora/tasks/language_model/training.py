@@ -175,8 +175,9 @@ class InterpolationJob(FittingJob, TextJob):
 
     def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
         mixture = cast(Interpolation, context.model)
+        members = cast(torch.nn.ModuleList, mixture.members)
         for place, path in enumerate(self._experiment.interpolation.runs):
-            mixture.members[place] = load_trained(Path(path), "best", report).model
+            members[place] = load_trained(Path(path), "best", report).model
         valid = self.ids("valid", context, report)
         found = list(stream_components(mixture, valid[1:].tolist(), int(valid[0])))
         sources = ComponentPredictions(*(np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)))
