@@ -63,7 +63,7 @@ def test_values_that_follow_from_options_come_back_in_their_class() -> None:
         def model_dump(self) -> dict[str, Any]:
             return {"task": "trace", "training": {"seed": 1}}
 
-    table = {"options": json.loads(json.dumps(plain_options(Experiment(), ())))}  # type: ignore[arg-type]
+    table = {"options": json.loads(json.dumps(plain_options(Experiment(), ())))}
     found = Inference.model_construct(**table).experiment(Path("here"))
     assert vars(found) == {"task": "trace", "scale": scale}
     assert found.with_options({"task": "x"}).task == "x" and found.task == "trace"

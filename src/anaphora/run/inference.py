@@ -20,7 +20,6 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from anaphora import files
-from anaphora.config import Config
 from anaphora.data.fields.values import Scale
 from anaphora.files import DamagedError
 from anaphora.run.layout import INFERENCE, store
@@ -89,7 +88,7 @@ class Inference(Record, extra="forbid"):
         return cls.from_table(table, where, "what predictions need")
 
 
-def plain_options(experiment: Config, places: Iterable[str]) -> dict[str, Any]:
+def plain_options(experiment: Any, places: Iterable[str]) -> dict[str, Any]:
     """Return the options of a resolved experiment that predictions may read, without the ``places`` of its data."""
     tables = {name: value for name, value in experiment.model_dump().items() if name not in _OF_TRAINING}
     for key in places:
