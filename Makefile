@@ -107,12 +107,12 @@ $(MADE):
 
 $(INSTALLED): $(MADE) pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) (a few minutes the first time) ..."
-	$(INSTALL) -e '.[plot]'
+	$(INSTALL) -e '.[plot,train]'
 	@touch $@
 
 $(INSTALLED_DEV): $(INSTALLED)
 	@echo "Installing the development tools into $(VENV) ..."
-	$(INSTALL) -e '.[board,plot,dev]'
+	$(INSTALL) -e '.[board,plot,train,dev]'
 	-$(INSTALL) -e '.[kenlm]'
 	@touch $@
 

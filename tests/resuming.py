@@ -7,12 +7,13 @@ import torch
 
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
+from anaphora.run.weights import as_tensors
 from anaphora.tasks.base import ExperimentBase
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
     """What a run gives to whoever uses it."""
-    return dict(Run.open(run).load("best").model)
+    return as_tensors(Run.open(run).load("best").model)
 
 
 def assert_goes_on_without(experiment: ExperimentBase, folder: Path, lose: Callable[[], object]) -> None:

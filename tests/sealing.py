@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
 
 from anaphora.errors import RunError
 from anaphora.files import json_bytes, parse_toml, seal
@@ -39,7 +39,7 @@ def reseal(folder: Path) -> None:
             tensors = weights.parse(bytearray(file.read_bytes()), file)
             tensors.pop("sha256", None)
             seal = hashlib.sha256(weights.serialise(tensors)).digest()
-            file.write_bytes(weights.serialise(tensors | {"sha256": torch.tensor(list(seal), dtype=torch.uint8)}))
+            file.write_bytes(weights.serialise(tensors | {"sha256": np.frombuffer(seal, np.uint8)}))
 
 
 def safetensors_bytes(header: Mapping[str, Any], content: bytes = b"") -> bytes:

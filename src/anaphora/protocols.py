@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 if TYPE_CHECKING:
-    from torch import Size, Tensor
+    from torch import Tensor
 
     from anaphora.batch import Batch
 
@@ -144,7 +144,7 @@ class StateModel(TextModel, Protocol):
 class Growing(Protocol):
     """A model whose tensors depend on the text it was fitted to; their shapes come from a saved model."""
 
-    def allocate(self, shapes: Mapping[str, Size]) -> None:
+    def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of saved tensors, by name, so that their values can be filled in."""
 
 

@@ -10,6 +10,7 @@ from anaphora.events import Event, Note
 from anaphora.experiment.overrides import override
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
+from anaphora.run.weights import as_tensors
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 
@@ -36,7 +37,7 @@ def texts(experiment: ExperimentBase, run: Path, **options: Any) -> list[str]:
 
 def last_weights(run: Path) -> dict[str, torch.Tensor]:
     """Return the weights of the newest checkpoint."""
-    return dict(Run.open(run).load("latest").model)
+    return as_tensors(Run.open(run).load("latest").model)
 
 
 def have_same_weights(one: Path, other: Path) -> bool:

@@ -10,6 +10,7 @@ from anaphora.experiment.averaging import average_run
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.summary import about
+from anaphora.run.weights import as_tensors
 from anaphora.tasks.runs import experiment_of, load, weights_of_runs
 from anaphora.tasks.translation.training import TranslationJob
 from tests.conftest import Trained
@@ -27,7 +28,7 @@ def trained_lm(trained_copy: Trained) -> Path:
 def around(run: Run, spread: float) -> dict[str, Tensor]:
     """Let the two newest checkpoints lie on either side of the best weights, the newest the best; returns these."""
     best = run.load("best")
-    weights, state = best.model, best.state
+    weights, state = as_tensors(best.model), best.state
     run.fingerprints |= best.fingerprints
     older, newer = run.checkpoints()[-2:]
     draws = torch.Generator().manual_seed(1)
@@ -50,7 +51,7 @@ def test_an_average_that_validates_better_is_the_best_from_then_on(trained_lm: P
     used = run.load("best")
     assert used.which == "average" and found.updates == tuple(run.checkpoints()[-2:])
     for name, tensor in centre.items():
-        torch.testing.assert_close(used.model[name], tensor)
+        torch.testing.assert_close(torch.from_numpy(used.model[name]), tensor)
     assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained_lm / "card.md").read_text()
     told = about(trained_lm, weights_of_runs)
     assert told.checkpoints[0].name == "average" and not told.faults

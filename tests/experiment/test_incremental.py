@@ -18,7 +18,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.weights import tensors_of
+from anaphora.run.weights import as_tensors, tensors_of
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.incremental_training import HeldOutScores, IncrementalJob
@@ -146,7 +146,7 @@ def forgetful(whole: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> 
     """Let old pairs lose as many points as are given, in proportion to how far the weights of ``whole`` are."""
 
     def forget(points: float, vocabulary: str) -> None:
-        start, last = Run.open(whole(vocabulary)).load(0).model, weights(whole(vocabulary))
+        start, last = as_tensors(Run.open(whole(vocabulary)).load(0).model), weights(whole(vocabulary))
 
         def moved(now: dict[str, torch.Tensor]) -> float:
             return sum(float((tensor - start[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
@@ -177,7 +177,11 @@ def test_as_much_of_the_change_is_kept_as_old_pairs_bear(
     forgetful(points, vocabulary)
     assert grow(old, week, tmp_path / "new", "--vocabulary", vocabulary) == 0
     assert (Run.open(tmp_path / "new").best() == AVERAGE) == (share < 1)
-    before, start, last = weights(old), Run.open(whole(vocabulary)).load(0).model, weights(whole(vocabulary))
+    before, start, last = (
+        weights(old),
+        as_tensors(Run.open(whole(vocabulary)).load(0).model),
+        weights(whole(vocabulary)),
+    )
     assert all(torch.equal(start[name][: len(tensor)], tensor) for name, tensor in before.items())
     assert any(len(start[name]) > len(tensor) for name, tensor in before.items()) == (vocabulary == "extend")
     kept = weights(tmp_path / "new")

@@ -9,6 +9,7 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError, DataError
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
+from anaphora.run.weights import as_tensors
 from anaphora.tasks.base import ExperimentBase
 from tests.conftest import Trained
 from tests.resuming import assert_goes_on_without
@@ -94,7 +95,7 @@ def test_tokens_start_from_what_looking_them_up_in_a_language_model_gives(
     translator: ExperimentBase, trained: Trained, letters: Path, tmp_path: Path
 ) -> None:
     said = texts(changed(translator, *STILL, source(letters)), tmp_path / "run")
-    known, drawn = Run.open(letters).load("best").model["embedding.weight"], trained("translator", *STILL)
+    known, drawn = as_tensors(Run.open(letters).load("best").model)["embedding.weight"], trained("translator", *STILL)
     table, drawn = (last_weights(run)["source_embedding.weight"] for run in (tmp_path / "run", drawn))
     own, theirs = rows(tmp_path / "run", "source", "be"), rows(letters, "text", "be")
     assert_close(table[own], 8**0.5 * known[theirs])

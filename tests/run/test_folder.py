@@ -100,8 +100,8 @@ def test_a_folder_that_is_no_run_is_refused_in_a_sentence(
 def test_a_checkpoint_comes_back_as_it_was_saved(run: Run) -> None:
     found = run.load("latest", for_training=True)
     assert (found.update, found.state) == (40, {"update": 40, "rate": 0.1})
-    assert torch.equal(found.model["layer.weight"], torch.full((2, 3), 40.0))
-    assert torch.equal(found.optimizer["optimizer/exp_avg/layer.bias"], torch.full((3,), 40 / 3))
+    assert (found.model["layer.weight"] == 40).all()
+    assert found.optimizer["optimizer/exp_avg/layer.bias"].tolist() == torch.full((3,), 40 / 3).tolist()
     assert set(found.optimizer) == {"optimizer/exp_avg/layer.bias", "carry/h"}
 
 

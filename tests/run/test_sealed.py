@@ -52,7 +52,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str | Path], say
 def changed(file: Path, how: str) -> bytes:
     """The bytes of a file of weights that was changed in one of the ways of ``SAYING``."""
     content = file.read_bytes()
-    tensors = {name: one.clone() for name, one in weights.parse(bytearray(content), file).items()}
+    tensors = weights.as_tensors(weights.parse(bytearray(content), file))
     name = next(name for name in sorted(tensors) if tensors[name].is_floating_point())
     tensor = tensors[name]
     if how == "bytes behind":

@@ -6,9 +6,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import save
 
 from anaphora.errors import RunError
-from anaphora.run.weights import fill, first_overflowing, parse, serialise, tensors_of
+from anaphora.run.weights import as_tensors, fill, first_overflowing, parse, serialise, tensors_of
 
 HERE = Path("here")
 
@@ -82,12 +83,21 @@ def test_a_file_is_read_as_it_was_written_and_without_a_copy() -> None:
     whole = torch.arange(12.0).reshape(3, 4)
     tensors |= {"upper": whole[:2], "turned": whole.T, "number": torch.tensor(3.0)}  # which share memory
     content = bytearray(serialise(tensors))
-    found = parse(content, HERE)
+    found = as_tensors(parse(content, HERE))
     assert found.keys() == tensors.keys()
     assert all(found[name].equal(tensor) and found[name].dtype == tensor.dtype for name, tensor in tensors.items())
     first, last = (found["torch.float64"].data_ptr() + offset for offset in (0, 6 * 8))
     begin = torch.frombuffer(content, dtype=torch.uint8).data_ptr()
     assert begin < first < last <= begin + len(content)
+
+
+def test_a_file_is_the_one_that_the_library_of_the_format_writes() -> None:
+    kinds = torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.int64, torch.uint8
+    kinds += torch.int8, torch.int16, torch.int32
+    tensors = {f"é{name}": torch.arange(6).reshape(2, 3).to(kind) for kind in kinds for name in "ab"}
+    tensors |= {"number": torch.tensor(3.0), "none": torch.empty(0, 3)}
+    assert serialise(tensors) == save(tensors)
+    assert serialise(tensors, {"a": "b"}) == save(tensors, {"a": "b"})
 
 
 WHOLE = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
 
 from anaphora.errors import ConfigError
 from anaphora.prediction.candidates import Shortlist
@@ -24,9 +24,9 @@ def test_every_translation_is_of_the_shortlist_and_a_run_without_one_is_refused(
     [free] = Translators.load([run])
     source, target = free.predictor.source, free.predictor.target
     nothing = TokenShortlist(
-        torch.arange(target.symbols.size, dtype=torch.int32),
-        torch.zeros(0, dtype=torch.int32),
-        torch.zeros(source.symbols.size, dtype=torch.int64),
+        np.arange(target.symbols.size, dtype=np.int32),
+        np.zeros(0, dtype=np.int32),
+        np.zeros(source.symbols.size, dtype=np.int64),
     )
     shortlists.write(run, digest_of(source, target), nothing)
     [served] = Translators.load([run], shortlist=True)

@@ -15,6 +15,7 @@ import torch
 from anaphora.cli.app import main
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
+from anaphora.run.weights import as_tensors
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -108,7 +109,7 @@ def set_all(*settings: str) -> list[str]:
 
 
 def last_weights(run: str) -> dict[str, torch.Tensor]:
-    return dict(Run.open(Path(run)).load("latest").model)
+    return as_tensors(Run.open(Path(run)).load("latest").model)
 
 
 def variant(run: Path, *settings: str) -> Any:

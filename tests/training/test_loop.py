@@ -18,6 +18,7 @@ from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
+from anaphora.run.weights import as_tensors
 from anaphora.training.loop import never
 from tests.training import toy
 
@@ -186,10 +187,11 @@ def test_the_averaged_weights_are_validated_and_saved(session: Session, averagin
     session.train(epochs=2, validate_every=0, save_every=0, **averaging)
     saved = session.run.load("latest", for_training=True)
     now = weights_of(session.model)
-    for name, tensor in saved.model.items():
+    optimizer = as_tensors(saved.optimizer)
+    for name, tensor in as_tensors(saved.model).items():
         assert torch.equal(tensor, validated[-1][name])
         assert not torch.equal(tensor, now[name])
-        assert torch.equal(saved.optimizer[f"optimizer/iterate/{name}"], now[name])
+        assert torch.equal(optimizer[f"optimizer/iterate/{name}"], now[name])
 
 
 @pytest.mark.parametrize(("figures", "begins"), [((3.0, 2.0, 1.0), True), ((1.0, 2.0, 3.0), False)])

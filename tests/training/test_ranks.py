@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError, ReportedError
 from anaphora.run import Run
+from anaphora.run.weights import as_tensors
 from anaphora.training.ranks import ALONE, Ranks
 from tests.conftest import AskRanks
 from tests.faults.tasks import everything
@@ -46,8 +47,8 @@ def test_four_ranks_train_as_one_does(ask_ranks: AskRanks, tmp_path: Path) -> No
     for ranks in (1, 4):
         ask_ranks(ranks=ranks, folder=tmp_path / str(ranks), training=SHORT | {"micro_batches": 4})
     one, four = (Run.open(tmp_path / str(ranks)) for ranks in (1, 4))
-    for name, weight in one.load("latest").model.items():
-        torch.testing.assert_close(four.load("latest").model[name], weight, rtol=0, atol=1e-6)
+    for name, weight in as_tensors(one.load("latest").model).items():
+        torch.testing.assert_close(as_tensors(four.load("latest").model)[name], weight, rtol=0, atol=1e-6)
     first, second = ([line.get("tokens") for line in run.metrics.lines()] for run in (one, four))
     assert first == second
 

@@ -67,7 +67,7 @@ Tensors = dict[str, Tensor]
 
 
 def read(file: Path) -> Tensors:
-    return {name: one.clone() for name, one in weights.parse(bytearray(file.read_bytes()), file).items()}
+    return weights.as_tensors(weights.parse(bytearray(file.read_bytes()), file))
 
 
 def optimizers(run: Path) -> list[Path]:

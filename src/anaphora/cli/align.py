@@ -88,13 +88,13 @@ def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, report: "Report") -> Iterator[Links]:
     from anaphora.models.alignment.symmetrise import Symmetrise
-    from anaphora.tasks.runs import load, task_at
+    from anaphora.tasks.runs import kind_at, load
 
     if symmetrise:
         check_known("--symmetrise", symmetrise, get_args(Symmetrise))
     model = load(run_folder, report=report)
     if not hasattr(model, "align_stream"):
-        raise RunError(f"{run_folder} should be an aligner or a translator, but is {task_at(run_folder).noun}.")
+        raise RunError(f"{run_folder} should be an aligner or a translator, but is {kind_at(run_folder).noun}.")
     found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise or None, report=report)
     return found
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
@@ -14,6 +14,7 @@ from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
 from anaphora.options import Option
+from anaphora.run.bundle import BundlePrecision
 from anaphora.tasks.registry import every_task, task_of
 
 if TYPE_CHECKING:
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
     "anaphora export runs/links --to dictionary --output en-de.tsv",
+    "anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora",
     "anaphora export runs/en-de --to html --output microscope.html",
     "anaphora export runs/en-de --to onnx --output en-de-onnx",
     "anaphora export runs/en-de --to onnx --int8 --output en-de-int8",
 )
 
 
-NETWORKS = ("html", "onnx")
+NETWORKS = ("bundle", "html", "onnx")
 """Formats of exported networks, whatever their task."""
 
 _MEASURED = 200
@@ -42,16 +44,30 @@ def run(
     to: Annotated[
         str,
         Option(
-            "File format; html is a page that computes the model.",
+            "File format; bundle is one file for anaphora, html a page that computes the model.",
             default="arpa or dictionary",
-            metavar="arpa|dictionary|html|onnx",
+            metavar="arpa|bundle|dictionary|html|onnx",
         ),
     ] = "",
     int8: Annotated[bool, Option("With onnx: round weights to 8 bits.")] = False,
+    precision: Annotated[
+        str, Option("With bundle: precision of products and their weights.", default="fp32", metavar="fp32|bf16|int8")
+    ] = "",
 ) -> None:
-    """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
-    from anaphora.tasks.runs import experiment_of
+    """Export a run as one file (bundle), an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
+    from anaphora.tasks.runs import experiment_of, export_bundle
 
+    if precision and to != "bundle":
+        raise ConfigError("--precision belongs to --to bundle: leave it out.")
+    if to == "bundle":
+        check_known("--precision", precision, ["", *get_args(BundlePrecision)])
+        if int8:
+            raise ConfigError("--int8 belongs to --to onnx: give --precision int8.")
+        check_writable(output, read=[run_folder])
+        with listening() as report:
+            export_bundle(run_folder, output, cast(BundlePrecision, precision or "fp32"), report)
+        show(output)
+        return
     known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
         raise ConfigError(

@@ -86,10 +86,10 @@ def _is_of_a_run(file: Path) -> bool:
     """True if a file, perhaps one that is not there yet, is a part of a run folder."""
     for folder in file.parents:
         if (folder / "experiment.toml").exists():
-            from anaphora.run.layout import FILES, FOLDERS
+            from anaphora.run.layout import FOLDERS, file_names
 
             first, *others = file.relative_to(folder).parts
-            if first in (FOLDERS if others else FILES):
+            if first in (FOLDERS if others else file_names()):
                 return True
     return False
 

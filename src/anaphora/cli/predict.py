@@ -58,11 +58,11 @@ def run(
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()
 
-    from anaphora.tasks.runs import load, task_at
+    from anaphora.tasks.runs import kind_at, load
 
     with listening() as report:
         model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
-        task = task_at(run_folder)
+        task = kind_at(run_folder)
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         if format_ and not hasattr(model, "predict_lines"):
@@ -86,11 +86,13 @@ def _predictions(
     model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], report: "Report"
 ) -> tuple[Iterator[Any], bool]:
     """Return the predictions for a file, and True if they have the lines of the file as they stand there."""
+    from anaphora.formats.table_columns import TableColumns
     from anaphora.formats.table_rows import is_table
     from anaphora.prediction.tables import predict_table
-    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.runs import options_at
 
-    table = getattr(experiment_of(run_folder).data, "table_columns", None) if columns or is_table(file) else None
+    data = options_at(run_folder).data if columns or is_table(file) else None
+    table = TableColumns.of(data) if hasattr(data, "usual_columns") else None
     if columns and table is None:
         raise ConfigError(f"--columns is for tables, which {run_folder} does not read: leave it out.")
     if reads_arrays(model):

@@ -40,20 +40,21 @@ def run(
     from anaphora.evaluation.perplexity import perplexity_of_log10
     from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.language_model.task import adapted_to_data
-    from anaphora.tasks.runs import load, task_at
+    from anaphora.tasks.runs import kind_at, load
 
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
         model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
         if not hasattr(model, "score_lines_of"):
-            task = task_at(run_folder)
-            raise RunError(f"{run_folder} is {task.noun}, which scores no text: {task.see}.")
+            kind = kind_at(run_folder)
+            raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")
         lines = given_texts(file)
         if isinstance(adaptation, Static):
             found = model.score_lines_of(lines, name_of(file), report)
         elif isinstance(model, LanguageModelPredictor):
+            from anaphora.tasks.language_model.task import adapted_to_data
+
             adaptation = adapted_to_data(model, run_folder, adaptation, report)
             found = model.score_stream(lines, adaptation, report=report)
         else:

@@ -13,7 +13,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError
 from anaphora.run import Checkpoint, Run
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.weights import fill
+from anaphora.run.weights import as_tensors, fill
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of, open_run
 from anaphora.tasks.training_job import FittingJob, TrainingContext, UpdatingJob
@@ -88,11 +88,12 @@ def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Ten
     newest: dict[str, Tensor] = {}
     updates: list[int] = []
     for checkpoint in _whole(run, last, report):
-        if updates and {name: t.shape for name, t in checkpoint.model.items()} != {n: t.shape for n, t in sums.items()}:
+        tensors = as_tensors(checkpoint.model)
+        if updates and {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in sums.items()}:
             raise RunError(f"{checkpoint.path} has other tensors than step-{updates[-1]}: they cannot be averaged.")
-        for name, tensor in checkpoint.model.items():
+        for name, tensor in tensors.items():
             sums[name] = sums[name] + tensor.double() if updates else tensor.double()
-        newest = dict(checkpoint.model)
+        newest = tensors
         updates.append(checkpoint.update)
     if len(updates) < 2:
         raise RunError(f"{run.path} needs two whole checkpoints, but has {len(updates)}: raise training.keep.")

@@ -13,7 +13,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
-from anaphora.run.weights import tensors_of
+from anaphora.run.weights import as_tensors, tensors_of
 from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_fitting, stored_experiment
@@ -152,9 +152,10 @@ class Parent:
         """
         checkpoint = load_fitting(self._run, self._old, report=report)
         grown = {(old.symbols.size, tokenizers[side].symbols.size) for side, old in self._old.items()}
+        theirs = as_tensors(checkpoint.model)
         own, fresh, unfit = tensors_of(model), list[str](), list[str]()
         for name, tensor in own.items():
-            old = checkpoint.model.get(name)
+            old = theirs.get(name)
             if old is None:
                 fresh.append(name)
                 continue
@@ -181,7 +182,7 @@ class Parent:
                 f"(--vocabulary only), or with a run of the same kind of model."
             )
         for name, module in model.named_modules():
-            counts = checkpoint.model.get(f"{name}.counts.observed")
+            counts = theirs.get(f"{name}.counts.observed")
             if isinstance(module, ClassFactoredOutput) and counts is not None:
                 module.counts.append(len(counts))  # what is new is in none of the classes that the old counts make
         kept = [name for name in own if name not in fresh]

@@ -19,7 +19,7 @@ from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.run.summary import damaged_logs
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import experiment_of, open_run
+from anaphora.tasks.runs import experiment_of, open_run, store_inference
 from anaphora.tasks.training_job import TRAIN, TrainingContext
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.ranks import ALONE, Ranks
@@ -60,6 +60,8 @@ def train(
         ranks.check_same({f"the data ({name})": digest for name, digest in plan.fingerprints.items()})
         context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights)
         ranks.in_turn(partial(plan.job.prepare, context, lasting))
+        if ranks.first:
+            store_inference(run, plan.experiment, plan.model, lasting)
         return plan.job.learn(context, lasting, stop, ranks)
 
 

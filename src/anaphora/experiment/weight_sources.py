@@ -17,6 +17,7 @@ from anaphora.events import Note, Report
 from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from anaphora.run.weights import as_tensors
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.pretrained import PretrainedRun
 from anaphora.text.tokenizer import MARKS, Tokenizer
@@ -136,15 +137,16 @@ class EncoderStart:
                 f"start.encoder needs a language model of what the encoder reads, but {self._run.path} has no token in "
                 f"common with its vocabulary: train it on such text with the same [text]."
             )
+        weights = as_tensors(checkpoint.model)
         table = cast(Embedding, model.get_submodule(TABLES[self._side])).weight
         with torch.no_grad():
             rows = [[ids[token] for token in common] for ids in (own, theirs)]
-            table[rows[0]] = checkpoint.model["embedding.weight"][rows[1]]
+            table[rows[0]] = weights["embedding.weight"][rows[1]]
             for layer in range(encoder.config.layers):
                 for name, weight in encoder.stack(layer, "left_to_right").named_parameters():
                     group, part, short = name.split(".")
                     above = f"{part.removesuffix('0')}{layer}.{short}"  # each layer of an encoder is a stack of one
-                    known = checkpoint.model[f"recurrence.{group}.{above}"]
+                    known = weights[f"recurrence.{group}.{above}"]
                     weight[..., : known.shape[-1]] = known
         whole = inflect(len(own), f"{self._side} token")
         report(

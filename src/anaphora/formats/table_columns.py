@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from anaphora.config import nearest
 from anaphora.errors import DataError
@@ -82,6 +82,11 @@ class TableColumns(NamedTuple):
     header: tuple[str, ...] = ()
     """All columns of the training table in which they were found, by name, or by number where it has no heading; empty
     where a person chose them."""
+
+    @classmethod
+    def of(cls, data: Any) -> "TableColumns":
+        """Return those that are read of tables by a [data] table."""
+        return cls(data.usual_columns, data.columns, data.header)
 
     def find(
         self, cells: Sequence[str], where: str, sides: Sequence[int] = (0, 1), *, keys: bool = False

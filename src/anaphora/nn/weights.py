@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
-from torch import Size, Tensor, nn
+from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config, by_kind
@@ -175,7 +175,7 @@ def demand_carry(carry: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> No
             raise ShapeError(f"The saved state {name} has not the shape {shape}: it belongs to another experiment.")
 
 
-def demand_lists(shapes: Mapping[str, Size], names: Sequence[str]) -> None:
+def demand_lists(shapes: Mapping[str, tuple[int, ...]], names: Sequence[str]) -> None:
     """Raise ShapeError where saved tensors of these names, as far as they are there, are not lists of one length."""
     found = {name: tuple(shapes[name]) for name in names if name in shapes}
     if len({*found.values()}) > 1 or any(len(shape) != 1 for shape in found.values()):

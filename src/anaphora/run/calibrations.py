@@ -4,13 +4,13 @@ The file is optional, sealed by its own SHA-256 and replaced as a whole. A calib
 fitted to by their SHA-256, since those of a run that is trained further are others.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from anaphora import files
+from anaphora.run.bundle import content_of
 from anaphora.run.layout import store
 from anaphora.run.manifest import Record
 
@@ -67,10 +67,11 @@ def read(run: Path) -> list[Calibration]:
 
     None where there is no file. Raises DamagedError, or RunError for a newer format.
     """
-    path = run / NAME
-    if not os.path.lexists(path):
+    content = content_of(run, NAME, files.MEGABYTE)
+    if content is None:
         return []
-    return _File.read_sealed(path, _FORMAT, "calibrations", "remove it, and calibrate the run again").calibrations
+    remedy = "remove it, and calibrate the run again"
+    return _File.parse_sealed(content, run / NAME, _FORMAT, "calibrations", remedy).calibrations
 
 
 def add(run: Path, calibration: Calibration) -> None:

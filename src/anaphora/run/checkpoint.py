@@ -11,10 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal
 
 from anaphora import files
 from anaphora.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
@@ -22,6 +19,10 @@ from anaphora.protocols import Growing
 from anaphora.run import manifest as manifests
 from anaphora.run import weights
 from anaphora.run.manifest import Environment, FileEntry, Manifest
+from anaphora.run.weights import Arrays, Tensors
+
+if TYPE_CHECKING:
+    import torch
 
 CheckpointName = int | Literal["average"]
 """A checkpoint by the update that it was saved after, or the average of several."""
@@ -40,9 +41,9 @@ class Checkpoint:
     update: int
     """Of an average: the newest that is in it."""
     path: Path
-    model: Mapping[str, Tensor]
+    model: Arrays
     """Views of the file, to be copied."""
-    optimizer: Mapping[str, Tensor]
+    optimizer: Arrays
     """Empty unless it was asked for."""
     state: Mapping[str, Any]
     fingerprints: Mapping[str, str]
@@ -50,7 +51,7 @@ class Checkpoint:
     environment: Environment
     """Environment that it was written in."""
 
-    def fill(self, network: torch.nn.Module) -> None:
+    def fill(self, network: "torch.nn.Module") -> None:
         """Copy the weights into a network; RunError where they do not belong to it."""
         if isinstance(network, Growing):  # whose tensors are as long as what it learnt
             network.allocate({name: tensor.shape for name, tensor in self.model.items()})
@@ -109,9 +110,7 @@ def write(
     return path
 
 
-def contents(
-    model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], state: Mapping[str, Any]
-) -> Iterator[tuple[str, bytes]]:
+def contents(model: Tensors, optimizer: Tensors, state: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of a checkpoint's files, one at a time: the largest is three times the size of the model."""
     yield "state.json", json_bytes(dict(state))
     yield "model.safetensors", weights.serialise(model)
@@ -143,11 +142,11 @@ def read(folder: Path, which: CheckpointName, fingerprints: Mapping[str, str], w
             f"{model_path} holds numbers in {broken} that are not finite or above {weights.LARGEST:g}, so that what is "
             f"computed with them overflows."
         )
-    optimizer: Mapping[str, Tensor] = {}
+    optimizer: Arrays = {}
     if with_optimizer:
         optimizer_path = path / "optimizer.safetensors"
         optimizer = weights.parse(manifest.verify(path, optimizer_path.name), optimizer_path)
-        optimizer = {name: tensor.clone() for name, tensor in optimizer.items()}
+        optimizer = {name: tensor.copy() for name, tensor in optimizer.items()}
     state = parse_json(bytes(manifest.verify(path, "state.json")), path / "state.json")
     update, environment = manifest.step, manifest.environment
     return Checkpoint(which, update, path, model, optimizer, state, manifest.fingerprints, environment)

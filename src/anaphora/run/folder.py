@@ -26,7 +26,6 @@ from typing import Any, Literal, Self
 
 import tomli_w
 from pydantic import TypeAdapter, ValidationError
-from torch import Tensor
 
 from anaphora import files
 from anaphora.errors import RunError
@@ -39,6 +38,7 @@ from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.layout import EXPERIMENT, FolderLock
 from anaphora.run.logs import EvaluationLog, MetricsLog, numbers_in
 from anaphora.run.upgrade import upgrade
+from anaphora.run.weights import Tensors, dtype_name
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
@@ -135,11 +135,7 @@ class Run:
 
     def tokenizers(self) -> dict[str, Tokenizer]:
         """Return the vocabularies by side; RunError names the file that is missing or damaged."""
-        try:
-            config = TypeAdapter[Any](tokenization.TextConfig).validate_python(self.experiment.get("text"))
-        except ValidationError:
-            raise RunError(f"{self.path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
-        return tokenization.load(config, self.path / "vocabulary")
+        return tokenizers_in(self.experiment.get("text"), self.path)
 
     def validation(self, which: CheckpointName) -> dict[str, float]:
         """The validation metrics of a checkpoint: of an average from its own state, of the others from the log."""
@@ -151,8 +147,8 @@ class Run:
     def save(
         self,
         update: int,
-        model: Mapping[str, Tensor],
-        optimizer: Mapping[str, Tensor],
+        model: Tensors,
+        optimizer: Tensors,
         state: Mapping[str, Any],
         *,
         average: bool = False,
@@ -165,7 +161,7 @@ class Run:
         it was opened with; the checkpoints before it are then as they were. What cannot be put in order around a
         checkpoint that is whole is a warning.
         """
-        precision = "+".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
+        precision = "+".join(sorted({dtype_name(tensor) for tensor in model.values()}))
         with self.lock():
             layout.check_whole(self.path, (name for name in self.fingerprints if not name.startswith("data/")))
             try:
@@ -177,7 +173,7 @@ class Run:
                     update,
                     checkpoints.contents(model, optimizer, state),
                     self.fingerprints,
-                    manifest.environment(precision, next(iter(model.values())).device),
+                    manifest.environment(precision, getattr(next(iter(model.values())), "device", "cpu")),
                     self.format,
                 )
             except OSError as error:
@@ -324,6 +320,18 @@ class RunReplica(Run):
 class _SilentLog(MetricsLog):
     def append(self, line: Mapping[str, Any]) -> None:
         """The other process does."""
+
+
+def tokenizers_in(text: Any, path: Path, read: Callable[[Path, int], bytes] = files.read) -> dict[str, Tokenizer]:
+    """Return the vocabularies of a run by side, by its [text] table; RunError names what is missing or damaged.
+
+    ``read`` returns the bytes of a file in ``path``, up to so many.
+    """
+    try:
+        config = TypeAdapter[Any](tokenization.TextConfig).validate_python(text)
+    except ValidationError:
+        raise RunError(f"{path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
+    return tokenization.load(config, path / "vocabulary", read)
 
 
 def _fingerprints(path: Path, experiment: Mapping[str, Any], data: Mapping[str, str] | None) -> dict[str, str]:

@@ -11,14 +11,18 @@ from pathlib import Path
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
-from anaphora.memory.store import FILES as MEMORY
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
 EXPERIMENT = "experiment.toml"
+INFERENCE = "inference.json"
 
-FILES = (
+BUNDLE = ".anaphora"
+"""Ending of the name of a bundle (``bundle.py``)."""
+
+_FILES = (
     EXPERIMENT,
+    INFERENCE,
     "best",
     "latest",
     "lock",
@@ -27,14 +31,19 @@ FILES = (
     "evaluations.jsonl",
     "confidence.json",
     "shortlist.safetensors",
-    *MEMORY,
 )
-"""The files of a run folder."""
 
 FOLDERS = ("checkpoints", "encoded", "vocabulary")
 """The folders in it."""
 
 _MOVED_FIRST = ("checkpoints", "vocabulary")
+
+
+def file_names() -> tuple[str, ...]:
+    """Return the names of the files of a run folder, those of its memory too."""
+    from anaphora.memory.store import FILES  # which few uses of a run need
+
+    return *_FILES, *FILES
 
 
 def check_free(path: Path) -> None:
@@ -61,6 +70,8 @@ def check_is_run(path: Path) -> None:
     """Raise RunError when ``path`` is no run folder."""
     if not path.exists():
         raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
+    if not path.is_dir() and path.name.endswith(BUNDLE):
+        raise RunError(f"{path} is a bundle, which is for predictions alone: give the run folder.")
     if not path.is_dir():
         raise RunError(
             f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .lm, or gzipped) "
@@ -143,7 +154,7 @@ def _clear(path: Path) -> None:
 
 def discard(path: Path, *, folder_too: bool) -> None:
     """Remove a run from ``path``, and with ``folder_too`` the folder itself; what else lies in it stays."""
-    for name in FILES:
+    for name in file_names():
         (path / name).unlink(missing_ok=True)
     for name in FOLDERS:
         with suppress(OSError):

@@ -4,16 +4,17 @@ import platform
 from collections.abc import Mapping
 from mmap import mmap
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
-from anaphora.files import DamagedError, is_sealed, json_bytes, map_file, read_json, seal, sha256
+from anaphora.files import DamagedError, is_sealed, json_bytes, map_file, parse_json, read, seal, sha256
 from anaphora.kernels.compiled.library import ROUNDING, available
-from anaphora.kernels.runtime import Runtime
 from anaphora.wording import inflect
+
+if TYPE_CHECKING:
+    import torch
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -39,12 +40,12 @@ class Record(BaseModel):
             raise DamagedError(f"{path} does not describe {what}: {key!r}: {fault[0].lower()}{fault[1:]}.") from None
 
     @classmethod
-    def read_sealed(cls, path: Path, newest: int, what: str, remedy: str = "") -> Self:
+    def parse_sealed(cls, content: bytes, path: Path, newest: int, what: str, remedy: str = "") -> Self:
         """Return the record in a sealed file, of a format up to the ``newest``; ``remedy`` is for a changed one.
 
         DamagedError, or RunError for a newer format.
         """
-        table = read_json(path)
+        table = parse_json(content, path)
         check_format(table.get("format"), path, newest)
         if not is_sealed(table):
             fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
@@ -115,8 +116,8 @@ class Manifest(Record):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``Record.read_sealed``."""
-    return Manifest.read_sealed(folder / NAME, FORMAT, "a checkpoint")
+    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``Record.parse_sealed``."""
+    return Manifest.parse_sealed(read(folder / NAME), folder / NAME, FORMAT, "a checkpoint")
 
 
 def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:
@@ -127,8 +128,13 @@ def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:
         raise RunError(f"{path} has format {number}, but this Anaphora reads up to {newest}: upgrade Anaphora.")
 
 
-def environment(precision: str, device: torch.device) -> Environment:
+def environment(precision: str, device: "torch.device | str") -> Environment:
     """This process: its threads, torch, and the processor or GPU that ``device`` is."""
+    import torch
+
+    from anaphora.kernels.runtime import Runtime
+
+    device = torch.device(device)
     compiled = available() and Runtime().kernels == "native"
     processor = f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})"
     return Environment(

@@ -3,19 +3,18 @@
 The file is optional, sealed by its own SHA-256, replaced as a whole, and belongs to the vocabularies of the run.
 """
 
-import os
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
+from anaphora.run.bundle import content_of
 from anaphora.run.layout import store
-from anaphora.run.weights import parse, serialise
+from anaphora.run.weights import Array, parse, serialise
 
 NAME = "shortlist.safetensors"
 _LARGEST = 1 << 30
@@ -25,24 +24,24 @@ _SEAL, _VOCABULARIES = "sha256", "vocabularies"
 class TokenShortlist(NamedTuple):
     """Target tokens by their number in the training text, and by the source tokens that they translate."""
 
-    frequent_V: Tensor
+    frequent_V: Array
     """int32: all target tokens, the most frequent first."""
-    translations_M: Tensor
+    translations_M: Array
     """int32: the translations of each source token, the most probable first, one source token after the other."""
-    ends_S: Tensor
+    ends_S: Array
     """int64: where those of each source token end."""
 
     def check(self, sizes: tuple[int, int], path: Path) -> None:
         """Raise DamagedError where it is none for vocabularies of these sizes, source and target."""
         source, target = sizes
-        kinds = [(one.dtype, one.dim()) for one in self]
-        ends = [0, *self.ends_S.tolist()] if kinds[2] == (torch.int64, 1) else []
+        kinds = [(one.dtype.name, one.ndim) for one in self]
+        ends = [0, *self.ends_S.tolist()] if kinds[2] == ("int64", 1) else []
         fits = (
-            kinds[:2] == [(torch.int32, 1)] * 2
+            kinds[:2] == [("int32", 1)] * 2
             and len(ends) == source + 1
             and ends[-1] == len(self.translations_M)
             and all(start <= end for start, end in pairwise(ends))
-            and self.frequent_V.sort().values.equal(torch.arange(target, dtype=torch.int32))
+            and np.array_equal(np.sort(self.frequent_V), np.arange(target))
             and bool(((self.translations_M >= 0) & (self.translations_M < target)).all())
         )
         if not fits:
@@ -73,19 +72,22 @@ def read(run: Path, vocabularies: str, sizes: tuple[int, int]) -> TokenShortlist
 
 def digest(run: Path) -> str:
     """SHA-256 of the file of a run; DamagedError where there is none."""
-    return files.sha256(files.read(run / NAME, _LARGEST))
+    content = content_of(run, NAME, _LARGEST)
+    if content is None:
+        raise DamagedError(f"{run / NAME} is missing.")
+    return files.sha256(content)
 
 
-def read_tensors(run: Path) -> dict[str, Tensor] | None:
+def read_tensors(run: Path) -> dict[str, Array] | None:
     """Return the tensors in the file of a run, as they were written; None where there is none.
 
     Raises DamagedError for a changed file.
     """
-    path = run / NAME
-    if not os.path.lexists(path):
+    path, content = run / NAME, content_of(run, NAME, _LARGEST)
+    if content is None:
         return None
-    tensors = parse(bytearray(files.read(path, _LARGEST)), path)
-    seal = tensors.pop(_SEAL, torch.zeros(0))
+    tensors = parse(bytearray(content), path)
+    seal = tensors.pop(_SEAL, np.zeros(0))
     if _hexadecimal(seal) != files.sha256(serialise(tensors)) or tensors.keys() != _TENSORS:
         raise DamagedError(
             f"{path} was changed after it was written: its content does not fit its own SHA-256; remove it, and make "
@@ -101,9 +103,9 @@ def write(run: Path, vocabularies: str, shortlist: TokenShortlist) -> None:
     store(run / NAME, content, "the shortlist is not stored")
 
 
-def _bytes(digest: str) -> Tensor:
-    return torch.tensor(list(bytes.fromhex(digest)), dtype=torch.uint8)
+def _bytes(digest: str) -> Array:
+    return np.frombuffer(bytes.fromhex(digest), np.uint8)
 
 
-def _hexadecimal(digest: Tensor) -> str:
-    return bytes(digest.tolist()).hex() if digest.dtype == torch.uint8 and digest.dim() == 1 else ""
+def _hexadecimal(digest: Array) -> str:
+    return digest.tobytes().hex() if digest.dtype == np.uint8 and digest.ndim == 1 else ""

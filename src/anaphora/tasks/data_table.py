@@ -11,7 +11,6 @@ from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
-from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import Layout
 
 
@@ -86,11 +85,6 @@ class TableData(DataConfig):
     sides: ClassVar[tuple[int, ...]] = (2,)
     """Number of columns that may be chosen."""
     sides_named: ClassVar[str] = "two, that of the input and that of the output"
-
-    @property
-    def table_columns(self) -> TableColumns:
-        """The columns that are read of tables."""
-        return TableColumns(self.usual_columns, self.columns, self.header)
 
 
 def chosen_columns(columns: Sequence[int | str], header: Sequence[str] = ()) -> dict[str, Any]:

@@ -1,34 +1,66 @@
-"""From run folders to experiments, to trained networks, and to what a person calls."""
+"""From run folders to experiments, to trained networks, and to what a person calls.
 
-from collections.abc import Mapping
+On the CPU, with the library in C, a predictor computes with numpy and that library alone: what it needs of the options
+stands in the run (``run.inference``). What has no description there, and a GPU, take a network of torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-import numpy.typing as npt
-
-from anaphora.errors import ConfigError, RunError, ShapeError
-from anaphora.events import Report, silent
+from anaphora.errors import ConfigError, MissingExtraError, RunError, ShapeError
+from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError, sha256
 from anaphora.formats.arrays import ArrayFile
-from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.backends import InferencePrecision, runs_in_c
 from anaphora.kernels.device import Device
-from anaphora.nn.given_state import start_from
+from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
-from anaphora.run import Checkpoint, Run, Which
-from anaphora.run.layout import EXPERIMENT
-from anaphora.run.weights import check_fit
-from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import FILES, find_tasks, parse, task_of
-from anaphora.tasks.task import Task, Tokenizers, TrainedModel
+from anaphora.run import Checkpoint, Run, Which, inference
+from anaphora.run.bundle import Bundle, BundlePrecision, is_bundle
+from anaphora.run.bundle import write as write_bundle
+from anaphora.run.inference import Inference, plain_options
+from anaphora.run.layout import EXPERIMENT, INFERENCE
+from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
+from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, task_of
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.text_rule import TextRule
-from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.tokenizer import MARKS
 from anaphora.text.words import spellings
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from anaphora.tasks.base import ExperimentBase
+    from anaphora.tasks.task import Task
+
 Predictor = TypeVar("Predictor")
+Tokenizers = Mapping[str, Any]
+
+
+class TrainedModel(NamedTuple):
+    """A checkpoint of a run folder, read and put together."""
+
+    path: Path
+    experiment: Any
+    """Resolved; plain ``Options`` where nothing of torch was read."""
+    model: Any
+    """In evaluation mode."""
+    tokenizers: Tokenizers
+    """By side."""
+    runtime: Runtime
+    """Device and precision of its predictor."""
+    weights: Callable[[], str] = str
+    """SHA-256 of its weights, which takes a while."""
 
 
 def stored_experiment(run: Run) -> ExperimentBase:
@@ -38,6 +70,7 @@ def stored_experiment(run: Run) -> ExperimentBase:
 
 def experiment_of(path: Path) -> ExperimentBase:
     """Return the experiment that a run folder was begun with; RunError where it is none."""
+    demand_torch()
     return stored_experiment(Run.open(path))
 
 
@@ -49,17 +82,18 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
 
 
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> TrainedModel:
-    """Return a checkpoint of a run folder with its experiment, network and vocabularies.
+    """Return a checkpoint of a run folder with its experiment, network of torch and vocabularies.
 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
     run = Run.open(path)
+    demand_torch()
     tokenizers = with_rules(run.tokenizers())
     checkpoint = load_fitting(run, tokenizers, which, report)
     experiment = stored_experiment(run)
     model = task_of(experiment).build(experiment, tokenizers, str(path / EXPERIMENT))
     checkpoint.fill(model)
-    return TrainedModel(path, experiment, model.eval(), tokenizers, runtime_for())
+    return TrainedModel(path, experiment, model.eval(), tokenizers, runtime_for(), digest_of(checkpoint.model))
 
 
 def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report: Report = silent) -> Checkpoint:
@@ -83,6 +117,28 @@ def task_at(path: Path) -> Task:
     """Return the task of a run folder, or of a file of another program; RunError where it is none."""
     name = _opener(path)
     return find_tasks(name)[0] if name else task_of(experiment_of(path))
+
+
+def kind_at(path: Path) -> Task | Inference:
+    """Return what names the kind of model at a path, without torch where the run says it: its noun and its verbs."""
+    if is_bundle(path):
+        return Bundle.open(path).inference
+    return task_at(path) if _opener(path) else inference.read(path, None) or task_at(path)
+
+
+def options_at(path: Path) -> Any:
+    """Return the options that predictions read of a run or a bundle."""
+    kind = kind_at(path)
+    return kind.experiment(path) if isinstance(kind, Inference) else experiment_of(path)
+
+
+def export_bundle(path: Path, output: Path, precision: BundlePrecision = "fp32", report: Report = silent) -> None:
+    """Write the best checkpoint of a run as a bundle: one file that ``load`` takes in place of the run folder.
+
+    Raises ConfigError for a model without a network, or for a name of another ending, and as ``load``.
+    """
+    run = Run.open(path)
+    write_bundle(output, run, inference_of(run, report), run.load("best", report), precision)
 
 
 def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
@@ -113,7 +169,7 @@ def load(
     initial_state: str | Path | Mapping[str, npt.ArrayLike] | None = None,
     report: Report = silent,
 ) -> Any:
-    """Return the predictor of a run folder's checkpoint, ready to use.
+    """Return the predictor of a run folder's checkpoint, or of a bundle (``.anaphora``), ready to use.
 
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
@@ -124,22 +180,143 @@ def load(
     for a device that is not there or that such a model cannot run on, and for an initial state that it has not,
     ShapeError for one of another size.
     """
-    path, runtime = Path(run), runtime_for(device, precision)
-    opener = _opener(path)
+    path = Path(run)
+    if is_bundle(path):
+        if initial_state is not None:
+            raise ConfigError(f"{path} is a bundle, which takes no other initial state: load the run folder.")
+        return _load_bundle(path, device, precision)
+    opener, runtime = _opener(path), runtime_for(device, precision)
+    if opener is None and device == "cpu" and initial_state is None and runs_in_c(runtime.inference_backend):
+        described = _load_described(path, which, runtime, report)
+        if described is not None:
+            return described
     trained = None if opener else load_trained(path, which, report)
-    if runtime.device != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
-        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device}": leave it out.')
+    if device != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
+        raise ConfigError(f'{path} can run on the CPU alone, but device = "{device}": leave it out.')
     if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
         return find_tasks(cast(str, opener))[0].open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
+        from anaphora.nn.given_state import start_from
+
         if not isinstance(initial_state, Mapping):
             file = ArrayFile(Path(initial_state))
             initial_state = {name: file.real(name)[:] for name in file.names}
         start_from(trained.model, initial_state)
     return task_of(trained.experiment).predictor(trained._replace(runtime=runtime))
+
+
+def _load_described(path: Path, which: Which, runtime: Runtime, report: Report) -> Any:
+    """Return the predictor of a run whose network is computed by numpy and C; None where it has no description."""
+    run = Run.open(path)
+    found = inference_of(run, report)
+    if found.network is None:
+        return None
+    checkpoint = run.load(which, report)
+    weights, where = checkpoint.model, checkpoint.path / "model.safetensors"
+    check_kinds(found.tensors, weights, where)
+    trained = TrainedModel(path, None, None, run.tokenizers(), runtime, digest_of(weights))
+    return _make_predictor(found, weights, trained, lambda: load_trained(path, which).model)
+
+
+def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> Any:
+    """Return the predictor of a bundle, which computes in its own precision where it is a lower one than fp32."""
+    bundle = Bundle.open(path)
+    own = bundle.contents.precision
+    if own != "fp32":
+        if precision not in ("fp32", "auto", own):
+            raise ConfigError(f'{path} has weights in {own}, and not for precision = "{precision}": leave it out.')
+        precision = own
+    runtime = runtime_for(device, precision)
+    if device != "cpu" or not runs_in_c(runtime.inference_backend):
+        raise ConfigError(f"{path} is a bundle, which runs on the CPU, by the library in C: load the run folder here.")
+    trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
+    return _make_predictor(bundle.inference, bundle.weights(), trained, partial(_refuse_gradients, path))
+
+
+def _make_predictor(found: Inference, weights: Arrays, trained: TrainedModel, in_torch: Callable[[], Any]) -> Any:
+    """Return the predictor of a described network; ``in_torch`` returns the same in torch, for gradients."""
+    from anaphora.inference.network import open_network
+
+    if found.task not in TASKS or found.network is None:
+        raise DamagedError(f"{trained.path} is of a task that this version does not know: {found.task!r}.")
+    options, model = found.experiment(trained.path), open_network(found.network, weights)
+    model.in_torch = cache(in_torch)
+    package, _, _ = TASKS[found.task].rpartition(".")
+    trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
+    return import_module(f"{package}.predictor").make_predictor(trained)
+
+
+def _refuse_gradients(path: Path) -> Any:
+    raise ConfigError(f"{path} is a bundle, whose weights have no gradients: take the run folder for that.")
+
+
+def inference_of(run: Run, report: Report = silent) -> Inference:
+    """Return what predictions need of a run, from its file, or made anew where it has none that is of use.
+
+    What is made is stored where the folder can be written to. Raises DamagedError for a changed file, and
+    MissingExtraError where it has to be made and torch is not there.
+    """
+    found = inference.read(run.path, _fingerprints(run))
+    if found is None:
+        trained = load_trained(run.path, report=report)
+        found = describe_run(run, trained.experiment, trained.model)
+        with suppress(RunError):
+            inference.write(run.path, found)
+    return found
+
+
+def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
+    """Return what predictions need of a run beside its weights; ``model`` is a network of its experiment."""
+    from anaphora.models.description import describe
+
+    task = task_of(experiment)
+    try:
+        network = describe(model)
+    except (ConfigError, NotImplementedError):
+        network = None
+    found = Inference(
+        format=inference.FORMAT,
+        task=task.name,
+        model=task.model,
+        noun=task.noun,
+        see=task.see,
+        options=plain_options(experiment, experiment.places),
+        network=network,
+        tensors=kinds_of(tensors_of(model)),
+        belongs_to=_fingerprints(run),
+    )
+    read = Inference.parse(found.serialise(), run.path / INFERENCE)
+    assert read is not None
+    return read
+
+
+def _fingerprints(run: Run) -> dict[str, str]:
+    """Return the SHA-256 of all that describes a network but its weights."""
+    return {name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")}
+
+
+def store_inference(run: Run, experiment: ExperimentBase, model: Any, report: Report) -> None:
+    """Write what predictions need of a run in training beside its checkpoints; a failure is a warning."""
+    try:
+        inference.write(run.path, describe_run(run, experiment, model))
+    except RunError as error:
+        report(Note(str(error), warning=True))
+
+
+def digest_of(weights: Arrays) -> Callable[[], str]:
+    """Return what computes the SHA-256 of weights."""
+    return lambda: sha256(serialise(weights))
+
+
+def demand_torch() -> None:
+    """Raise MissingExtraError where torch is not there."""
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError("PyTorch", "train") from None
 
 
 def load_as(
@@ -154,12 +331,12 @@ def load_as(
     """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
     found = load(run, device=device, precision=precision, initial_state=initial_state, report=report)
     if not isinstance(found, kind):
-        task = task_at(run)
-        raise RunError(f"{run} should be {what}, but is {task.noun}: {task.see}.")
+        other = kind_at(run)
+        raise RunError(f"{run} should be {what}, but is {other.noun}: {other.see}.")
     return found
 
 
-def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
+def with_rules(tokenizers: Tokenizers) -> Tokenizers:
     """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
 
     They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.

@@ -53,9 +53,12 @@ def score_run(
     ``texts`` gives, for the predictor of the run, what is scored by split, with its ``fingerprint``; ``score`` the
     scores of one of them, and ``metrics`` what a run folder keeps of these. A full disk is no reason to lose them.
     """
-    run = open_run(path, experiment_of(path))
+    experiment = experiment_of(path)
+    run = open_run(path, experiment)
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
     model = load(path, which, precision=request.precision)
+    if hasattr(model, "experiment"):
+        model.experiment = experiment  # with its data, which predictions alone know nothing of
     read = texts(model)
     results = {part: score(model, text) for part, text in read.items()}
     digests = {part: text.fingerprint for part, text in read.items()}

@@ -10,32 +10,19 @@ import torch
 from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report
-from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
 from anaphora.models.registry import Network
 from anaphora.run import Checkpoint
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.runs import Tokenizers as Tokenizers
+from anaphora.tasks.runs import TrainedModel as TrainedModel
 from anaphora.tasks.training_job import TrainingJob
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 
-Tokenizers = Mapping[str, Any]
 Table = dict[str, Any]
-
-
-class TrainedModel(NamedTuple):
-    """A checkpoint of a run folder, read and put together."""
-
-    path: Path
-    experiment: Any
-    model: Any
-    """In evaluation mode."""
-    tokenizers: Tokenizers
-    """By side."""
-    runtime: Runtime
-    """Device and precision of its predictor."""
 
 
 class WeightSource(Protocol):

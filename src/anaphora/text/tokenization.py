@@ -14,7 +14,7 @@ from pydantic import Field
 from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
-from anaphora.files import DamagedError, read, read_json, sha256
+from anaphora.files import MEGABYTE, DamagedError, parse_json, read, sha256
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.language import bare
@@ -32,6 +32,9 @@ from anaphora.wording import inflect
 if TYPE_CHECKING:
     from anaphora.text.resegmentation import Resegment
     from anaphora.text.subwords import SubwordTokenizer
+
+Read = Callable[[Path, int], bytes]
+"""From the path of a file to its bytes, up to so many; DamagedError where it has more, or there is none."""
 
 Lines = Callable[[], Iterator[str]]
 """A text that can be walked more than once."""
@@ -246,9 +249,10 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
-def load(config: AnyTokenizer, folder: Path) -> dict[str, Tokenizer]:
+def load(config: AnyTokenizer, folder: Path, read: Read = read) -> dict[str, Tokenizer]:
     """Return the tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    return {side: _load_one(config, side, folder, entry) for side, entry in _read_index(folder / _INDEX).items()}
+    index = _read_index(folder / _INDEX, read)
+    return {side: _load_one(config, side, folder, entry, read) for side, entry in index.items()}
 
 
 def _learn_words(
@@ -337,11 +341,11 @@ def _learn(
     return tokenizer
 
 
-def _read_index(path: Path) -> dict[str, dict[str, Any]]:
-    if not path.exists():
+def _read_index(path: Path, read: Read) -> dict[str, dict[str, Any]]:
+    if path.parent.is_dir() and not path.exists():
         raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:
-        sides = read_json(path)["sides"]
+        sides = parse_json(read(path, MEGABYTE), path)["sides"]
         complete = all(
             isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
             for entry in sides.values()
@@ -353,7 +357,7 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     return dict(sides)
 
 
-def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str, Any]) -> Tokenizer:
+def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str, Any], read: Read) -> Tokenizer:
     if Path(entry["file"]).name != entry["file"] or entry["file"].startswith("."):
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} is hidden or elsewhere.")
     data = read(path := folder / entry["file"], LARGEST)

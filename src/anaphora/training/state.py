@@ -14,7 +14,7 @@ from anaphora.protocols import Carry
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.manifest import Record, environment
-from anaphora.run.weights import fill, tensors_of
+from anaphora.run.weights import as_tensors, fill, tensors_of
 from anaphora.training.best_checkpoint import BestCheckpoint, Better, Count, SavedBest
 from anaphora.training.config import TrainingConfig
 from anaphora.training.optimizer import NamedOptimizer
@@ -180,7 +180,8 @@ class TrainingState:
             return None
         saved = self._as_saved(checkpoint)
         fill(self.model, checkpoint.model, checkpoint.path / "model.safetensors")
-        tensors = _under(_OPTIMIZER, checkpoint.optimizer)
+        stored = as_tensors(checkpoint.optimizer)
+        tensors = _under(_OPTIMIZER, stored)
         try:
             numbers = saved.optimizer.model_dump(exclude_none=True)
             begun = saved.cursor.update > saved.cursor.skipped
@@ -192,7 +193,7 @@ class TrainingState:
             ) from None
         device = next(self.model.parameters()).device
         self.carries = {
-            number: {name: tensor.to(device) for name, tensor in _under(prefix, checkpoint.optimizer).items()}
+            number: {name: tensor.to(device) for name, tensor in _under(prefix, stored).items()}
             for number, prefix in self._carry_prefixes().items()
             if number in self._ranks.numbers(self._config.batches_an_update)
         }

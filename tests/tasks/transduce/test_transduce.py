@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,6 @@ import anaphora
 from anaphora.batch import Batch
 from anaphora.data.finding import Names
 from anaphora.data.sources import string_splits
-from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.prediction.options import SearchOptions
 from anaphora.protocols import SearchStart
 
@@ -104,13 +104,14 @@ def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
     assert together == transducer.predict(strings[::-1], beam=2)[::-1]
     assert together == list(transducer.predict_stream(iter(strings), SearchOptions(beam=2)))
     [alone] = transducer.predict(["abc"])
-    searched, start = list[int](), DecodingStepper.start
+    searched, steppers = list[int](), type(transducer.translator.stepper())
+    start = steppers.start
 
-    def noted(stepper: DecodingStepper, batch: Batch) -> SearchStart:
+    def noted(stepper: Any, batch: Batch) -> SearchStart:
         searched.append(len(batch.example_ids_B))
         return start(stepper, batch)
 
-    monkeypatch.setattr(DecodingStepper, "start", noted)
+    monkeypatch.setattr(steppers, "start", noted)
     assert transducer.predict(["abc"] * 500) == [alone] * 500
     assert searched == [500]
 

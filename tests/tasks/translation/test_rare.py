@@ -96,7 +96,7 @@ def urge(path: Path, words: tuple[str, ...]) -> None:
     run = Run.open(path)
     best, target = run.load("best"), run.tokenizers()["target"]
     assert isinstance(target, AnnotatedTokenizer) and isinstance(best.which, int)
-    bias_V = best.model["output.bias"].clone()
+    bias_V = best.model["output.bias"].copy()
     bias_V[[UNK if word == MARKS[UNK] else len(MARKS) + target.vocabulary.index(word) for word in words]] += 5
     run.fingerprints |= best.fingerprints
     run.save(best.which, {**best.model, "output.bias": bias_V}, {}, best.state)

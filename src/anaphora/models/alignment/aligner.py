@@ -188,7 +188,7 @@ class Aligner(nn.Module):
         for start in range(0, len(sources), BLOCK):
             yield from self.links(sources.slice(start, start + BLOCK), targets.slice(start, start + BLOCK), how)
 
-    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
         for side, direction in (("to_target", self.to_target), ("to_source", self.to_source)):
             demand_lists(shapes, [f"{side}.{name}" for name in ("keys", "probs")])

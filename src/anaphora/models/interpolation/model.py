@@ -101,7 +101,7 @@ class Interpolation(Mixture, nn.Module):
     def initialise(self, seed: int) -> None:
         """There is nothing to draw: the members are trained already, and the weights are fitted."""
 
-    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of a saved interpolation, so that its numbers can be filled in."""
         for place, member in enumerate(self.members):
             if isinstance(member, Growing):

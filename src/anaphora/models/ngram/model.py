@@ -103,7 +103,7 @@ class NgramModel(nn.Module):
             tokens_NK = np.concatenate([tokens_NK[place_N], (keys_N % self.symbols.size)[:, None]], axis=1)
             yield tokens_NK, log_probs_N, log_gammas_N
 
-    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of a saved model, so that its numbers can be filled in."""
         for order in range(1, self.config.order + 1):
             demand_lists(shapes, [f"{name}{order}" for name in ("keys", "log_probs", "log_gammas")])

@@ -21,6 +21,7 @@ from anaphora.evaluation.classification import (
 )
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
+from anaphora.formats.table_columns import TableColumns
 from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
 from anaphora.models.registry import NETWORKS
 from anaphora.run.logs import Metric
@@ -177,7 +178,7 @@ class TextClassification(FieldTask):
         found_NC = np.zeros((len(targets), len(model.config.classes.names)))
         for batch in valid.batches:
             found_NC[batch.example_ids_B] = model.predict(batch).classes
-        scores = scores_of(model, targets, found_NC, tune=True)
+        scores = scores_of(valid.experiment.classes, model, targets, found_NC, tune=True)
         return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
@@ -196,7 +197,8 @@ class TextClassification(FieldTask):
         probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
         field = model.targets
         rows = field.encode([one.labels for one in examples], lambda number: examples[number].place)
-        return scores_of(model.model, field.targets(field.from_memory(rows)), probabilities_NC)
+        targets = field.targets(field.from_memory(rows))
+        return scores_of(model.experiment.classes, model.model, targets, probabilities_NC)
 
     def metrics(self, scores: Any) -> tuple[Metric, ...]:
         if isinstance(scores, SeveralLabelScores):
@@ -270,12 +272,11 @@ def format_of(experiment: Any) -> LabelledFormat:
     separator = data.label_separator if experiment.classes.several else None
     if not isinstance(data, LabelledData):
         return LabelledFormat(separator=separator, vectors=True)
-    return LabelledFormat(data.encoding, separator, columns=data.table_columns)
+    return LabelledFormat(data.encoding, separator, columns=TableColumns.of(data))
 
 
-def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Any:
+def scores_of(classes: Any, model: Any, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Any:
     """Return the metrics of N predictions; with ``tune``, the model first gets the best thresholds for them."""
-    classes = model.config.classes
     if not classes.several:
         return classification_scores(classes.names, targets, probabilities_NC)
     if tune:

@@ -77,7 +77,7 @@ def format_of(experiment: Any, name: str = "", *, labelled: bool = True) -> Tagg
     Raises ConfigError for none, and where a labelled file of it may have its tags in any column.
     """
     data, encoding = experiment.data, encoding_in(experiment)
-    table, kind = data.table_columns, name or data.format
+    table, kind = TableColumns.of(data), name or data.format
     if name and name not in FORMATS:
         raise ConfigError(unknown("The format", name, FORMATS))
     if name == "jsonl" and encoding is None:

@@ -14,6 +14,7 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.table_columns import TableColumns
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -97,7 +98,7 @@ def _metrics(scores: StringScores, how: str) -> tuple[Metric, ...]:
 def splits_of(experiment: Any, report: Report = silent) -> Splits[PairCorpus]:
     """Return the splits of an experiment over ``StringData``; errors as for ``data.sources.string_splits``."""
     data, seed = experiment.data, experiment.training.seed
-    return string_splits(data.paths(), data.names, columns=data.table_columns, seed=seed, report=report)
+    return string_splits(data.paths(), data.names, columns=TableColumns.of(data), seed=seed, report=report)
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_sp
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.strings import STRINGS, read_format, string_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import VectorTransducer, VectorTransducerConfig
 from anaphora.tasks.base import ExperimentBase
@@ -158,7 +159,7 @@ class StringTransduction(ScoredTask):
 
     def read_requested(self, experiment: TransductionExperiment, request: Request) -> Mapping[str, Iterable[Pair]]:
         """Return the pairs that are requested; DataError with its line for one that is no pair."""
-        columns = request.reading(experiment).data.table_columns
+        columns = TableColumns.of(request.reading(experiment).data)
         if request.text:
             lines, name = iter(request.text.lines), request.text.name
             first = list(islice(lines, _PEEK))

@@ -6,7 +6,7 @@ the probability that its chrF2 is at least ``GOOD``; that of a word, that its re
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
@@ -20,12 +20,10 @@ from anaphora.evaluation.bleu import sentence_scores
 from anaphora.evaluation.classification import area_under_curve, calibration_error
 from anaphora.evaluation.strings import in_common
 from anaphora.events import Report, silent
-from anaphora.files import sha256
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
 from anaphora.run.calibrations import Calibration, CalibrationQuality, LogisticRegression
-from anaphora.run.weights import serialise, tensors_of
 from anaphora.search.hypothesis import Evidence, Floats
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.normalise import lowercase_of, normalise
@@ -150,13 +148,14 @@ def _sigmoid(values_N: Floats) -> Floats:
 class RunCalibrations:
     """The calibrations of one run folder for the weights of a loaded network."""
 
-    def __init__(self, path: Path, model: Any) -> None:
-        self.path, self._model = path, model
+    def __init__(self, path: Path, weights: Callable[[], str]) -> None:
+        """``weights`` returns their SHA-256."""
+        self.path, self._digest = path, weights
 
     @cached_property
     def weights(self) -> str:
         """SHA-256 of the weights."""
-        return sha256(serialise({name: tensor.cpu() for name, tensor in tensors_of(self._model).items()}))
+        return self._digest()
 
     def calibration(self, options: SearchOptions, runtime: Runtime) -> Calibration:
         """Return the calibration of a resolved search; ConfigError where it was not calibrated, with what to do.

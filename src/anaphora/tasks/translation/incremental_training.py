@@ -28,7 +28,7 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report, silent
 from anaphora.protocols import Batches
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.weights import check_fit, fill
+from anaphora.run.weights import as_tensors, check_fit, fill
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.training_job import TRAIN, TrainingContext, mean_loss, not_skipping, pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -113,12 +113,13 @@ class IncrementalJob(TranslationJob):
         if 0 not in run.present() or not outcome.best_update:  # runs of older versions dropped what they began with
             return outcome
         checkpoint, first = run.load(outcome.best_update, report), run.load(0, report)
-        check_fit(model, old := first.model, first.path / "model.safetensors")
+        check_fit(model, first.model, first.path / "model.safetensors")
+        old, best = as_tensors(first.model), as_tensors(checkpoint.model)
 
         def weights(share: float) -> dict[str, torch.Tensor]:
             return {
                 name: torch.lerp(old[name], new, share) if new.is_floating_point() else new
-                for name, new in checkpoint.model.items()
+                for name, new in best.items()
             }
 
         @cache

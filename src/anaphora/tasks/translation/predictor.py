@@ -249,7 +249,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         length_penalty=experiment.evaluation.length_penalty,
         splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
         languages=languages,
-        calibrations=RunCalibrations(trained.path, trained.model),
+        calibrations=RunCalibrations(trained.path, trained.weights),
     )
 
 

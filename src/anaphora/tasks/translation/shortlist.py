@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, DataError
@@ -56,7 +55,7 @@ def candidates_of(shortlist: TokenShortlist, rows: Rows, asked: Shortlist, also:
 
     ``also`` are tokens that the translation of each must be able to have.
     """
-    frequent_V, translations_M, ends_S = (part.numpy() for part in shortlist)
+    frequent_V, translations_M, ends_S = shortlist
     always = np.zeros(len(frequent_V), dtype=bool)
     always[[UNK, EOS]] = True
     always[frequent_V[: asked.frequent]] = True
@@ -131,7 +130,7 @@ def learn_shortlist(
     frequent_V = np.argsort(-counts_V, kind="stable").astype(np.int32)
     ends_S = np.cumsum([len(own) for own in likely])
     translations_M = np.concatenate([np.array(own, dtype=np.int32) for own in likely])
-    return TokenShortlist(*map(torch.from_numpy, (frequent_V, translations_M, ends_S)))
+    return TokenShortlist(frequent_V, translations_M, ends_S)
 
 
 def _by_source(direction: "Direction", size: int) -> list[list[int]]:

@@ -1,0 +1,135 @@
+"""``inference.json``: what predictions need of a run beside its vocabularies and weights, resolved.
+
+    format        of the file
+    task, model   the kind of model, whose predictor is made
+    noun, see     its name and its verbs, for messages
+    options       the tables of the experiment but those of training, as plain values
+    network       its description for ``anaphora.inference``; null for a network that runs in torch alone
+    tensors       shape and type of its weights by name
+    belongs_to    SHA-256 of the experiment and the vocabularies that it was made of
+    sha256        of all this
+
+It does not depend on the weights, so that one file serves all checkpoints. Whoever reads it needs neither the classes
+of options nor torch. The file is optional: training writes it, and for older runs the first use that finds torch.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+from anaphora import files
+from anaphora.data.fields.values import Scale
+from anaphora.files import DamagedError
+from anaphora.run.layout import INFERENCE, store
+from anaphora.run.manifest import Record
+
+FORMAT = 1
+"""The format that is written; a file of any other is made anew."""
+
+_LARGEST = 1 << 26
+_SCALE = "scale"
+_COMPUTED = ("classes.several", "output.several", "data.usual_columns")
+"""What predictors read that follows from options: by dotted key, of experiments that have it."""
+_OF_TRAINING = ("training", "start")
+
+
+class Options(SimpleNamespace):
+    """A table of options as plain values, read by their names as those of an experiment."""
+
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """Return a copy with other values of options, given by their dotted keys."""
+        changed = dict(vars(self))
+        for key, value in options.items():
+            name, _, inner = key.partition(".")
+            changed[name] = changed[name].with_options({inner: value}) if inner else value
+        return type(self)(**changed)
+
+
+class Inference(Record, extra="forbid"):
+    """Content of the file."""
+
+    format: int
+    task: str
+    model: str
+    noun: str
+    see: str
+    options: dict[str, Any]
+    network: dict[str, Any] | None
+    tensors: dict[str, str]
+    belongs_to: dict[str, str]
+    sha256: str = ""
+
+    def experiment(self, where: Path) -> Options:
+        """Return the options; DamagedError for what no version has written into the file ``where``."""
+        try:
+            options: Options = _read(self.options)
+            if _SCALE in self.options:
+                options.scale = Scale(**vars(options.scale))
+            return options
+        except (TypeError, RecursionError):
+            raise DamagedError(f"{where} has options of no experiment; remove it.") from None
+
+    def serialise(self) -> bytes:
+        return files.json_bytes(files.seal(self.model_dump()))
+
+    @classmethod
+    def parse(cls, content: bytes, where: Path) -> "Inference | None":
+        """Return what a file has; None for one of another format, DamagedError for a changed one."""
+        table = files.parse_json(content, where)
+        if table.get("format") != FORMAT:
+            return None
+        if not files.is_sealed(table):
+            raise DamagedError(
+                f"{where} was changed after it was written: its content does not fit its own SHA-256; remove it, and "
+                f"it is made again."
+            )
+        return cls.from_table(table, where, "what predictions need")
+
+
+def plain_options(experiment: Any, places: Iterable[str]) -> dict[str, Any]:
+    """Return the options of a resolved experiment that predictions may read, without the ``places`` of its data."""
+    tables = {name: value for name, value in experiment.model_dump().items() if name not in _OF_TRAINING}
+    for key in places:
+        _table(tables, key).pop(key.rpartition(".")[2], None)
+    for key in _COMPUTED:
+        table, _, name = key.partition(".")
+        if hasattr(getattr(experiment, table, None), name):
+            tables[table][name] = getattr(getattr(experiment, table), name)
+    if hasattr(experiment, _SCALE):
+        tables[_SCALE] = asdict(experiment.scale)
+    return tables
+
+
+def read(run: Path, belongs_to: Mapping[str, str] | None) -> Inference | None:
+    """Return what the file of a run has; None where there is none, or one of another format or of other options.
+
+    ``belongs_to`` is None where these do not matter.
+
+    Raises DamagedError for a changed one.
+    """
+    path = run / INFERENCE
+    if not path.exists() and not path.is_symlink():
+        return None
+    found = Inference.parse(files.read(path, _LARGEST), path)
+    return found if found and belongs_to in (None, found.belongs_to) else None
+
+
+def write(run: Path, found: Inference) -> None:
+    """Store it in place of any other; RunError where the folder cannot be written to."""
+    store(run / INFERENCE, found.serialise())
+
+
+def _table(tables: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the table that the option of a dotted key stands in."""
+    for name in key.split(".")[:-1]:
+        tables = tables[name]
+    return tables
+
+
+def _read(value: Any) -> Any:
+    """Return a value of JSON as predictors read it: tables by the names of their options, arrays as tuples."""
+    if isinstance(value, list):
+        return tuple(map(_read, value))
+    return Options(**{name: _read(one) for name, one in value.items()}) if isinstance(value, dict) else value
