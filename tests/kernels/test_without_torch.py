@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled, native
+from anaphora.kernels import compiled, native, stepping
 from anaphora.kernels.backends import InferencePrecision, backend_for
 from anaphora.kernels.cells import Gru, Lstm
 from anaphora.kernels.linear import linear
@@ -109,7 +109,7 @@ def test_a_step_over_arrays_has_the_bits_of_one_over_tensors(networks: list[Any]
     for network in networks:
         program, inputs, first, weights, memory, _ = arguments_of(network)
         inputs, first = ({n: np.stack([b, b]) for n, b in each.items()} for each in (step_of(inputs), first))
-        found = native.advance(program, inputs, first, weights, memory)
+        found = stepping.advance(program, inputs, first, weights, memory)
         tensors = ({n: torch.from_numpy(b) for n, b in each.items()} for each in (inputs, first, weights, memory))
         expected = advance(program, *tensors)
         found = {name: torch.from_numpy(found[name]) for name in expected}

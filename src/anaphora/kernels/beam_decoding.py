@@ -1,7 +1,7 @@
 """Beam search in C: all that a step does is one list of operations, and a call takes many steps.
 
 A step scores the words (``search_step.py``), finds the most probable ones of each row by log softmax, and chooses among
-these continuations (``compiled/beam.c``). It gives the bits of single steps (``native.advance``) with the choice made
+these continuations (``compiled/beam.c``). It gives the bits of single steps (``stepping.advance``) with the choice made
 in Python.
 """
 

@@ -1,7 +1,7 @@
 """Greedy search in C: all that a step does is one list of operations, and a call takes many steps.
 
 A step scores the words (``search_step.py``), chooses the most probable one by log softmax, and lets the sentences leave
-that have ended. It gives the bits of single steps (``native.advance``) with the choice made in Python.
+that have ended. It gives the bits of single steps (``stepping.advance``) with the choice made in Python.
 """
 
 from array import array

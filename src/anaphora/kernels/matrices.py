@@ -6,12 +6,15 @@ are arrays, or tensors whose memory is read. ``matmul.py`` adds products of tens
 
 from collections.abc import Mapping
 
+from anaphora.errors import ShapeError
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.prepared import PreparedWeights, Weight, array_of, packed
+from anaphora.kernels.program import Program
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
 
+Arrays = Mapping[str, Array]
 Weights = Mapping[str, Weight]
 
 
@@ -26,6 +29,13 @@ class Matrices:
     def loops_in_c(self, block: Weight) -> bool:
         """True if one call of C takes all steps of a loop; ``block`` is one of its arrays or tensors."""
         return self._runtime.loops_in_c(block, self._recording)
+
+    def check_program(self, program: Program, inputs: Arrays) -> None:
+        """Raise ShapeError for a program that C cannot run over such inputs."""
+        obstacles, block = [part.obstacle() for part in program.parts], next(iter(inputs.values()))
+        if any(obstacles) or not self.loops_in_c(block):
+            lacking = ", ".join(filter(None, obstacles)) or f"a loop over {block.dtype} by this backend"
+            raise ShapeError(f"C should run a whole program, but lacks {lacking}: run it by torch.")
 
     def given(self, name: str) -> Weight:
         """Return a weight or a memory tensor as it was given."""

@@ -10,30 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anaphora.errors import ShapeError
-from anaphora.kernels import stepping
 from anaphora.kernels.compiled import Array, empty
 from anaphora.kernels.compiled.loop import Place
-from anaphora.kernels.matrices import Matrices, Weights
+from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
-from anaphora.kernels.parts import (
-    Activate,
-    Add,
-    Clock,
-    Mask,
-    Maxout,
-    Project,
-    SentenceMask,
-    is_previous,
-    previous,
-    signal_of,
-)
+from anaphora.kernels.parts import Activate, Add, Clock, Mask, Maxout, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows, rows_of
 from anaphora.kernels.word_tables import LookUp
-
-Arrays = Mapping[str, Array]
 
 _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
@@ -171,7 +156,8 @@ def scan(
         first, memory = (
             {name: rows.take(block, rows.order_B) for name, block in arrays.items()} for arrays in (first, memory)
         )
-    matmuls = _matrices(program, weights, memory, inputs)
+    matmuls = Matrices(weights, memory)
+    matmuls.check_program(program, inputs)
     signals = {name: rows.of_batch(grid_TBW) for name, grid_TBW in inputs.items()}
     for name, first_BW in first.items():
         buffer = empty(len(first_BW) + len(rows), first_BW.shape[1])
@@ -184,27 +170,3 @@ def scan(
     if not rows.sorted:
         state = {name: rows.take(block, rows.back_B) for name, block in state.items()}
     return Scanned(outputs, state)
-
-
-def advance(program: Program, inputs: Arrays, state: Arrays, weights: Weights, memory: Arrays) -> dict[str, Array]:
-    """Return one step, all of it in C: X x B x width in, every signal out (the carried ones are the new state).
-
-    X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
-    Raises ShapeError as ``scan``.
-    """
-    matmuls = _matrices(program, weights, memory, inputs)
-    signals = dict(inputs) | {previous(name): block for name, block in state.items()}
-    stepping.advance(Stage(program.parts, loops=True), matmuls, signals)
-    return signals
-
-
-def _matrices(program: Program, weights: Weights, memory: Arrays, inputs: Arrays) -> Matrices:
-    """Return the matrices of a pass that C can make."""
-    matmuls = Matrices(weights, memory)
-    obstacles = {part.name: part.obstacle() for part in program.parts if part.obstacle()}
-    if obstacles or not matmuls.loops_in_c(next(iter(inputs.values()))):
-        raise ShapeError(
-            f"C runs programs of single precision whose parts it has, but the input is "
-            f"{next(iter(inputs.values())).dtype} and it lacks {obstacles}: use torch."
-        )
-    return matmuls

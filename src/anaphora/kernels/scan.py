@@ -101,7 +101,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     for stage in native.stages_of_step(program) if in_c else stages(program):
         if in_c and native.is_native(stage):
             arrays = {name: array_of(block) for name, block in signals.items()}
-            stepping.advance(stage, matmuls, arrays)
+            stepping.advance_stage(stage, matmuls, arrays)
             signals |= {name: torch.from_numpy(block) for name, block in arrays.items() if name not in signals}
             continue
         for part in stage.parts:

@@ -67,9 +67,9 @@ class SearchedNetwork(NamedTuple):
     program: Program
     """The step: it reads ``x``, and words are scored from the first signal that it returns."""
     weights: Weights
-    """As for ``native.advance``."""
+    """As for ``stepping.advance``."""
     memory: Mapping[str, Array]
-    """As for ``native.advance``; the search takes it for its own."""
+    """As for ``stepping.advance``; the search takes it for its own."""
     first: Mapping[str, Array]
     """B x width for each carried signal."""
     words: Words

@@ -10,16 +10,30 @@ from collections import OrderedDict
 import numpy as np
 
 from anaphora.kernels.compiled import Array, empty
-from anaphora.kernels.matrices import Matrices
+from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.operation_list import BoundOperations, GivenSignal, OperationList, one_step, operation_list
+from anaphora.kernels.parts import previous
 from anaphora.kernels.prepared import state_of
-from anaphora.kernels.program import Stage
+from anaphora.kernels.program import Program, Stage
 
 _MOST = 64
 """Lists over memory that are kept."""
 
 
-def advance(stage: Stage, matmuls: Matrices, signals: dict[str, Array]) -> None:
+def advance(program: Program, inputs: Arrays, state: Arrays, weights: Weights, memory: Arrays) -> dict[str, Array]:
+    """Return one step, all of it in C: X x B x width in, every signal out (the carried ones are the new state).
+
+    X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
+    Raises ShapeError where C cannot run a part, or the numbers are not of single precision.
+    """
+    matmuls = Matrices(weights, memory)
+    matmuls.check_program(program, inputs)
+    signals = dict(inputs) | {previous(name): block for name, block in state.items()}
+    advance_stage(Stage(program.parts, loops=True), matmuls, signals)
+    return signals
+
+
+def advance_stage(stage: Stage, matmuls: Matrices, signals: dict[str, Array]) -> None:
     """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
     hypotheses, sentences, _ = signals[stage.parts[0].reads[0]].shape
     reads = {read for part in stage.parts for read in part.reads if read in signals}
