@@ -40,9 +40,7 @@ def test_positions_are_those_of_the_sentence_where_the_encoder_reads_it_in_rever
     for forced, row in zip(score(model.stepper(), batch(rows, turned=False)), rows, strict=True):
         assert forced.weights is not None
         for step, weights_S in enumerate(forced.weights):
-            assert np.flatnonzero(weights_S).tolist() == [
-                s for s in range(step - 1, step + 2) if 0 <= s <= len(row)
-            ]
+            assert np.flatnonzero(weights_S).tolist() == [s for s in range(step - 1, step + 2) if 0 <= s <= len(row)]
 
 
 TASKS = {
