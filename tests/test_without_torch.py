@@ -23,7 +23,7 @@ MODULES = (
 REFUSED = ("torch", "safetensors.torch", "anaphora.models", "anaphora.nn", "anaphora.training", "anaphora.experiment")
 ALLOWED = tuple(f"anaphora.models.interpolation.{name}" for name in ("cache", "mixture", "weights"))
 """Modules of models that import no torch themselves."""
-STILL = ("anaphora.kernels", "anaphora.run", "anaphora.search.compiled_search", "anaphora.tasks.translation.shortlist")
+STILL = ("anaphora.kernels", "anaphora.search.compiled_search")
 
 PROGRAM = """
 import builtins, importlib, json, sys

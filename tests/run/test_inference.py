@@ -15,6 +15,7 @@ from anaphora.errors import MissingExtraError, RunError
 from anaphora.files import DamagedError, json_bytes, seal
 from anaphora.run import Run, inference
 from anaphora.run.inference import Inference, plain_options
+from anaphora.run.summary import about
 from anaphora.tasks.runs import inference_of, stored_experiment
 from tests.faults.damage import KINDS, Damage
 
@@ -98,6 +99,7 @@ def test_a_changed_one_is_named(run: Run) -> None:
     file.write_text(file.read_text().replace("450", "451", 1))
     with pytest.raises(DamagedError, match=r"inference\.json was changed after it was written"):
         inference_of(run)
+    assert any("inference.json" in fault for fault in about(run.path, lambda *_: {}).faults)
 
 
 @given(damage=st.builds(Damage, st.sampled_from(KINDS), st.floats(0, 1, exclude_max=True), st.integers(0, 7)))
@@ -107,7 +109,7 @@ def test_whatever_happens_to_it_is_named_or_nothing_else_is_read(
     made, path = Inference.parse(MADE, Path("here")), tmp_path_factory.mktemp("damaged")
     (path / "inference.json").write_bytes(damage(MADE))
     try:
-        assert inference.read(path, None) in (made, None)
+        assert inference.read(path) in (made, None)
     except RunError as error:
         assert str(path / "inference.json") in str(error) and "\n" not in str(error)
 

@@ -14,7 +14,6 @@ from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
 from anaphora.options import Option
-from anaphora.run.bundle import BundlePrecision
 from anaphora.tasks.registry import every_task, task_of
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def run(
     to: Annotated[
         str,
         Option(
-            "File format; bundle is one file for anaphora, html a page that computes the model.",
+            "File format; bundle: one file to load; html: a page that computes the model.",
             default="arpa or dictionary",
             metavar="arpa|bundle|dictionary|html|onnx",
         ),
@@ -54,7 +53,8 @@ def run(
         str, Option("With bundle: precision of products and their weights.", default="fp32", metavar="fp32|bf16|int8")
     ] = "",
 ) -> None:
-    """Export a run as one file (bundle), an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
+    """Export a run as a bundle, an ARPA file, a dictionary, a page or ONNX graphs."""
+    from anaphora.run.bundle import BundlePrecision
     from anaphora.tasks.runs import experiment_of, export_bundle
 
     if precision and to != "bundle":

@@ -102,7 +102,7 @@ def plain_options(experiment: Any, places: Iterable[str]) -> dict[str, Any]:
     return tables
 
 
-def read(run: Path, belongs_to: Mapping[str, str] | None) -> Inference | None:
+def read(run: Path, belongs_to: Mapping[str, str] | None = None) -> Inference | None:
     """Return what the file of a run has; None where there is none, or one of another format or of other options.
 
     ``belongs_to`` is None where these do not matter.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
 from anaphora.memory import Memory
-from anaphora.run import calibrations, shortlists
+from anaphora.run import calibrations, inference, shortlists
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, name_of
 from anaphora.run.folder import Run
@@ -85,7 +85,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     checkpoints, used = _checkpoints(run)
     tokenizers, vocabulary_fault = _try(run.tokenizers)
     memory, memory_fault = _try(lambda: _segments(path))
-    of_files = (_try(partial(check, path))[1] for check in (calibrations.read, shortlists.read_tensors))
+    of_files = (_try(partial(check, path))[1] for check in (inference.read, calibrations.read, shortlists.read_tensors))
     other_faults = [*damaged_logs(run), *of_files, memory_fault]
     fingerprints = used.fingerprints.items() if used else ()
     return RunInfo(

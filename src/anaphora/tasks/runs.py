@@ -123,7 +123,7 @@ def kind_at(path: Path) -> Task | Inference:
     """Return what names the kind of model at a path, without torch where the run says it: its noun and its verbs."""
     if is_bundle(path):
         return Bundle.open(path).inference
-    return task_at(path) if _opener(path) else inference.read(path, None) or task_at(path)
+    return task_at(path) if _opener(path) else inference.read(path) or task_at(path)
 
 
 def options_at(path: Path) -> Any:
