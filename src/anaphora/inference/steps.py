@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.inference.array_ops import ArrayOps
-from anaphora.kernels import native
+from anaphora.kernels import native, stepping
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
@@ -38,9 +38,9 @@ def scan(
 def advance(
     program: Program, inputs: Mapping[str, Any], state: Arrays, weights: Arrays, memory: Arrays
 ) -> dict[str, Array]:
-    """Return one step, X x B x width in and out: see ``kernels.native.advance``; the input ``x`` may be ``Words``."""
+    """Return one step, X x B x width in and out: see ``kernels.stepping.advance``; the input ``x`` may be ``Words``."""
     read = read_words_of_step(program, weights, inputs["x"])
-    take_step = _advance if _has_obstacle(program) else native.advance
+    take_step = _advance if _has_obstacle(program) else stepping.advance
     return take_step(read.program, {**inputs, "x": read.x_XBW}, state, read.weights, memory)
 
 

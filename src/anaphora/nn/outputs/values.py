@@ -16,8 +16,8 @@ from anaphora.config import MAX_UNITS, Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import MixtureShape, bias_mixture, draw, mean, mixture_log_probs, mixture_loss, mixture_of
-from anaphora.nn.device import array_of, device_of
 from anaphora.kernels.tensor_backends import pad_rows
+from anaphora.nn.device import array_of, device_of
 from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
 from anaphora.protocols import Array, Loss
 
