@@ -194,7 +194,7 @@ TrainingSplit = Pairs | Lines
 
 def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
     """Return the training split of a run, encoded; DataError where it is gone or another."""
-    path, experiment, _, tokenizers, _ = subject.trained
+    path, experiment, _, tokenizers, *_ = subject.trained
     try:
         job = task_of(experiment).job(experiment, silent)
     except AnaphoraError as error:

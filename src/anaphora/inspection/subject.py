@@ -71,10 +71,10 @@ class Subject:
 
     def fresh(self) -> "Subject":
         """Return the same network with its initial weights."""
-        _, experiment, _, tokenizers, runtime = self.trained
-        model: Any = task_of(experiment).build(experiment, tokenizers, self.name)
+        experiment = self.trained.experiment
+        model: Any = task_of(experiment).build(experiment, self.trained.tokenizers, self.name)
         model.initialise(experiment.training.seed)
-        return Subject.of(TrainedModel(self.trained.path, experiment, model.eval(), tokenizers, runtime))
+        return Subject.of(self.trained._replace(model=model.eval()))
 
 
 @dataclass(frozen=True)
