@@ -237,7 +237,6 @@ except MissingExtraError as error:
 """
 
 
-@pytest.mark.xfail(strict=True, reason="kernels, searches and translators import torch until their branches are merged")
 @pytest.mark.parametrize("place", [0, 1], ids=["run", "bundle"])
 def test_a_process_without_torch_predicts_the_same(bundles: Made, place: int) -> None:
     paths = bundles("translator", "int8")

@@ -13,6 +13,7 @@ from anaphora.models.language_model import LanguageModel
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.runs import load_trained
 
 from .runs import assert_resumes, changed, last_weights
 
@@ -95,10 +96,9 @@ def test_a_run_that_starts_from_another_keeps_what_its_weights_mean(
 
 def of_words(run: Path) -> torch.Tensor:
     """The class of every unit."""
-    model = anaphora.load(run)
-    assert isinstance(model, anaphora.LanguageModelPredictor) and isinstance(model._model, LanguageModel)
-    assert isinstance(model._model.output, ClassFactoredOutput)
-    return model._model.output.classes.class_V
+    model = load_trained(run).model
+    assert isinstance(model, LanguageModel) and isinstance(model.output, ClassFactoredOutput)
+    return model.output.classes.class_V
 
 
 @pytest.mark.parametrize("output", ["class-factored", "hierarchical", "adaptive"])

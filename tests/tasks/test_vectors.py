@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import anaphora
+from anaphora.tasks.runs import load_trained
 
 from .conftest import set_all, shown
 
@@ -78,7 +79,8 @@ def test_vectors_are_learnt_and_scored(trained: tuple[str, Path, str], task: str
     scores = shown("evaluate", "run", "--json").split
     assert scores["accuracy" if task == "classify" else "f1"] > 0.9 and scores.get("spans", "iob2") == "iob2"
     printed, model = shown("predict", "run", "data/test.npz").lines, anaphora.load("run")
-    assert model.model.scale.mean_D.tolist()[1] == pytest.approx(100, abs=2)
+    network: Any = load_trained(Path("run")).model
+    assert network.scale.mean_D.tolist()[1] == pytest.approx(100, abs=2)
     values, labels = MAKERS[task](20, 3)
     together = model.predict(values)
     assert list(map(str, together)) == printed
