@@ -54,19 +54,14 @@ def run(
     ] = "",
 ) -> None:
     """Export a run as a bundle, an ARPA file, a dictionary, a page or ONNX graphs."""
-    from anaphora.run.bundle import BundlePrecision
-    from anaphora.tasks.runs import experiment_of, export_bundle
+    from anaphora.tasks.runs import experiment_of
 
     if precision and to != "bundle":
         raise ConfigError("--precision belongs to --to bundle: leave it out.")
     if to == "bundle":
-        check_known("--precision", precision, ["", *get_args(BundlePrecision)])
         if int8:
             raise ConfigError("--int8 belongs to --to onnx: give --precision int8.")
-        check_writable(output, read=[run_folder])
-        with listening() as report:
-            export_bundle(run_folder, output, cast(BundlePrecision, precision or "fp32"), report)
-        show(output)
+        _write_bundle(run_folder, output, precision or "fp32")
         return
     known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
@@ -97,6 +92,17 @@ def run(
             write_microscope(run_folder, output, report=report)
         else:
             exports[to](run_folder, output, report)
+    show(output)
+
+
+def _write_bundle(run_folder: Path, output: Path, precision: str) -> None:
+    from anaphora.run.bundle import BundlePrecision
+    from anaphora.tasks.runs import export_bundle
+
+    check_known("--precision", precision, get_args(BundlePrecision))
+    check_writable(output, read=[run_folder])
+    with listening() as report:
+        export_bundle(run_folder, output, cast(BundlePrecision, precision), report)
     show(output)
 
 
