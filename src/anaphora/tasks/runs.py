@@ -275,7 +275,7 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
     task = task_of(experiment)
     try:
         network = describe(model)
-    except (ConfigError, NotImplementedError):
+    except ConfigError:
         network = None
     found = Inference(
         format=inference.FORMAT,
