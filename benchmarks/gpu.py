@@ -107,12 +107,11 @@ SIDES = (Side("ours", "native"), Side("ours, step by step", "python"), Side("PyT
 
 def of_ours(model: nn.Module, kernels: Kernels, precision: Precision) -> Cost:
     """One update of our model, without its step."""
-    device = torch.device("cuda")
     carry = None
 
     def cost(number: int, batch: Batch) -> Tensor:
         nonlocal carry
-        runtime = Runtime(device, backend_for(precision, "cuda"), kernels, training=True, seed=1, update=number)
+        runtime = Runtime("cuda", backend_for(precision, "cuda"), kernels, training=True, seed=1, update=number)
         with running(runtime):
             loss, carry = model(batch, carry)
         mean: Tensor = loss.sum / loss.count

@@ -5,6 +5,7 @@ The weight is packed beforehand on every side that packs, and so is its conversi
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ LARGE = ((512, 512, 512), (1500, 1024, 2048), (1024, 512, 8000))
 ROUNDS, WORK = 15, 1e8
 """How often a side is timed, and about how many operations each time has."""
 
-Way = Callable[[], Tensor]
+Way = Callable[[], object]
 
 
 def ways(rows: int, inner: int, columns: int) -> dict[str, Way]:
@@ -39,10 +40,12 @@ def ways(rows: int, inner: int, columns: int) -> dict[str, Way]:
         "bf16 oneDNN": lambda: onednn(a.bfloat16(), packed["bf16"]).float(),
         "bf16 torch": lambda: functional.linear(a.bfloat16(), rounded).float(),
     }
-    own = {
-        kind: compiled.pack_rows(weight.numpy(), kind) for kind in ("fp32", "bf16", "int8") if compiled.has_gemm(kind)
+    own: dict[str, Way] = {
+        f"{kind} own": partial(compiled.gemm, a.numpy(), compiled.pack_rows(weight.numpy(), kind))
+        for kind in ("fp32", "bf16", "int8")
+        if compiled.has_gemm(kind)
     }
-    return {f"{kind} own": lambda b=b: compiled.gemm(a.numpy(), b) for kind, b in own.items()} | found
+    return own | found
 
 
 def rates(sides: dict[str, Way], operations: float) -> dict[str, float]:

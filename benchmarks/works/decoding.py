@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, Constraints, Ids
 from anaphora.data.example_batches import Side, prediction_batches
@@ -78,7 +77,7 @@ def _shortlist(vocabulary: int) -> TokenShortlist:
     places = np.arange(vocabulary * EACH)
     likely = vocabulary * (_STRIDE * places % vocabulary / vocabulary) ** _SKEW
     ends = np.arange(EACH, len(places) + 1, EACH)
-    return TokenShortlist(*map(torch.from_numpy, (np.arange(vocabulary), likely.astype(np.int64), ends)))
+    return TokenShortlist(np.arange(vocabulary), likely.astype(np.int64), ends)
 
 
 def _candidates(batch: Batch, shortlisted: TokenShortlist) -> Ids:

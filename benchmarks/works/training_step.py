@@ -43,7 +43,7 @@ def multiply(setting: Setting) -> Sample:
     return Sample(2 * SIZE**3 * repetitions / 1e9, seconds, {}, peak_mib())
 
 
-def _products(a: Tensor, b: Tensor, precision: Precision) -> Iterator[Callable[[], Tensor]]:
+def _products(a: Tensor, b: Tensor, precision: Precision) -> Iterator[Callable[[], object]]:
     """a b in every way that this machine has."""
     if compiled.has_gemm(precision):
         yield partial(compiled.gemm, a.numpy(), compiled.pack_rows(b.T.contiguous().numpy(), precision))
@@ -56,7 +56,7 @@ def _products(a: Tensor, b: Tensor, precision: Precision) -> Iterator[Callable[[
         yield lambda: operations._linear_pointwise(a, packed, None, "none", [], "")
 
 
-def _seconds(product: Callable[[], Tensor], repetitions: int) -> float:
+def _seconds(product: Callable[[], object], repetitions: int) -> float:
     with torch.no_grad():
         for _ in range(2):
             product()
