@@ -14,9 +14,10 @@ from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watc
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer, spellings
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
-    from anaphora.models.alignment.symmetrise import Symmetrise
+    from anaphora.inference.alignment.symmetrise import Symmetrise
 
 
 class AlignmentPredictor:
@@ -74,7 +75,8 @@ class AlignmentPredictor:
 
         yield from answers(pairs, read, answer, task="align", unit="pairs", limits=limits, report=report)
         if longer:
-            report(Skipped(f"pairs with more than {self._model.longest:,} tokens on a side have no links", longer))
+            limit = inflect(self._model.longest, "token")
+            report(Skipped(f"pairs with more than {limit} on a side have no links", longer))
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
         """Yield every source word with its translations of at least the probability ``least``, the most probable first.
