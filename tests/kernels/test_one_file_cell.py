@@ -4,20 +4,21 @@
 2  g_t  = W_h x_t
 3  h_t  = (1 - z_t) * h_{t-1} + z_t * g_t
 
-It trains in C, has the gradients of its equations, and is searched in C and exported like every other.
+It trains in C, has the gradients of its equations, and is searched in C and described like every other.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import Cell
+from anaphora.kernels import program_data
+from anaphora.kernels.cells import Cell, Lstm
 from anaphora.kernels.native import loops
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.runtime import Runtime, running
@@ -25,7 +26,8 @@ from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
 from anaphora.tasks.task import TrainedModel
 from tests.batches import pair_batch
-from tests.networks import SENTENCES, untrained_writer
+from tests.inference.native import assert_stepper, opened
+from tests.networks import untrained_writer
 from tests.search.native import IN_C, Stepwise, assert_same, is_compiled
 from tests.searches import beam
 
@@ -123,12 +125,9 @@ def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: TrainedMo
         assert_same(one, other)
 
 
-def test_it_is_exported(writer: TrainedModel, tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    from tests.export.driver import both
-
-    model, predictor = both(writer, tmp_path)
-    ids = model.tokens["text"].encode(SENTENCES[0])
-    [scored] = predictor.score_lines([SENTENCES[0]])
-    assert sum(model.score([], ids)) == pytest.approx(scored.log10 * 2.302585093, rel=1e-6, abs=1e-4)
+@IN_C
+def test_its_description_computes_the_same_without_torch(writer: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(program_data._OPTIONS, "cell", Annotated[MinGru | Lstm, "as one more in AnyCell"])
+    model: Any = writer.model
+    batch = pair_batch([[model.symbols.eos]] * 3, prefixes=[[5, 7], [6], []])
+    assert_stepper(opened(model), model, batch, np.array([[4, 5] * 3, [7, 4] * 3]))
