@@ -7,35 +7,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from anaphora.batch import Batch, pad
+from anaphora.batch import Batch
 from anaphora.inference.network import open_network
 from anaphora.models.description import describe
 from anaphora.run.weights import tensors_of
 
 Array = np.ndarray[Any, Any]
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
-IN_TENSORS = isinstance(pad([[1]]).ids_BT, torch.Tensor)
-"""True as long as batches are of tensors: models of torch then take and give tensors."""
 
 
 def opened(model: torch.nn.Module) -> Any:
     """A network from its description, as a file has it."""
     weights = {name: np.ascontiguousarray(tensor.numpy()) for name, tensor in tensors_of(model).items()}
     return open_network(json.loads(json.dumps(describe(model))), weights)
-
-
-def arrays(value: Any) -> Any:
-    """A value of tensors as one of arrays."""
-    if isinstance(value, torch.Tensor):
-        return value.numpy()
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: arrays(getattr(value, field.name)) for field in fields(value)})
-    return value
-
-
-def as_taken(array: Array) -> Any:
-    """An array as models of torch take it."""
-    return torch.from_numpy(array) if IN_TENSORS else array
 
 
 def rows_of(value: Any, rows: slice) -> Any:
@@ -56,12 +40,11 @@ def rows_of(value: Any, rows: slice) -> Any:
 def stepped(stepper: Any, batch: Batch, ids_TN: Array, hypotheses: int = 2) -> list[Array]:
     """What a stepper answers for each sentence's ``hypotheses``, step by step: ln p, attention and states."""
     start = stepper.start(batch)
-    taken = torch.from_numpy if isinstance(start.memory_lengths_B, torch.Tensor) else np.asarray
     rows_N = np.arange(len(start.memory_lengths_B)).repeat(hypotheses)
-    memory, state, found = start.memory, stepper.select(start.state, taken(rows_N)), list[Array]()
+    memory, state, found = start.memory, stepper.select(start.state, rows_N), list[Array]()
     for ids_N in ids_TN:
-        step = stepper.advance(memory, state, taken(ids_N))
-        state = stepper.select(step.state, taken(np.arange(len(rows_N))))
+        step = stepper.advance(memory, state, ids_N)
+        state = stepper.select(step.state, np.arange(len(rows_N)))
         blocks = step.log_probs_NV, step.weights_NS, step.states_NH
         found += [np.asarray(block).copy() for block in blocks if block is not None]
     return found
@@ -75,12 +58,11 @@ def assert_near(found: Any, wanted: Any) -> None:
 def assert_stepper(native: Any, model: Any, batch: Batch, ids_TN: Array) -> None:
     """Both answer alike, and each sentence as it does alone."""
     wanted = stepped(model.stepper(), batch, ids_TN)
-    whole = arrays(batch)
-    found = stepped(native.stepper(), whole, ids_TN)
+    found = stepped(native.stepper(), batch, ids_TN)
     assert_near(found, wanted)
     for row in range(batch.size):
         rows = slice(2 * row, 2 * row + 2)
         for one, alone in zip(
-            found, stepped(native.stepper(), rows_of(whole, slice(row, row + 1)), ids_TN[:, rows]), strict=True
+            found, stepped(native.stepper(), rows_of(batch, slice(row, row + 1)), ids_TN[:, rows]), strict=True
         ):
             np.testing.assert_array_equal(one[rows, : alone.shape[1]], alone)

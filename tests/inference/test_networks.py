@@ -19,7 +19,7 @@ from anaphora.models.description import describe
 from anaphora.nn.outputs.values import Draws
 from anaphora.protocols import CompiledRequest, VocabularyInfo
 from anaphora.tasks.runs import load_trained
-from tests.inference.native import Array, arrays, as_taken, assert_near, assert_stepper, opened, rows_of
+from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of
 from tests.networks import TRANSLATORS, build, untrained_translator
 
 SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
@@ -103,7 +103,7 @@ def test_a_translator_of_other_encoders(name: str) -> None:
     assert_stepper(native, model, given, read_ids(8))
     if name != "columns":  # whose lengths are known in training alone
         with torch.no_grad():
-            assert_near([native.target_states(arrays(given))], [model.target_states(given)])
+            assert_near([native.target_states(given)], [model.target_states(given)])
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -152,11 +152,11 @@ def test_a_language_model(name: str) -> None:
     again.carry_mask_B[1:3] = True
     with torch.inference_mode():
         wanted, carry = model.target_log_probs(first)
-        found_all, own = native.target_log_probs(arrays(first))
+        found_all, own = native.target_log_probs(first)
         assert_near([found_all], [wanted])
         assert carry.keys() >= own.keys()
         assert_near([own[key] for key in own], [carry[key] for key in own])
-        found, wanted = native.states_and_target_log_probs(arrays(again), own)[:2], model.target_log_probs(again, carry)
+        found, wanted = native.states_and_target_log_probs(again, own)[:2], model.target_log_probs(again, carry)
         assert_near(found[1:], wanted[:1])
     if kind == "recurrent":
         tokens, followers = read_ids(4)[0], np.array([4, 9, 5])
@@ -165,7 +165,7 @@ def test_a_language_model(name: str) -> None:
         assert_near([log_probs], [step.log_probs_NV[[0, 0, 3], followers]])
         assert_near(after.values(), step.state.values())
     for row in range(4):
-        single, _ = native.target_log_probs(rows_of(arrays(first), slice(row, row + 1)))
+        single, _ = native.target_log_probs(rows_of(first, slice(row, row + 1)))
         np.testing.assert_array_equal(found_all[row, : single.shape[1]], single[0])
 
 
@@ -181,16 +181,16 @@ VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
 def values(flags: int = 0) -> Values:
     numbers = np.random.default_rng(3).normal(size=(len(LENGTHS), max(LENGTHS), 3 + flags)).astype(np.float32)
     numbers[..., 3:] = numbers[..., 3:] > 0
-    return Values(as_taken(numbers), as_taken(np.array(LENGTHS)))
+    return Values(numbers, np.array(LENGTHS))
 
 
 def assert_predicts(model: Any, given: Batch) -> None:
     native = opened(model)
-    found, wanted = native.predict(arrays(given)), arrays(model.predict(given))
+    found, wanted = native.predict(given), model.predict(given)
     blocks = [one for one in vars(found).values()]
     assert_near(blocks, vars(wanted).values())
     for row in range(given.size):
-        alone = native.predict(rows_of(arrays(given), slice(row, row + 1)))
+        alone = native.predict(rows_of(given, slice(row, row + 1)))
         for one, other in zip(blocks, vars(alone).values(), strict=True):
             np.testing.assert_array_equal(one[row, : np.shape(other)[1]] if np.ndim(other) > 1 else one[row], other[0])
 
@@ -218,7 +218,7 @@ def test_a_tagger(output: str, characters: Any) -> None:
     tables = {"encoder": RECURRENT, "output": output, "spans": "iob2" if output == "crf" else "none"}
     numbers, ids = np.random.default_rng(1), rows(*LENGTHS)
     letters = pad([list(numbers.integers(0, SYMBOLS.size, length)) for length in (3, 6, 1, 4, 2)])
-    words = as_taken(numbers.integers(0, 5, ids.ids_BT.shape))
+    words = numbers.integers(0, 5, ids.ids_BT.shape)
     spelt = SpeltIds(ids.ids_BT, ids.lengths_B, words, letters.ids_BT, letters.lengths_B)
     model = made("tag", {**tables, "embedding": {"size": 4}, "characters": characters})
     assert_predicts(model, Batch.of_rows(range(4), spelt))
@@ -231,7 +231,7 @@ def test_a_describer(layer: str) -> None:
     encoder = {"rows": 2, "columns": 3, "width": 5, "layer": layer} | ({"size": 8} if layer == "tanh" else {})
     tables = {"encoder": encoder, "embedding": {"size": 6}, "decoder": {"size": 8, "initial_state": "mean"}}
     model = made("describe", tables | {"attention": {"gate": True, "score": "concat"}})
-    grid = Grid(as_taken(np.random.default_rng(2).normal(size=(4, 6, 5)).astype(np.float32)))
+    grid = Grid(np.random.default_rng(2).normal(size=(4, 6, 5)).astype(np.float32))
     assert_stepper(opened(model), model, Batch.of_rows(range(4), grid), read_ids(8))
 
 
@@ -254,7 +254,7 @@ def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> No
     native, targets = opened(model), values(1)
     read = Values(targets.values_BTD[..., : size + pen], targets.lengths_B)
     batch = Batch.of_rows(range(4), rows(*LENGTHS) if kind == "synthesis" else read, targets)
-    found, wanted = native.predict(arrays(batch)), model.predict(batch)
+    found, wanted = native.predict(batch), model.predict(batch)
     for one, other in zip(found, wanted, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
@@ -262,12 +262,12 @@ def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> No
     numbers = np.random.default_rng(4)
     draws = [numbers.random(shape) for shape in ((4,), (4, size), (4, pen + 1))]
     vectors = numbers.normal(size=(4, size + pen)).astype(np.float32)
-    states, _, after = model.advance(model.start(batch), as_taken(vectors))
-    own, _, own_after = native.advance(native.start(arrays(batch)), vectors)
+    states, _, after = model.advance(model.start(batch), vectors)
+    own, _, own_after = native.advance(native.start(batch), vectors)
     assert_near([own], [states])
     assert_near(own_after.state.values(), [after.state[name] for name in own_after.state])
     with torch.no_grad():
-        wanted = model.output.draw(states, Draws(*map(as_taken, draws)), 0.3)
+        wanted = model.output.draw(states, Draws(*draws), 0.3)
     assert_near([native.output.draw(own, draws, 0.3)], [wanted])
 
 
@@ -304,7 +304,7 @@ def test_a_recipe(name: str) -> None:
             weight *= 0.1
     given = texts()
     if experiment.task == "describe":
-        given = Batch.of_rows(range(4), Grid(as_taken(np.ones((4, 16, experiment.encoder.width), np.float32))))
+        given = Batch.of_rows(range(4), Grid(np.ones((4, 16, experiment.encoder.width), np.float32)))
     assert_stepper(opened(model), model, given, read_ids(8))
 
 
@@ -342,11 +342,11 @@ def test_searches_in_c(narrow: bool, beam: int) -> None:
         given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=Constraints(candidates=candidates, narrow=True))
     with torch.inference_mode():
         wanted = searched(model.stepper(), given, beam)
-    assert_near(searched(native.stepper(), arrays(given), beam), wanted)
+    assert_near(searched(native.stepper(), given, beam), wanted)
     text = made("language-model", STREAM)
     with torch.inference_mode():
         wanted = searched(text.stepper(), given, beam)
-    assert_near(searched(opened(text).stepper(), arrays(given), beam), wanted)
+    assert_near(searched(opened(text).stepper(), given, beam), wanted)
     for unlike in ({"attention": {"normalizer": "sigmoid"}}, {"output": {"kind": "hierarchical"}}):
         stepper = opened(made("translate", merged(unlike))).stepper()
-        assert stepper.lower(stepper.start(arrays(texts()))) is None
+        assert stepper.lower(stepper.start(texts())) is None
