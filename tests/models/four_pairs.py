@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.batch import Batch, pad
+from anaphora.inference.encoder_decoder import DecodingStepper
 from anaphora.kernels import naive
 from anaphora.kernels.naive.attention import AttentionOptions
-from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.decoder import Decoder

@@ -87,8 +87,8 @@ def test_a_row_has_the_same_bits_whatever_stands_beside_it(window: dict[str, Any
     stepper = make(window, embedding=60).stepper()
     source = torch.Generator().manual_seed(3)
     ids_NL = torch.randint(4, SYMBOLS.size, (30, stepper.order), generator=source)
-    whole_NV = stepper.advance(None, ids_NL[:, :-1], ids_NL[:, -1].numpy()).log_probs_NV
-    part_NV = stepper.advance(None, ids_NL[:rows, :-1], ids_NL[:rows, -1].numpy()).log_probs_NV
+    whole_NV = stepper.advance(None, {"ids": ids_NL[:, :-1]}, ids_NL[:, -1].numpy()).log_probs_NV
+    part_NV = stepper.advance(None, {"ids": ids_NL[:rows, :-1]}, ids_NL[:rows, -1].numpy()).log_probs_NV
     assert (part_NV == whole_NV[:rows]).all()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.inference.operations import Graph, Recurrence
-from anaphora.inference.outputs import CandidateOutput, lower_network, output_of
+from anaphora.inference.outputs import NetworkStepper, lower_network, output_of
 from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights
 from anaphora.kernels.compiled import Array
@@ -36,14 +36,23 @@ class Decoder:
         )
         return memory, state, lengths_B
 
-    def advance(self, inputs: Mapping[str, Any], state: Arrays, memory: Arrays) -> tuple[Array, Array | None, Arrays]:
+    def advance(
+        self, x_KBD: Any, state: Arrays, memory: Arrays, language_KBL: Array | None = None
+    ) -> tuple[Array, Array | None, Arrays]:
         """Return one step of K rows a sentence, K x B x width: o, with attention its weights, and the new state."""
-        signals = advance(self.program, inputs, state, self.weights, memory)
+        signals = advance(self.program, _inputs(x_KBD, language_KBL), state, self.weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 
-    def scan(self, inputs: Mapping[str, Any], lengths_B: Array, state: Arrays, memory: Arrays) -> Array:
+    def scan(
+        self, x_TBD: Any, lengths_B: Array, state: Arrays, memory: Arrays, language_TBL: Array | None = None
+    ) -> Array:
         """Return o of whole sequences, T x B x width."""
+        inputs = _inputs(x_TBD, language_TBL)
         return scan(self.program, inputs, state, self.weights, memory, lengths_B).outputs["o"]
+
+
+def _inputs(x_XBD: Any, language_XBL: Array | None) -> Mapping[str, Any]:
+    return {"x": x_XBD} if language_XBL is None else {"x": x_XBD, "language": language_XBL}
 
 
 class LanguageModelBeside:
@@ -57,6 +66,10 @@ class LanguageModelBeside:
     def read(self, ids_TB: Array) -> Any:
         """Return the vectors of words."""
         return self._embedding.run(NOTHING, ids=np.where(ids_TB == self._bos, self._begin, ids_TB))["x"]
+
+    def advance(self, ids_N: Array, state: Arrays) -> tuple[Array, Arrays]:
+        """Return its top state after one more word of every row, N x width, and all that it carries on."""
+        return self.recurrence.advance(self.read(ids_N[None]), state)
 
 
 class EncoderDecoder:
@@ -78,16 +91,20 @@ class EncoderDecoder:
         """Return words that are read, of any block of ids."""
         return self.embedding.run(NOTHING, ids=ids)["x"]
 
+    def encode(self, batch: Batch) -> tuple[Arrays, Arrays, Array]:
+        """Return the memory of the decoder, its initial state, and the positions of each row."""
+        return self.decoder.encode(batch)
+
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets of a batch are predicted from, T x B x width."""
-        memory, first, _ = self.decoder.encode(batch)
+        memory, first, _ = self.encode(batch)
         ids_TB, lengths_B = batch.target_ids.ids_BT.T, batch.target_ids.lengths_B
         shifted_TB = np.concatenate([np.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
-        inputs = {"x": self.words(shifted_TB)}
+        language_TBL = None
         if beside := self.language_model:
             start = beside.recurrence.initial_state(len(lengths_B))
-            inputs["language"] = beside.recurrence.scan(beside.read(shifted_TB), lengths_B, start)[0]
-        return self.decoder.scan(inputs, lengths_B, first, memory)
+            language_TBL = beside.recurrence.scan(beside.read(shifted_TB), lengths_B, start)[0]
+        return self.decoder.scan(self.words(shifted_TB), lengths_B, first, memory, language_TBL)
 
     def stepper(self) -> "DecodingStepper":
         """Return the model one token at a time."""
@@ -97,9 +114,9 @@ class EncoderDecoder:
 class DecodingState(NamedTuple):
     """The state of N rows: N x width by carried signal."""
 
-    signals: Arrays
+    signals: dict[str, Any]
     """Of the decoder."""
-    language: Arrays
+    language: dict[str, Any]
     """Of the language model beside it."""
 
 
@@ -107,47 +124,50 @@ class DecodingMemory(NamedTuple):
     """State that all rows of a sentence share."""
 
     sentences: int
-    encoded: Arrays
-    """By signal, B in front."""
-    shortlist: CandidateOutput | None
-    """The candidate words of the sentences; None for all words."""
-    narrow: bool
+    encoded: dict[str, Any]
+    """Memory of attention, by signal, B in front."""
+    shortlist: Any
+    """The candidate words of the sentences (``CandidateOutput``); None for all words."""
+    narrow: bool = False
     """True if steps are over these alone."""
 
 
-class DecodingStepper:
-    """An encoder-decoder for search: see ``search.compiled_search.CompiledStepper``."""
+class DecodingStepper(NetworkStepper):
+    """An encoder-decoder for search: see ``search.compiled_search.CompiledStepper``.
 
-    def __init__(self, model: EncoderDecoder) -> None:
-        self._model = model
-        self.size, _, self.unk, self.bos, self.eos = model.symbols
+    Its model computes with arrays, or with tensors: ``models.searches.TensorStepper``.
+    """
 
     def start(self, batch: Batch) -> SearchStart:
         """Encode the sentences; ConfigError for candidates where the output is no softmax over words."""
-        encoded, first, lengths_B = self._model.decoder.encode(batch)
-        candidates, beside = batch.constraints.candidates, self._model.language_model
+        encoded, first, lengths_B = self._model.encode(batch)
+        candidates, sentences = batch.constraints.candidates, len(lengths_B)
         shortlist = self._model.output.shortlist(candidates) if candidates else None
-        memory = DecodingMemory(len(lengths_B), encoded, shortlist, batch.constraints.narrow)
-        language = beside.recurrence.initial_state(len(lengths_B)) if beside else {}
-        return SearchStart(memory, DecodingState(first, language), lengths_B)
+        memory = DecodingMemory(sentences, encoded, shortlist, batch.constraints.narrow)
+        return SearchStart(memory, self.initial_state(first, sentences), lengths_B)
 
-    def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Array) -> Step:
+    def initial_state(self, first: dict[str, Any], sentences: int) -> DecodingState:
+        """Return the initial state of a row for each sentence, from that of the decoder."""
+        beside = self._model.language_model
+        return DecodingState(first, beside.recurrence.initial_state(sentences) if beside else {})
+
+    def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Any) -> Step:
         """Read one token a row and predict the next; N is a multiple of the sentences."""
         sentences, encoded, shortlist, narrow = memory
 
-        def by_sentence(rows_NW: Array) -> Array:
-            return np.ascontiguousarray(rows_NW.reshape(sentences, -1, rows_NW.shape[-1]).swapaxes(0, 1))
+        def by_sentence(rows_NW: Any) -> Any:
+            return rows_NW.reshape(sentences, -1, rows_NW.shape[-1]).swapaxes(0, 1)
 
-        def by_row(block_KBW: Array) -> Array:
-            return np.ascontiguousarray(block_KBW.swapaxes(0, 1)).reshape(-1, block_KBW.shape[-1])
+        def by_row(block_KBW: Any) -> Any:
+            return block_KBW.swapaxes(0, 1).reshape(-1, block_KBW.shape[-1])
 
-        inputs = {"x": self._model.words(by_sentence(ids_N[:, None])[..., 0])}
-        language = state.language
+        x_KBD = self._model.words(by_sentence(ids_N[:, None])[..., 0])
+        language, language_KBL = state.language, None
         if beside := self._model.language_model:
-            language_NL, language = beside.recurrence.advance(beside.read(ids_N[None]), language)
-            inputs["language"] = by_sentence(language_NL)
+            language_NL, language = beside.advance(ids_N, language)
+            language_KBL = by_sentence(language_NL)
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        o_KBH, weights_KBS, after = self._model.decoder.advance(inputs, before, encoded)
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
         o_NH, candidates_BC = by_row(o_KBH), None
         if shortlist and narrow:
             log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.ids_BC
@@ -159,16 +179,16 @@ class DecodingStepper:
 
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None where its steps have to be taken one by one."""
-        model, (_, encoded, shortlist, narrow) = self._model, start.memory
-        if model.language_model or (shortlist and not narrow):
+        model, memory = self._model, start.memory
+        if model.language_model or (memory.shortlist and not memory.narrow):
             return None
-        words = model.words(np.full((len(start.memory_lengths_B), 1), self.bos))
-        decoder, output = model.decoder, shortlist or model.output
-        return lower_network(self, decoder.program, decoder.weights, encoded, start.state.signals, words, output)
+        output = memory.shortlist or model.output
+        return lower_network(self, model.decoder, memory.encoded, start.state.signals, memory.sentences, output)
 
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets of a batch are predicted from, T x B x H."""
-        return self._model.target_states(batch)
+        found: Array = self._model.target_states(batch)
+        return found
 
     def select(self, state: DecodingState, rows_N: Array) -> DecodingState:
         """Return the state of the given rows."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.inference.operations import Graph, Recurrence
-from anaphora.inference.outputs import lower_network, output_of
+from anaphora.inference.outputs import NetworkStepper, lower_network, output_of
 from anaphora.inference.weights import NOTHING, Weights
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.search_step import SearchedNetwork
@@ -125,24 +125,24 @@ class FeedForwardLanguageModel(TextNetwork):
         return TextStepper(self, self.symbols.eos, self.steps + 1)
 
 
-class TextStepper:
+class TextStepper(NetworkStepper):
     """A network of text for search: see ``protocols.TextStepper``. It needs no memory."""
 
     def __init__(self, model: Any, bos: int, order: int = 0) -> None:
         """``bos`` is what texts begin with; ``order``: see ``protocols.TextStepper``."""
-        self._model, self.bos, self.order = model, bos, order
-        self.size, _, self.unk, _, self.eos = model.symbols
+        super().__init__(model)
+        self.bos, self.order = bos, order
 
     def start(self, batch: Batch) -> SearchStart:
         """Return the initial state for each row of the batch."""
         return SearchStart(None, self._model.initial_state(batch.size), np.zeros(batch.size, np.int64))
 
-    def advance(self, memory: None, state: State, ids_N: Array) -> Step:
+    def advance(self, memory: None, state: Any, ids_N: Any) -> Step:
         """Read one token a row and predict the next."""
         states_NH, after = self._model.read_token(state, ids_N)
         return Step(self._model.output.log_probs(states_NH), None, after)
 
-    def select(self, state: State, rows_N: Array) -> State:
+    def select(self, state: Any, rows_N: Array) -> Any:
         """Return the state of the given rows."""
         return {name: rows[rows_N] for name, rows in state.items()}
 
@@ -153,7 +153,7 @@ class TextStepper:
         """Return the prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(None, self._model.initial_state(1), np.array([self.bos]))
 
-    def match_length(self, state: State, ids_N: Array, read: int) -> int:
+    def match_length(self, state: Any, ids_N: Array, read: int) -> int:
         """Return as many tokens as predictions depend on."""
         return min(read + 1, self.order) if self.order else read + 1
 
@@ -163,6 +163,5 @@ class RecurrentStepper(TextStepper):
 
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None where its steps have to be taken one by one."""
-        model, layers = self._model, self._model.recurrence
-        words = model.words(np.full((len(start.memory_lengths_B), 1), self.bos))
-        return lower_network(self, layers.program, layers.weights, {}, start.state, words, model.output)
+        sentences = len(start.memory_lengths_B)
+        return lower_network(self, self._model.recurrence, {}, start.state, sentences, self._model.output)

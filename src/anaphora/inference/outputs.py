@@ -11,10 +11,9 @@ from anaphora.errors import ConfigError, ShapeError
 from anaphora.inference.weights import Weights, affine, freeze
 from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
 from anaphora.kernels.linear import linear
-from anaphora.kernels.program import Program
+from anaphora.kernels.prepared import array_of
 from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
 from anaphora.kernels.word_tables import Words
-from anaphora.protocols import Stepper
 
 ROWS = 8
 """Minimum number of states whose words are predicted at once."""
@@ -60,6 +59,10 @@ class Output(ABC):
         """Return a softmax over the candidates of every sentence; ConfigError for an output that is no softmax."""
         raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
 
+    def scores(self) -> Scores | None:
+        """Return the layer as a search in C takes it; None for an output that is no softmax."""
+        return None
+
 
 class SoftmaxOutput(Output):
     """One softmax over all words: log softmax(W h + b)."""
@@ -83,6 +86,9 @@ class SoftmaxOutput(Output):
 
     def shortlist(self, candidates: Ids) -> "CandidateOutput":
         return CandidateOutput.of(candidates, self.weight_VH, self.bias_V)
+
+    def scores(self) -> Scores:
+        return Scores(self.weight_VH, self.bias_V)
 
 
 class AdaptiveOutput(Output):
@@ -198,6 +204,11 @@ class CandidateOutput(NamedTuple):
         kept = {name: getattr(self, name)[sentences_B] for name in ("places_BC", "bias_BC", "ids_BC")}
         return self._replace(**kept)
 
+    def scores(self) -> Scores:
+        """Return the layer as a search in C takes it."""
+        candidates = WordCandidates(self.places_BC, self.bias_BC, self.ids_BC)
+        return Scores(self.weight_UH, self.bias_BC[:0, 0], candidates)
+
 
 def log_softmax(z_NV: Array) -> Array:
     """log softmax(z) of every row; ``z_NV`` may be used up."""
@@ -217,27 +228,45 @@ def output_of(weights: Weights, data: Mapping[str, Any]) -> Output:
     return _KINDS[data["kind"]](weights, data)  # type: ignore[abstract]
 
 
+class NetworkStepper:
+    """A network one step at a time, for search; it computes with arrays, or with tensors (``models.searches``)."""
+
+    def __init__(self, model: Any) -> None:
+        """The model is read, never changed."""
+        self._model = model
+        self.size, _, self.unk, self.bos, self.eos = model.symbols
+
+    def words(self, ids: Array) -> Any:
+        """Return words that a step reads."""
+        return self._model.words(ids)
+
+    def weights_of(self, layers: Any) -> Mapping[str, Any]:
+        """Return the weights of a step by name."""
+        found: Mapping[str, Any] = layers.weights
+        return found
+
+
 def lower_network(
-    stepper: Stepper,
-    program: Program,
-    weights: Mapping[str, Array],
-    memory: Mapping[str, Array],
-    first: Mapping[str, Array],
-    words: Any,
-    output: Output | CandidateOutput,
+    stepper: NetworkStepper,
+    layers: Any,
+    memory: Mapping[str, Any],
+    first: Mapping[str, Any],
+    sentences: int,
+    output: Any,
 ) -> SearchedNetwork | None:
     """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
 
-    None where the steps cannot be taken in C: where parts have an obstacle, or words are not looked up in a table and
-    scored by one softmax.
+    None where the steps cannot be taken in C: where parts have an obstacle, products are not made in C, or words are
+    not looked up in a table and scored by one softmax. ``layers`` have the program of a step and its weights; the
+    numbers are arrays, or tensors on the CPU.
     """
-    if isinstance(output, CandidateOutput):
-        candidates = WordCandidates(output.places_BC, output.bias_BC, output.ids_BC)
-        scores = Scores(output.weight_UH, output.bias_BC[:0, 0], candidates)
-    elif isinstance(output, SoftmaxOutput):
-        scores = Scores(output.weight_VH, output.bias_V)
-    else:
+    scores = output.scores()
+    if scores is None or not first or not is_possible(layers.program, scores.weight_UH):
         return None
-    if not (isinstance(words, Words) and first and is_possible(program, scores.weight_UH)):
+    words = stepper.words(np.full((sentences, 1), stepper.bos))
+    if not isinstance(words, Words):
         return None
-    return SearchedNetwork(program, weights, memory, first, words, scores, stepper.bos, stepper.eos)
+    words = words._replace(ids_XB1=array_of(words.ids_XB1))
+    read, state = ({name: array_of(block) for name, block in of.items()} for of in (memory, first))
+    weights = stepper.weights_of(layers)
+    return SearchedNetwork(layers.program, weights, read, state, words, scores, stepper.bos, stepper.eos)

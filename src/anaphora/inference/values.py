@@ -174,7 +174,7 @@ class SynthesisNetwork:
     def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, Array | None, ValueState]:
         """Return the states to predict from after one vector and its pen flag, attention, and the new state."""
         state = {name: rows[None] for name, rows in before.state.items()}
-        o_1BH, weights_1BS, after = self.decoder.advance({"x": x_BX[None]}, state, dict(before.memory))
+        o_1BH, weights_1BS, after = self.decoder.advance(x_BX[None], state, dict(before.memory))
         weights_BS = None if weights_1BS is None else weights_1BS[0]
         return o_1BH[0], weights_BS, before._replace(state={name: rows[0] for name, rows in after.items()})
 
@@ -186,5 +186,5 @@ class SynthesisNetwork:
         memory, state, _ = self.decoder.encode(batch)
         true_TBX = targets.values_BTD.swapaxes(0, 1)[..., : self.output.size + self.output.flags - 1]
         x_TBX = np.concatenate([np.zeros_like(true_TBX[:1]), true_TBX[:-1]])
-        states_TBH = self.decoder.scan({"x": x_TBX}, targets.lengths_B, state, memory)
+        states_TBH = self.decoder.scan(x_TBX, targets.lengths_B, state, memory)
         return self.output.predict(states_TBH, targets)

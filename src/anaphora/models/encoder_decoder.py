@@ -12,21 +12,21 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids
+from anaphora.inference.encoder_decoder import DecodingMemory
 from anaphora.kernels.penalties import doubly_stochastic
-from anaphora.kernels.search_step import SearchedNetwork
-from anaphora.models.searches import TensorStep, lower_network
+from anaphora.kernels.word_tables import Words
+from anaphora.models.searches import TensorDecodingStepper
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.fusion import FrozenLanguageModel
-from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.outputs.output import Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mix_words
 from anaphora.nn.weights import Network
-from anaphora.protocols import Array, Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import Array, Carry, Loss, PartDescription, VocabularyInfo
 
 
 class Memory(NamedTuple):
@@ -107,21 +107,22 @@ class EncoderDecoder(Network, ABC):
             self.decoder.prepare(encoded, lengths_B), self.decoder.initial_state(encoded, lengths_B), lengths_B
         )
 
-    def initial_state(self, decoder: dict[str, Tensor]) -> "DecodingState":
-        """Return the initial state of a row for each sentence, from that of the decoder."""
-        sentences = len(next(iter(decoder.values())))
-        return DecodingState(decoder, self.language_model.initial_state(sentences) if self.language_model else {})
+    def words(self, ids: Tensor) -> Words:
+        """Return words that a step reads, of any block of ids."""
+        return self.written.words(ids)
 
     @torch.no_grad()
     def _sample_inputs(self, true_TB: Tensor, memory: Memory, sampling: Sampling) -> Tensor:
         """Target words to read, some of them predicted by the decoder itself."""
-        stepper, state = self.stepper(), self.initial_state(memory.first)
+        stepper, sentences = self.stepper(), len(memory.lengths_B)
+        state = stepper.initial_state(memory.first, sentences)
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
-            step = stepper.read(DecodingMemory(memory.signals, None), state, ids_B)
+            step = stepper.read(DecodingMemory(sentences, memory.signals, None), state, ids_B)
             state = step.state
-            return step.log_probs_NV
+            log_probs_NV: Tensor = step.log_probs_NV
+            return log_probs_NV
 
         def drawn(what: str) -> Tensor:
             return uniform_draws(f"scheduled sampling.{what}", true_TB.numel(), true_TB.device).view(true_TB.shape)
@@ -144,104 +145,8 @@ class EncoderDecoder(Network, ABC):
         of_decoder = self.decoder.describe(self.written.vectors(bos_11), memory.first, memory.signals, language_11L)
         return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
 
-    def stepper(self) -> "DecodingStepper":
+    def stepper(self) -> TensorDecodingStepper:
         """Return the model one token at a time; puts it into evaluation mode."""
         if self.training:
             self.eval()
-        return DecodingStepper(self)
-
-
-class DecodingState(NamedTuple):
-    """The state of N rows: N x width by carried signal."""
-
-    signals: dict[str, Tensor]
-    """Of the decoder."""
-    language: dict[str, Tensor]
-    """Of the language model of deep fusion, where there is one."""
-
-
-class DecodingMemory(NamedTuple):
-    """State that all rows of a sentence share."""
-
-    encoded: dict[str, Tensor]
-    """Memory of attention, by signal, B in front."""
-    shortlist: CandidateOutput | None
-    """The candidate words of the sentences; None for all words."""
-    narrow: bool = False
-    """True if steps are over these alone."""
-
-
-class DecodingStepper:
-    """An encoder-decoder for search: see ``search.compiled_search.CompiledStepper``."""
-
-    def __init__(self, model: EncoderDecoder) -> None:
-        """The model is read, never changed."""
-        self._model, self._device = model, device_of(model)
-        self.size, _, self.unk, self.bos, self.eos = model.symbols
-
-    @torch.inference_mode()
-    def start(self, batch: Batch) -> SearchStart:
-        """Encode the sentences; ConfigError for candidates where the output is no softmax over words."""
-        batch = batch.to(self._device)
-        encoded = self._model.encode(batch)
-        candidates = batch.constraints.candidates
-        shortlist = self._model.output.shortlist(candidates) if candidates else None
-        memory = DecodingMemory(encoded.signals, shortlist, batch.constraints.narrow)
-        return SearchStart(memory, self._model.initial_state(encoded.first), array_of(encoded.lengths_B))
-
-    def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Array) -> Step:
-        return self.read(memory, state, torch.from_numpy(ids_N).to(self._device)).arrays()
-
-    @torch.inference_mode()
-    def read(self, memory: DecodingMemory, state: DecodingState, ids_N: Tensor) -> TensorStep:
-        """Return the step of ``advance`` in tensors."""
-        encoded, shortlist, narrow = memory
-        sentences = len(next(iter(encoded.values())))
-
-        def by_sentence(rows_NW: Tensor) -> Tensor:
-            return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
-
-        def by_row(block_KBW: Tensor) -> Tensor:
-            return block_KBW.transpose(0, 1).flatten(0, 1)
-
-        x_KBD = self._model.written.words(by_sentence(ids_N.unsqueeze(-1)).squeeze(-1))
-        before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        language, language_KBL = state.language, None
-        if self._model.language_model:
-            language_NL, language = self._model.language_model.advance(ids_N, language)
-            language_KBL = by_sentence(language_NL)
-        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
-        o_NH = by_row(o_KBH)
-        candidates_BC = None
-        if shortlist and narrow:
-            log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.ids_BC
-        else:
-            log_probs_NV = (shortlist or self._model.output).log_probs(o_NH)
-        weights_NS = None if weights_KBS is None else by_row(weights_KBS)
-        signals = {name: by_row(block) for name, block in after.items()}
-        return TensorStep(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
-
-    @torch.no_grad()
-    def lower(self, start: SearchStart) -> SearchedNetwork | None:
-        """Return the network from there for compiled searches; None with a language model beside the decoder."""
-        model, (encoded, shortlist, narrow) = self._model, start.memory
-        if model.language_model or (shortlist and not narrow):
-            return None
-        decoder, first, output = model.decoder, start.state.signals, shortlist or model.output
-        return lower_network(self, decoder.program, decoder.weights, encoded, first, model.written, output)
-
-    def target_states(self, batch: Batch) -> Array:
-        """Return the states that the targets of a batch are predicted from, T x B x H."""
-        return self._model.target_states(batch)
-
-    def select(self, state: DecodingState, rows_N: Array) -> DecodingState:
-        """Return the state of the given rows."""
-        kept_N = torch.from_numpy(rows_N)
-        return DecodingState(*({name: rows[kept_N] for name, rows in carried.items()} for carried in state))
-
-    def keep(self, memory: DecodingMemory, sentences_B: Array) -> DecodingMemory:
-        """Return the memory of the given sentences."""
-        kept_B = torch.from_numpy(sentences_B)
-        encoded = {name: tensor[kept_B] for name, tensor in memory.encoded.items()}
-        shortlist = memory.shortlist.keep(kept_B) if memory.shortlist else None
-        return DecodingMemory(encoded, shortlist, memory.narrow)
+        return TensorDecodingStepper(self)

@@ -4,11 +4,11 @@ They read running text in windows and carry their state from one to the next; ``
 first, serves as ``<s>``. A model of sentences starts every line from the initial state, after ``<s>``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, Self
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -16,17 +16,18 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.penalties import change_penalty, size_penalty
-from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.kernels.truncation import Windows
-from anaphora.models.searches import TensorStep, lower_network
+from anaphora.kernels.word_tables import Words
+from anaphora.models.searches import TensorRecurrentStepper
 from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput
 from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.output import Output
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
-from anaphora.protocols import Array, Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import Array, Carry, Loss, PartDescription, VocabularyInfo
 
 _IDS, _EARLIER = "context", "earlier."
 
@@ -128,7 +129,34 @@ class LanguageModelConfig(Config):
     )
 
 
-class LanguageModel(Network):
+class TextNetwork(Network, ABC):
+    """A network of running text: see ``protocols.StateModel``."""
+
+    output: Output
+
+    @abstractmethod
+    def read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
+        """Return the states to predict from, T x B x width, and the state for the next window."""
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
+        """ln p of each target of a window: see ``protocols.TextModel``."""
+        return self.states_and_target_log_probs(batch, carry)[1:]
+
+    @torch.no_grad()
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Array, Carry]:
+        """Return the same, with the states: see ``protocols.StateModel``."""
+        batch = batch.to(device_of(self))
+        states_TBH, after = self.read(batch, carry)
+        log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
+        return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
+
+    @torch.no_grad()
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """Return the state at the end of a window: see ``protocols.TextModel``."""
+        return self.read(batch.to(device_of(self)), carry)[1]
+
+
+class LanguageModel(TextNetwork):
     """An embedding, a stack of recurrent layers, and an output layer."""
 
     config: LanguageModelConfig
@@ -168,23 +196,9 @@ class LanguageModel(Network):
             penalties.append(config.temporal_activation_regularization * change_penalty(outputs["undropped"], *rows))
         return replace(loss, penalty=torch.stack(penalties).sum()) if penalties else loss
 
-    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
-        """ln p of each target of a window: see ``protocols.TextModel``."""
-        return self.states_and_target_log_probs(batch, carry)[1:]
-
-    @torch.no_grad()
-    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Array, Carry]:
-        """Return the same, with the states: see ``protocols.StateModel``."""
-        batch = batch.to(device_of(self))
+    def read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
         outputs, after = self._read(batch, carry)
-        states_TBH = outputs["h"]
-        log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
-        return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
-
-    @torch.no_grad()
-    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """Return the state at the end of a window: see ``protocols.TextModel``."""
-        return self._read(batch.to(device_of(self)), carry)[1]
+        return outputs["h"], after
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
         """Return the states to predict from as "h", T x B x width, and the state for the next window."""
@@ -207,66 +221,30 @@ class LanguageModel(Network):
         what the rows carry on.
         """
         device = device_of(self)
-        state = carry or self.recurrence.initial_state(len(ids_N))
+        state = carry or self.initial_state(len(ids_N))
         read_N, predicted_from_E, predicted_E = (torch.from_numpy(ids).to(device) for ids in (ids_N, rows_E, ids_E))
         states_NH, after = self.read_token(state, read_N)
         return array_of(self.output.log_probs_of(states_NH, predicted_from_E, predicted_E)), after
 
+    def initial_state(self, rows: int) -> dict[str, Tensor]:
+        """Return the state before anything was read."""
+        return self.recurrence.initial_state(rows)
+
+    def words(self, ids: Tensor) -> Tensor | Words:
+        """Return what a step reads, of any block of ids."""
+        return self.embedding.read(ids)
+
     def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
-        return self.recurrence.advance_rows(self.embedding.read(ids_N.unsqueeze(0)), state)
+        return self.recurrence.advance_rows(self.words(ids_N.unsqueeze(0)), state)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of a step: see ``protocols.ProgramModel``."""
         return {"recurrence": self.recurrence.describe()}
 
-    def stepper(self) -> "LanguageModelStepper":
+    def stepper(self) -> TensorRecurrentStepper:
         """Return the model one token at a time; puts it into evaluation mode."""
         if self.training:
             self.eval()
-        return LanguageModelStepper(self)
-
-
-class LanguageModelStepper:
-    """A recurrent language model for search: see ``protocols.TextStepper``. It needs no memory."""
-
-    order = 0
-
-    def __init__(self, model: LanguageModel) -> None:
-        """The model is read, never changed."""
-        self._model = model
-        self.size, _, self.unk, bos, self.eos = model.symbols
-        self.bos = bos if model.config.reads == "sentences" else self.eos
-
-    @torch.inference_mode()
-    def start(self, batch: Batch) -> SearchStart:
-        """Return the initial state for each row of the batch."""
-        state = self._model.recurrence.initial_state(batch.size)
-        return SearchStart(None, state, np.zeros(batch.size, dtype=np.int64))
-
-    def advance(self, memory: None, state: dict[str, Tensor], ids_N: Array) -> Step:
-        with torch.inference_mode():
-            h_NH, after = self._model.read_token(state, torch.from_numpy(ids_N).to(device_of(self._model)))
-            step = TensorStep(self._model.output.log_probs(h_NH), None, after)
-        return step.arrays()
-
-    @torch.no_grad()
-    def lower(self, start: SearchStart) -> SearchedNetwork | None:
-        """Return the network from there for compiled searches."""
-        stack, embedding, output = self._model.recurrence, self._model.embedding, self._model.output
-        return lower_network(self, stack.program, stack.weights, {}, start.state, embedding, output)
-
-    def select(self, state: dict[str, Tensor], rows_N: Array) -> dict[str, Tensor]:
-        kept_N = torch.from_numpy(rows_N)
-        return {name: rows[kept_N] for name, rows in state.items()}
-
-    def keep(self, memory: None, sentences_B: Array) -> None:
-        """There is no memory."""
-
-    @torch.inference_mode()
-    def unconditional(self) -> Step:
-        """Return the prediction after the end of a line: the network has learnt no other one without context."""
-        return self.advance(None, self._model.recurrence.initial_state(1), np.array([self.bos]))
-
-    def match_length(self, state: dict[str, Tensor], ids_N: Array, read: int) -> int:
-        return read + 1
+        sentences, symbols = self.config.reads == "sentences", self.symbols
+        return TensorRecurrentStepper(self, symbols.bos if sentences else symbols.eos)

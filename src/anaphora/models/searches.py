@@ -1,74 +1,64 @@
-"""The way from networks to searches: steps of tensors as arrays, and networks whose searches run in C.
-
-See ``kernels/greedy_decoding.py`` and ``kernels/beam_decoding.py``.
-"""
+"""Steppers over networks of tensors: arrays in, arrays out."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from anaphora.kernels.program import Program
-from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
-from anaphora.nn.device import array_of
-from anaphora.nn.embedding import Embedding
-from anaphora.nn.outputs.candidates import CandidateOutput
-from anaphora.nn.outputs.output import Output, SoftmaxOutput
-from anaphora.nn.weights import Weights
-from anaphora.protocols import Array, Step, Stepper
+from anaphora.batch import Batch
+from anaphora.inference.encoder_decoder import DecodingStepper
+from anaphora.inference.language_models import RecurrentStepper, TextStepper
+from anaphora.inference.outputs import NetworkStepper
+from anaphora.nn.device import array_of, device_of
+from anaphora.protocols import Array, SearchStart, Step
 
 
-class TensorStep(NamedTuple):
-    """A ``protocols.Step`` in tensors."""
+class TensorStepper(NetworkStepper):
+    """What turns a stepper into one of a network of tensors."""
 
-    log_probs_NV: Tensor
-    weights_NS: Tensor | None
-    state: Any
-    states_NH: Tensor | None = None
-    candidates_BC: Tensor | None = None
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> SearchStart:
+        start: SearchStart = cast(Any, super()).start(batch.to(device_of(self._model)))
+        return start._replace(memory_lengths_B=array_of(torch.as_tensor(start.memory_lengths_B)))
 
-    def arrays(self) -> Step:
-        """Return the step as a search takes it; on the CPU, nothing is copied. Call it outside of inference mode."""
-        on_cpu = self.log_probs_NV.is_cpu
+    def advance(self, memory: Any, state: Any, ids_N: Array) -> Step:
+        """Read one token a row and predict the next; on the CPU, nothing is copied."""
+        step = self.read(memory, state, torch.from_numpy(ids_N).to(device_of(self._model)))
+        log_probs_NV, weights_NS, state, states_NH, candidates_BC = step
         # a search may change the log-probabilities, but nothing changes a tensor that was made in inference mode
-        log_probs_NV = array_of(self.log_probs_NV) if on_cpu else self.log_probs_NV.clone()
-        states_NH = _array_if_any(self.states_NH) if on_cpu else self.states_NH
-        weights_NS, candidates_BC = _array_if_any(self.weights_NS), _array_if_any(self.candidates_BC)
-        return Step(log_probs_NV, weights_NS, self.state, states_NH, candidates_BC)
+        if log_probs_NV.is_cpu:
+            log_probs_NV, states_NH = array_of(log_probs_NV), _array_if_any(states_NH)
+        else:
+            log_probs_NV = log_probs_NV.clone()
+        return Step(log_probs_NV, _array_if_any(weights_NS), state, states_NH, _array_if_any(candidates_BC))
+
+    @torch.inference_mode()
+    def read(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
+        """Return the step of ``advance`` in tensors."""
+        step: Step = cast(Any, super()).advance(memory, state, ids_N)
+        return step
+
+    @torch.no_grad()
+    def words(self, ids: Array) -> Any:
+        return self._model.words(torch.from_numpy(ids))
+
+    def weights_of(self, layers: Any) -> Mapping[str, Tensor]:
+        found: Mapping[str, Tensor] = layers.weights.tensors()
+        return found
 
 
-def _array_if_any(tensor: Tensor | None) -> Array | None:
+def _array_if_any(tensor: Any) -> Array | None:
     return None if tensor is None else array_of(tensor)
 
 
-def lower_network(
-    stepper: Stepper,
-    program: Program,
-    weights: Weights,
-    memory: Mapping[str, Tensor],
-    first: Mapping[str, Tensor],
-    embedding: nn.Module,
-    output: Output | CandidateOutput,
-) -> SearchedNetwork | None:
-    """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
+class TensorDecodingStepper(TensorStepper, DecodingStepper):
+    """An encoder-decoder of tensors."""
 
-    None where the steps cannot be taken in C: where parts have an obstacle, products are not made in C, or words
-    are not looked up in a table and scored by one softmax.
-    """
-    if not isinstance(embedding, Embedding) or not first:
-        return None
-    if not isinstance(output, CandidateOutput | SoftmaxOutput):
-        return None
-    weight = output.weight_UH if isinstance(output, CandidateOutput) else output.weight
-    if not is_possible(program, weight):
-        return None
-    if isinstance(output, CandidateOutput):
-        candidates = WordCandidates(*map(array_of, (output.places_BC, output.bias_BC, output.ids_BC)))
-        scores = Scores(weight, candidates.bias_BC[:0, 0], candidates)
-    else:
-        scores = Scores(weight, array_of(output.used_bias))
-    words = embedding.words(torch.full((len(next(iter(first.values()))), 1), stepper.bos))
-    words = words._replace(ids_XB1=array_of(words.ids_XB1))
-    read, state = ({name: array_of(tensor) for name, tensor in of.items()} for of in (memory, first))
-    return SearchedNetwork(program, weights.tensors(), read, state, words, scores, stepper.bos, stepper.eos)
+
+class TensorTextStepper(TensorStepper, TextStepper):
+    """A language model of tensors."""
+
+
+class TensorRecurrentStepper(TensorStepper, RecurrentStepper):
+    """A recurrent language model of tensors."""

@@ -14,7 +14,10 @@ from torch.nn import Parameter, functional
 from anaphora.batch import Ids
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
+from anaphora.kernels.search_step import Scores, WordCandidates
 from anaphora.kernels.softmax import log_softmax
+from anaphora.nn.device import array_of
+from anaphora.protocols import Array
 
 _WIDTH = 16
 """The product has a multiple of this many columns, since narrow products round differently from wide ones; the softmax
@@ -77,10 +80,15 @@ class CandidateOutput(NamedTuple):
             return functional.pad(self.log_probs(states_NH), (0, 1), value=-torch.inf).gather(1, ids_NC)
         return log_softmax(self._scores(states_NH))
 
-    def keep(self, sentences_B: Tensor) -> Self:
+    def keep(self, sentences_B: Array) -> Self:
         return self._replace(
             places_BC=self.places_BC[sentences_B], bias_BC=self.bias_BC[sentences_B], ids_BC=self.ids_BC[sentences_B]
         )
+
+    def scores(self) -> Scores:
+        """Return the layer as a search in C takes it."""
+        candidates = WordCandidates(*map(array_of, (self.places_BC, self.bias_BC, self.ids_BC)))
+        return Scores(self.weight_UH, candidates.bias_BC[:0, 0], candidates)
 
     def _scores(self, states_NH: Tensor) -> Tensor:
         """N x C: z of the words of the row's sentence."""

@@ -13,7 +13,9 @@ from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
+from anaphora.kernels.search_step import Scores
 from anaphora.kernels.softmax import log_softmax, picked_log_softmax, softmax_loss
+from anaphora.nn.device import array_of
 from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, VocabularyInfo
@@ -113,6 +115,10 @@ class Output(nn.Module, ABC):
         """
         raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
 
+    def scores(self) -> Scores | None:
+        """Return the layer as a search in C takes it; None for an output that is no softmax."""
+        return None
+
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights that are its own: all but the matrix of a tied layer."""
         with torch.no_grad():
@@ -167,6 +173,9 @@ class SoftmaxOutput(WordsOutput):
 
     def shortlist(self, candidates: Ids) -> CandidateOutput:
         return CandidateOutput.of(candidates, self.weight, self.used_bias)
+
+    def scores(self) -> Scores:
+        return Scores(self.weight, array_of(self.used_bias))
 
 
 class EstimatedOutput(SoftmaxOutput):
