@@ -54,7 +54,7 @@ def measure(megabytes: float) -> None:
         seconds = time.process_time() - began
         watch.done.set()
         watch.join()
-    grams = sum(len(order.keys_N) for order in model.orders)
+    grams = sum(len(order.keys_N) for order in model.backoff.orders)
     print(
         f"| {megabytes:g} | {len(ids):,} | {grams:,} | {seconds:.1f} | {watch.memory:,} | {watch.disk:,} |", flush=True
     )

@@ -123,8 +123,8 @@ class ProgramModel(Protocol):
         """Return the parts of each step in order, by the name of what takes it; puts the model into evaluation mode."""
 
 
-class TextModel(Model, Searchable, Protocol):
-    """A model of running text, which also scores each target."""
+class TextModel(Searchable, Protocol):
+    """A model of running text, which scores each target."""
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
         """ln p of every target, B x T in float64, 0 in the padding; and the state for the next batch."""

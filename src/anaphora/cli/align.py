@@ -87,7 +87,7 @@ def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 
 def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, report: "Report") -> Iterator[Links]:
-    from anaphora.models.alignment.symmetrise import Symmetrise
+    from anaphora.inference.alignment.symmetrise import Symmetrise
     from anaphora.tasks.runs import kind_at, load
 
     if symmetrise:

@@ -58,7 +58,7 @@ def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: 
         carry: Carry | None = None
         for place, ids_RL in enumerate(_side_by_side(ids_N, rows, steps)):
             with torch.enable_grad():
-                loss, carry = model(rows_of_text(ids_RL, np.full(rows, place > 0)), carry)
+                loss, carry = network(rows_of_text(ids_RL, np.full(rows, place > 0)), carry)
                 gradients = torch.autograd.grad(loss.sum, weights)
             torch._foreach_addcmul_(squares, gradients, gradients)
             count += rows
@@ -104,7 +104,7 @@ def dynamic_log_probs(
     for window in windows(tokens, before, dynamic.steps):
         log_probs_BT, _ = network.target_log_probs(window, carry)
         with torch.enable_grad():
-            loss, carry = network(window, carry)
+            loss, carry = learning(window, carry)
             gradients = torch.autograd.grad(loss.sum, weights)
         move(gradients)
         yield window.target_ids.ids_BT[0], log_probs_BT[0]

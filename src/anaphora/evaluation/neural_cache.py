@@ -15,7 +15,7 @@ import numpy as np
 
 from anaphora.evaluation.adaptation import NeuralCache
 from anaphora.evaluation.stream import LogProbs, windows
-from anaphora.models.interpolation.weights import fitted_weights, interpolate
+from anaphora.inference.interpolation.weights import fitted_weights, interpolate
 from anaphora.protocols import Array, StateModel
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)

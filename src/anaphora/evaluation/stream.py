@@ -17,12 +17,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from anaphora.batch import Batch, Ids
+from anaphora.inference.interpolation.cache import ComponentPredictions
+from anaphora.inference.interpolation.mixture import Mixture
 from anaphora.kernels.backends import precision_of
 from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.kernels.log_probs import to_host
 from anaphora.kernels.runtime import current
-from anaphora.models.interpolation.cache import ComponentPredictions
-from anaphora.models.interpolation.mixture import Mixture
 from anaphora.protocols import Array, Carry, TextModel
 
 ROWS = 32

@@ -126,7 +126,8 @@ class Bundle:
         kinds = self.inference.tensors
         names = (name for name in self._tensors if name.startswith(_WEIGHTS))
         found = {name: self._weight(name, kinds) for name in (name.removeprefix(_WEIGHTS) for name in names)}
-        check_kinds(kinds, found, self.path)
+        if kinds:
+            check_kinds(kinds, found, self.path)
         if broken := first_overflowing(found):
             raise DamagedError(f"{self.path} holds numbers in {broken} that are not finite or above {LARGEST:g}.")
         return found
@@ -137,7 +138,7 @@ class Bundle:
             if (array.ndim, largest.shape) != (2, array.shape[:1]) or array.dtype.kind != "i":
                 raise DamagedError(f"{self.path} has no matrix in int8 under the name {name}.")
             return _expand(array, largest)
-        return widen(array) if kinds.get(name, "").endswith("float32") else array
+        return array if kinds.get(name, "").endswith("bfloat16") else widen(array)
 
 
 def is_bundle(path: Path) -> bool:
@@ -159,7 +160,7 @@ def write(path: Path, run: Run, found: Inference, checkpoint: Checkpoint, precis
     Raises ConfigError for a network without a description and for another ending, OSError where there is no room.
     """
     if found.network is None:
-        raise ConfigError(f"{run.path} is {found.noun} that needs the run folder: a bundle is for neural networks.")
+        raise ConfigError(f"{run.path} is {found.noun} that needs the run folder: its network runs in PyTorch alone.")
     if not path.name.endswith(BUNDLE):
         raise ConfigError(f"A bundle is known by its name, so that {path} should end in {BUNDLE}: name it so.")
     matrices = matrices_of(found.network) if precision != "fp32" else set()

@@ -196,7 +196,7 @@ def load(
     if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
-        return find_tasks(cast(str, opener))[0].open_file(path)
+        return _predictor_module(cast(str, opener)).open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
         from anaphora.nn.given_state import start_from
@@ -216,7 +216,8 @@ def _load_described(path: Path, which: Which, runtime: Runtime, report: Report) 
         return None
     checkpoint = run.load(which, report)
     weights, where = checkpoint.model, checkpoint.path / "model.safetensors"
-    check_kinds(found.tensors, weights, where)
+    if found.tensors:
+        check_kinds(found.tensors, weights, where)
     trained = TrainedModel(path, None, None, run.tokenizers(), runtime, digest_of(weights))
     return _make_predictor(found, weights, trained, lambda: load_trained(path, which).model)
 
@@ -244,9 +245,14 @@ def _make_predictor(found: Inference, weights: Arrays, trained: TrainedModel, in
         raise DamagedError(f"{trained.path} is of a task that this version does not know: {found.task!r}.")
     options, model = found.experiment(trained.path), open_network(found.network, weights)
     model.in_torch = cache(in_torch)
-    package, _, _ = TASKS[found.task].rpartition(".")
     trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
-    return import_module(f"{package}.predictor").make_predictor(trained)
+    return _predictor_module(found.task).make_predictor(trained)
+
+
+def _predictor_module(task: str) -> Any:
+    """Return the module that makes the predictors of a task, and opens the files of other programs for it."""
+    package, _, _ = TASKS[task].rpartition(".")
+    return import_module(f"{package}.predictor")
 
 
 def _refuse_gradients(path: Path) -> Any:
@@ -285,7 +291,7 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
         see=task.see,
         options=plain_options(experiment, experiment.places),
         network=network,
-        tensors=kinds_of(tensors_of(model)),
+        tensors={} if isinstance(model, Growing) else kinds_of(tensors_of(model)),
         belongs_to=_fingerprints(run),
     )
     read = Inference.parse(found.serialise(), run.path / INFERENCE)

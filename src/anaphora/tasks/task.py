@@ -161,10 +161,6 @@ class Task(ABC):
         """Return what inspection looks into; see ``prediction.examples``."""
         return predictor
 
-    def open_file(self, path: Path) -> Any:
-        """Return the predictor in a file of another program, for the endings of ``registry.FILES``."""
-        raise NotImplementedError
-
     def suits(self, data: GivenData) -> bool:
         """True if the data is for the task.
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
 from anaphora.events import Event, Note, Progress, Skipped
+from anaphora.inference.alignment.groups import LONGEST
 from anaphora.models.alignment.aligner import Aligner, AlignerConfig, AlignerModelConfig, Direction
-from anaphora.models.alignment.groups import LONGEST
 from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
 
@@ -136,12 +136,12 @@ def test_links_of_any_number_of_pairs_are_those_of_its_blocks(monkeypatch: pytes
     learnt.fit(*sides(BACKWARDS))
     at_once = learnt.links(*sides(BACKWARDS), "union")
     for block in 7, 60, 1000:
-        monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", block)
+        monkeypatch.setattr("anaphora.inference.alignment.links.BLOCK", block)
         assert list(learnt.align_each(*sides(BACKWARDS), "union")) == at_once
 
 
 def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 250)
+    monkeypatch.setattr("anaphora.inference.alignment.links.BLOCK", 250)
 
     def peak(count: int) -> int:
         rows = np.random.default_rng(1).integers(4, SIZE, (count, 12)).tolist()

@@ -74,7 +74,7 @@ def test_probabilities_are_the_equations(order: int) -> None:
 @given(TOKENS, st.integers(1, 6), st.integers(1, 40))
 def test_counting_on_disk_gives_the_bits_of_counting_in_memory(units: list[int], order: int, block: int) -> None:
     whole, parts = fitted(units, order), fitted(units, order, block)
-    for one, other in zip(whole.orders, parts.orders, strict=True):
+    for one, other in zip(whole.backoff.orders, parts.backoff.orders, strict=True):
         assert all(np.array_equal(*arrays) for arrays in zip(one, other, strict=True))
 
 
@@ -101,7 +101,7 @@ def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
         for place, value in enumerate(model.backoff.log_probs(model.backoff.empty_context(1))[0].tolist()):
             seen[place].append(value)
     assert all(a == pytest.approx(b) for a, b in seen.values())
-    assert [len(order.keys_N) for order in many.orders[4:]] == [0] * 5
+    assert [len(order.keys_N) for order in many.backoff.orders[4:]] == [0] * 5
     read_T = np.array([END, 4, 5, END, 4, 7])
     few_T, many_T = (
         table.log_probs_along(table.empty_context(1), read_T[None])[0] for table in (few.backoff, many.backoff)

@@ -6,8 +6,8 @@ import pytest
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Progress, Skipped
+from anaphora.inference.alignment.groups import LONGEST
 from anaphora.models.alignment import aligner as models
-from anaphora.models.alignment.groups import LONGEST
 from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.words import WordTokenizer

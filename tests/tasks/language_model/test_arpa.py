@@ -13,6 +13,7 @@ import pytest
 
 from anaphora.errors import DataError, RunError
 from anaphora.formats.arpa import read_arpa
+from anaphora.inference.ngram import BackoffModel
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
@@ -322,7 +323,7 @@ def test_a_model_whose_tokens_are_no_words_of_a_file_is_refused(
 ) -> None:
     path = tmp_path / "tokens.arpa"
     with pytest.raises(DataError, match=said):
-        save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, path)
+        save_arpa(BackoffModel((), tokenizer.symbols), tokenizer, path)
     assert not path.exists()
 
 
@@ -330,7 +331,7 @@ def test_a_space_and_the_character_that_stands_for_it_are_two_words_of_a_file(tm
     tokenizer, path = CharacterTokenizer(list("a \u2581"), lowercase=False), tmp_path / "units.arpa"
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols)
     model.fit(np.array([EOS, *tokenizer.encode("a \u2581"), EOS]), lambda order: None)
-    save_arpa(model, tokenizer, path)
+    save_arpa(model.backoff, tokenizer, path)
     assert [gram.words[0] for gram in read_arpa(path).grams(1)][-3:] == ["a", "\u2581", "<U+2581>"]
 
 

@@ -137,7 +137,7 @@ def test_learnt_links_are_read_again_and_are_the_same_where_they_are_found_a_blo
     )
     assert len(first) == len(store) and rows_of(first) == rows_of(again) != []
     assert not events
-    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 2)
+    monkeypatch.setattr("anaphora.inference.alignment.links.BLOCK", 2)
     assert rows_of(learnt_links(LearntGuide(), store, tmp_path / "in-blocks", silent)) == rows_of(first)
 
 

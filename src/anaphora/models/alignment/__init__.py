@@ -1,1 +1,1 @@
-"""Word alignments learnt from sentence pairs: IBM model 1, the HMM model in both directions, their combinations."""
+"""Word alignments learnt from sentence pairs: IBM model 1 and the HMM model; ``inference.alignment`` links words."""

@@ -6,9 +6,7 @@ links do not depend on each other, then by the HMM, both by expectation and maxi
 one the shape of one that was saved.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -16,19 +14,18 @@ from pydantic import Field
 from torch import nn
 
 from anaphora.config import Config
+from anaphora.data.buckets import shuffle
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Progress, Report, Skipped, silent
-from anaphora.models.alignment.groups import LONGEST, Group, even_sample, groups, locate, seen
-from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_markov
-from anaphora.models.alignment.lexicon import Floats, Lexicon
-from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
+from anaphora.inference.alignment import links
+from anaphora.inference.alignment.groups import LONGEST, groups, has_both_sides, locate, seen
+from anaphora.inference.alignment.hidden_markov import REACH
+from anaphora.inference.alignment.lexicon import Floats, Lexicon
+from anaphora.inference.alignment.symmetrise import Symmetrise
 from anaphora.nn.weights import demand_lists
 from anaphora.protocols import VocabularyInfo
 from anaphora.wording import inflect
-
-BLOCK = 1 << 16
-"""Pairs whose links are held at once where there may be any number of them."""
 
 
 class AlignerConfig(Config):
@@ -56,18 +53,7 @@ class AlignerModelConfig(Config):
     """Training of links."""
 
 
-class Best(NamedTuple):
-    """The most probable link of every word of one side."""
-
-    places: Integers
-    """The word of the other side, by word of this side in the order of the corpus; -1 for none."""
-    log_prob: float
-    """ln p of this side given the other, over all pairs."""
-    words: int
-    """Words of this side that were linked or left out; those of pairs that ``groups`` leaves out are not looked at."""
-
-
-class Direction(nn.Module):
+class Direction(links.Direction, nn.Module):
     """Target words explained by source words."""
 
     keys: torch.Tensor
@@ -76,8 +62,8 @@ class Direction(nn.Module):
 
     def __init__(self, config: AlignerConfig, size: int) -> None:
         """``size`` of the target's vocabulary."""
-        super().__init__()
-        self.config, self._size = config, size
+        nn.Module.__init__(self)
+        self.config, self.size = config, size
         self.register_buffer("keys", torch.zeros(0, dtype=torch.int64))
         self.register_buffer("probs", torch.zeros(0, dtype=torch.float64))
         self.register_buffer("jumps", torch.ones(2 * REACH + 1, dtype=torch.float64))
@@ -85,66 +71,41 @@ class Direction(nn.Module):
     def fit(self, sources: Ragged, targets: Ragged, task: str, report: Report = silent) -> None:
         """Learn from pairs, all of them at once; memory holds 4 bytes for every possible link, and what is seen."""
         rounds = self.config.model1_iterations + self.config.hmm_iterations
-        lexicon = Lexicon.even(seen(sources, targets, self._size), self._size)
+        lexicon = Lexicon.even(seen(sources, targets, self.size), self.size)
         laid_out = [(group, locate(group, lexicon)) for group in groups(sources, targets)]
         report(Progress(task, 0, rounds, "rounds"))
-        jumps = self.jumps.numpy()
+        jumps = self.jump_weights
         for number in range(1, rounds + 1):
             by_jumps = number > self.config.model1_iterations
             counts, next_jumps = np.zeros(len(lexicon.keys) + 1), np.zeros_like(jumps)
             for group, entries_RTS in laid_out:
-                links = self._links(group, lexicon.of(entries_RTS), jumps if by_jumps else None)
-                counts += np.bincount(entries_RTS.ravel() + 1, links.posteriors_RTS.ravel(), len(counts))
-                next_jumps += links.jumps
+                found = self.links(group, lexicon.of(entries_RTS), jumps if by_jumps else None)
+                counts += np.bincount(entries_RTS.ravel() + 1, found.posteriors_RTS.ravel(), len(counts))
+                next_jumps += found.jumps
             lexicon = lexicon.maximise(counts[1:])
             jumps = next_jumps if by_jumps else jumps
             report(Progress(task, number, rounds, "rounds"))
         learnt = lexicon.prune()
         self.keys, self.probs, self.jumps = map(torch.from_numpy, (learnt.keys, learnt.probs, jumps))
 
-    def best(self, sources: Ragged, targets: Ragged) -> Best:
-        """Return the most probable source word of every target word, one at a time, and how likely the targets are."""
-        lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm_iterations else None
-        places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
-        starts = targets.offsets[:]
-        for group in groups(sources, targets):
-            links = self._links(group, lexicon.of(locate(group, lexicon)), jumps)
-            likeliest_RT = links.posteriors_RTS.argmax(2)
-            likeliest_RT[likeliest_RT == links.posteriors_RTS.shape[2] - 1] = -1  # the empty word
-            cells_RT = starts[group.rows_R][:, None] + np.arange(likeliest_RT.shape[1])
-            places[cells_RT[group.open_RT]] = likeliest_RT[group.open_RT]
-            log_prob += float(links.log_probs_R.sum())
-            words += int(group.lengths_R.sum())
-        return Best(places, log_prob, words)
-
     @property
     def lexicon(self) -> Lexicon:
-        """p(target word | source word)."""
-        return Lexicon(self.keys.numpy(), self.probs.numpy(), self._size)
+        return Lexicon(self.keys.numpy(), self.probs.numpy(), self.size)
 
-    def _links(self, group: Group, probs_RTS: Floats, jumps: Floats | None) -> Posteriors:
-        if jumps is not None:
-            return hidden_markov(group, probs_RTS, jumps, self.config.null_probability, self.config.jump_smoothing)
-        return model_1(group, probs_RTS)
+    @property
+    def jump_weights(self) -> Floats:
+        return self.jumps.numpy()
 
 
-def model_1(group: Group, probs_RTS: Floats) -> Posteriors:
-    """The links where every source word, the empty one among them, is as likely as any other before t is seen."""
-    sums_RT1 = probs_RTS.sum(2, keepdims=True)
-    posteriors_RTS = np.where(group.open_RT[:, :, None], probs_RTS / sums_RT1, 0.0)
-    log_probs_RT = np.where(group.open_RT, np.log(sums_RT1[:, :, 0] / probs_RTS.shape[2]), 0.0)
-    return Posteriors(posteriors_RTS, np.zeros(2 * REACH + 1), log_probs_RT.sum(1))
-
-
-class Aligner(nn.Module):
+class Aligner(links.Aligner, nn.Module):
     """Both directions."""
 
-    longest = LONGEST
-    """Words of a sentence at most; longer ones have no links."""
+    to_target: Direction
+    to_source: Direction
 
     def __init__(self, config: AlignerModelConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
         """An empty model, until ``fit`` or ``allocate``."""
-        super().__init__()
+        nn.Module.__init__(self)
         self.config = config.aligner
         self.to_target = Direction(self.config, target.size)
         self.to_source = Direction(self.config, source.size)
@@ -167,27 +128,6 @@ class Aligner(nn.Module):
         self.to_target.fit(sources, targets, "linking source to target", report)
         self.to_source.fit(targets, sources, "linking target to source", report)
 
-    def links(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> list[frozenset[tuple[int, int]]]:
-        """Return the links (source word, target word) of every pair."""
-        towards_target = by_row(self.to_target.best(sources, targets).places, targets)
-        towards_source = by_row(self.to_source.best(targets, sources).places, sources)
-        return [
-            symmetrise(
-                {(i, j) for j, i in enumerate(to_target) if i >= 0},
-                {(i, j) for i, j in enumerate(to_source) if j >= 0},
-                how,
-            )
-            for to_target, to_source in zip(towards_target, towards_source, strict=True)
-        ]
-
-    def align_each(
-        self, sources: Ragged, targets: Ragged, how: Symmetrise | None = None
-    ) -> Iterator[frozenset[tuple[int, int]]]:
-        """Yield the ``links`` of any number of pairs, a block of them at a time; ``how`` is None for the usual way."""
-        how = how or self.config.symmetrization
-        for start in range(0, len(sources), BLOCK):
-            yield from self.links(sources.slice(start, start + BLOCK), targets.slice(start, start + BLOCK), how)
-
     def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
         for side, direction in (("to_target", self.to_target), ("to_source", self.to_source)):
@@ -197,7 +137,13 @@ class Aligner(nn.Module):
                     setattr(direction, name, direction.get_buffer(name).new_zeros(shapes[f"{side}.{name}"]))
 
 
-def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:
-    """Return the ids of the words of every row."""
-    offsets = words.offsets[:].tolist()
-    return (places[start:end].tolist() for start, end in pairwise(offsets))
+def even_sample(sources: Ragged, targets: Ragged, most: int) -> Integers:
+    """Return rows in order, as many as have ``most`` possible links together, at least one; all of them where they fit.
+
+    The same lengths give the same sample, with every version of every library.
+    """
+    widths, heights = sources.lengths, targets.lengths
+    links_N = np.where(has_both_sides(widths, heights), (widths + 1) * (heights + 1), 0)
+    order_N = shuffle(len(links_N), 0)
+    kept = int(np.searchsorted(links_N[order_N].cumsum(), most, side="right"))
+    return np.sort(order_N[: max(1, kept)])

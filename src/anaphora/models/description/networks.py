@@ -6,12 +6,15 @@ from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.mixture import LARGEST
+from anaphora.models.alignment.aligner import Aligner, Direction
 from anaphora.models.classifier import PooledClassifier, VectorClassifier
 from anaphora.models.description.encoders import Encoded, embed, encode, spell, standardize, start
 from anaphora.models.description.graph import Graph, Names, Table
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.feed_forward import FeedForwardLanguageModel
+from anaphora.models.interpolation.model import Interpolation
 from anaphora.models.language_model import LanguageModel
+from anaphora.models.ngram.model import NgramModel
 from anaphora.models.sequence_network import SequenceNetwork
 from anaphora.models.tagger import StepTagger, Tagger, VectorTagger
 from anaphora.models.translator import Translator
@@ -29,9 +32,13 @@ def describe(model: nn.Module) -> Table:
     """Return a trained network as JSON-able data, with which ``inference.network.open_network`` computes.
 
     Weights are named as a checkpoint names them (``run.weights.tensors_of``). Raises ConfigError, naming the option,
-    for a network that has no description: n-gram models, interpolations and aligners among them.
+    for a network that has no description.
     """
-    names = Names(model)
+    return _describe(Names(model), model)
+
+
+def _describe(names: Names, model: nn.Module) -> Table:
+    """Return a model, or a member of one, whose weights have ``names``."""
     match model:
         case EncoderDecoder():
             return _encoder_decoder(names, model)
@@ -45,6 +52,24 @@ def describe(model: nn.Module) -> Table:
             return _tagger(names, model)
         case ValueNetwork():
             return _value_network(names, model)
+        case NgramModel():
+            orders = [[names.of(tensor) for tensor in order] for order in model.tensors]
+            return {"kind": "ngram", "symbols": list(model.symbols), "orders": orders}
+        case Interpolation():
+            return {
+                "kind": "interpolation",
+                "symbols": list(model.symbols),
+                "members": [_describe(names, member) for member in model.members],
+                "cache": model.cache.model_dump() if model.cache.order else {},
+                "weights": names.of(model.weights),
+            }
+        case Aligner():
+            return {
+                "kind": "aligner",
+                "config": model.config.model_dump(),
+                "to_target": _direction(names, model.to_target),
+                "to_source": _direction(names, model.to_source),
+            }
     raise ConfigError(f"A network {type(model).__name__} has no description: use the run itself, with PyTorch.")
 
 
@@ -193,6 +218,10 @@ def _value_network(names: Names, model: ValueNetwork) -> Table:
         return {"kind": "synthesis", **table, **_decoder(graph, model, encoded)}
     assert isinstance(model, PredictionNetwork)
     return {"kind": "prediction", **table, "recurrence": names.stack(model.recurrence)}
+
+
+def _direction(names: Names, direction: Direction) -> Table:
+    return {"size": direction.size, **_of(names, direction, "keys", "probs", "jumps")}
 
 
 def _embedding(names: Names, embedding: nn.Module) -> Table:

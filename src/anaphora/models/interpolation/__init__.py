@@ -1,1 +1,1 @@
-"""Linear interpolation of language models: its weights, a cache of recent text, and the model itself."""
+"""Interpolations of language models, as they are fitted and saved; ``inference.interpolation`` computes them."""

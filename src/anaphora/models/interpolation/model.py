@@ -1,4 +1,4 @@
-"""Linear interpolations of language models, as they are fitted and saved; ``mixture.py`` scores and searches them."""
+"""Linear interpolations of language models, as they are fitted and saved; ``inference`` scores and searches them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config, Conflict
+from anaphora.inference.interpolation.cache import NO_COUNTS, AnyCache, NoCache
+from anaphora.inference.interpolation.mixture import Mixture
 from anaphora.models import registry
 from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
-from anaphora.models.interpolation.cache import NO_COUNTS, AnyCache, NoCache
-from anaphora.models.interpolation.mixture import Mixture
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.nn.device import array_of

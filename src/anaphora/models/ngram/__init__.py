@@ -1,1 +1,1 @@
-"""N-gram language models: counted, smoothed after Kneser and Ney, and kept as tables with back-off."""
+"""N-gram language models: counted, smoothed after Kneser and Ney; ``inference.ngram`` scores and searches them."""

@@ -1,10 +1,10 @@
-"""N-gram language models of running text, as they are counted and saved; ``backoff.py`` scores and searches them.
+"""N-gram language models of running text, as they are counted and saved; ``inference.ngram`` scores and searches them.
 
 They are not trained but counted (``fit``), and have as many numbers as the text has distinct n-grams: ``allocate``
 gives a new model the shape of a saved one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +19,7 @@ from anaphora.data.columns import Column, Integers
 from anaphora.data.ngrams import BLOCK, count
 from anaphora.data.scratch import writing_scratch
 from anaphora.events import Report, silent
-from anaphora.models.ngram.backoff import BackoffModel, NgramStepper, Order
+from anaphora.inference.ngram import BackoffModel, NgramStepper, Order
 from anaphora.models.ngram.kneser_ney import kneser_ney
 from anaphora.nn.device import array_of
 from anaphora.nn.weights import demand_lists
@@ -44,7 +44,7 @@ class NgramModel(nn.Module):
     """A back-off model of the n-grams of a text."""
 
     def __init__(self, config: NgramModelConfig, text: VocabularyInfo) -> None:
-        """An empty model, until ``fit``, ``put`` or ``allocate``."""
+        """An empty model, until ``fit`` or ``allocate``."""
         super().__init__()
         self.config, self.symbols = config.ngram, text
         for order in range(1, self.config.order + 1):
@@ -79,30 +79,6 @@ class NgramModel(nn.Module):
         for n, (of_order, values) in enumerate(zip(grams, smoothed, strict=True), 1):
             self._set(n, of_order.keys, *values)
 
-    def set_order(self, order: int, tokens_NK: Array, log_probs_N: Array, log_gammas_N: Array) -> bool:
-        """Set the n-grams of one order, lower orders first; order 1 needs every id of the vocabulary, in order.
-
-        Returns whether the context of each is an n-gram of the order below; if not, nothing is set.
-        """
-        columns = iter(tokens_NK.T.astype(np.int64))
-        place_N = np.zeros(len(tokens_NK), dtype=np.int64)
-        for lower in range(1, order):
-            place_N = self.backoff.find(lower, place_N, next(columns))
-            if (place_N < 0).any():
-                return False
-        keys_N = place_N * self.symbols.size + next(columns)
-        sorting_N = keys_N.argsort()
-        self._set(order, keys_N[sorting_N], log_probs_N[sorting_N], log_gammas_N[sorting_N])
-        return True
-
-    def ngrams(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield the ids (N x n), ln p and ln gamma of the n-grams of every order, sorted by their ids."""
-        tokens_NK = np.empty((1, 0), dtype=np.int64)
-        for keys_N, log_probs_N, log_gammas_N in self.orders:
-            place_N = keys_N // self.symbols.size
-            tokens_NK = np.concatenate([tokens_NK[place_N], (keys_N % self.symbols.size)[:, None]], axis=1)
-            yield tokens_NK, log_probs_N, log_gammas_N
-
     def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of a saved model, so that its numbers can be filled in."""
         for order in range(1, self.config.order + 1):
@@ -112,17 +88,17 @@ class NgramModel(nn.Module):
                 setattr(self, name, buffer.new_zeros(shapes[name]))
 
     @property
-    def orders(self) -> list[Order]:
-        """The n-grams of every order, from 1 up."""
+    def tensors(self) -> list[list[Tensor]]:
+        """The keys, ln p and ln gamma of the n-grams of every order, from 1 up."""
         return [
-            Order(*(array_of(self.get_buffer(f"{name}{order}")) for name in ("keys", "log_probs", "log_gammas")))
+            [self.get_buffer(f"{name}{order}") for name in ("keys", "log_probs", "log_gammas")]
             for order in range(1, self.config.order + 1)
         ]
 
     @property
     def backoff(self) -> BackoffModel:
         """The model that scores and searches by these n-grams."""
-        return BackoffModel(self.orders, self.symbols)
+        return BackoffModel([Order(*map(array_of, order)) for order in self.tensors], self.symbols)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of a window, and the contexts for the next; rows that are not carried on start anew."""

@@ -9,7 +9,7 @@ import numpy as np
 from anaphora.errors import DataError
 from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, Arpa, ArpaOrder, read_arpa, write_arpa
 from anaphora.formats.json_text import LN_10
-from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.inference.ngram import BackoffModel
 from anaphora.protocols import Array
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
@@ -56,7 +56,7 @@ class ArpaTokenizer(WordTokenizer):
         return self._decomposed.get(form, form)
 
 
-def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
+def load_arpa(path: Path) -> tuple[BackoffModel, Tokenizer]:
     """Return the model in an ARPA file and the tokenizer of its words; DataError for a file that is none or damaged."""
     arpa = read_arpa(path)
     known = arpa.words[: len(arpa.orders[0].log10_N)]
@@ -70,7 +70,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     ids = {word: place for place, word in enumerate((*MARKS, *words))} | {CAPITAL_UNKNOWN: UNK}
     token_of_word = np.array([ids.get(word, -1) for word in arpa.words], np.int32)
     twice = _UNKNOWN in known and CAPITAL_UNKNOWN in known
-    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(arpa.orders))), tokenizer.symbols)
+    model = BackoffModel((), tokenizer.symbols)
     for order, grams in enumerate(arpa.orders, 1):
         tokens_NK = token_of_word[grams.places_NK]
         if (tokens_NK < 0).any():
@@ -84,11 +84,13 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
                 f"{path} should list every n-gram once, but of order {order} has one with {_UNKNOWN} and with "
                 f"{CAPITAL_UNKNOWN}, which are the same word: leave out one of the two."
             )
-        if not model.set_order(order, tokens, log_probs, log_gammas):
+        longer = model.with_order(tokens, log_probs, log_gammas)
+        if longer is None:
             raise DataError(
                 f"{path} has n-grams of order {order} whose beginning is no n-gram of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
             )
+        model = longer
     return model, tokenizer
 
 
@@ -111,7 +113,7 @@ def _numbers(tokens: Integers, grams: ArpaOrder, size: int) -> tuple[Integers, A
     return tokens, log_probs, log_gammas
 
 
-def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
+def save_arpa(model: BackoffModel, tokenizer: Tokenizer, path: Path) -> None:
     """Write an n-gram language model as an ARPA file; its tokens are the words.
 
     Raises DataError when it cannot be written, or when a token cannot be a word of such a file.

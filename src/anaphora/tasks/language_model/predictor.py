@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -25,6 +26,7 @@ from anaphora.protocols import TextStepper
 from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.search.search import search
+from anaphora.tasks.language_model.arpa import load_arpa
 from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continue_prompt
 from anaphora.tasks.language_model.scores import STATIC, Reading, TextScores, prompt_batch
 from anaphora.text.special_tokens import without_special_tokens
@@ -276,3 +278,8 @@ class LanguageModelPredictor(InspectedLanguageModel):
 def make_predictor(trained: Any) -> LanguageModelPredictor:
     """Return the predictor of a ``TrainedModel``."""
     return LanguageModelPredictor(trained.model, trained.tokenizers["text"], trained.path, trained.runtime)
+
+
+def open_file(path: Path) -> LanguageModelPredictor:
+    """Return the predictor of an ARPA file; errors as for ``load_arpa``."""
+    return LanguageModelPredictor(*load_arpa(path), path)

@@ -17,7 +17,7 @@ from anaphora.models.registry import NETWORKS
 from anaphora.run import Checkpoint
 from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, ScoredRuns, one_run, own_splits
-from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
+from anaphora.tasks.language_model.arpa import save_arpa
 from anaphora.tasks.language_model.config import (
     FeedForwardExperiment,
     InterpolationExperiment,
@@ -48,7 +48,7 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
         raise ConfigError(
             f"An ARPA file holds n-grams, but {run} is no n-gram language model: train one from ptb-ngram."
         )
-    save_arpa(trained.model, trained.tokenizers["text"], output)
+    save_arpa(trained.model.backoff, trained.tokenizers["text"], output)
     text = trained.experiment.text
     if isinstance(text, Word) and text.segmentation != "whitespace":
         report(
@@ -81,10 +81,6 @@ class RecurrentLanguageModelling(Task):
 
     def predictor(self, trained: TrainedModel) -> LanguageModelPredictor:
         return make_predictor(trained)
-
-    def open_file(self, path: Path) -> LanguageModelPredictor:
-        """Return the model of an ARPA file."""
-        return LanguageModelPredictor(*load_arpa(path), path)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         """Return that of a text, or of the target side of a translator."""

@@ -17,9 +17,9 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.evaluation.stream import stream_components, stream_loss
 from anaphora.events import Note, Report, Skipped
-from anaphora.models.interpolation.cache import ComponentPredictions
+from anaphora.inference.interpolation.cache import ComponentPredictions
+from anaphora.inference.interpolation.weights import fitted_weights, interpolate
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
-from anaphora.models.interpolation.weights import fitted_weights, interpolate
 from anaphora.models.ngram.model import NgramModel
 from anaphora.protocols import Batches
 from anaphora.run import Run

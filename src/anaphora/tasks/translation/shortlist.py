@@ -111,8 +111,7 @@ def learn_shortlist(
     store: "ExampleStore", source: Tokenizer, target: Tokenizer, config: "AlignerConfig", report: Report = silent
 ) -> TokenShortlist:
     """Return the shortlist that encoded pairs show: from an even sample of them where memory cannot hold all links."""
-    from anaphora.models.alignment.aligner import Direction
-    from anaphora.models.alignment.groups import even_sample
+    from anaphora.models.alignment.aligner import Direction, even_sample
 
     sources, targets = store.all_rows()
     rows = even_sample(sources, targets, config.max_word_pairs)

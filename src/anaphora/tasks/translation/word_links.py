@@ -31,8 +31,9 @@ from anaphora.data.readings import Facts, known_or_read
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report
 from anaphora.formats.pharaoh import Links, each_links, words_between_spaces
-from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig, by_row
-from anaphora.models.alignment.groups import LONGEST
+from anaphora.inference.alignment.groups import LONGEST
+from anaphora.inference.alignment.links import BLOCK, by_row
+from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.translator import GivenGuide, LearntGuide
 from anaphora.prediction.arguments import pieces_of
 from anaphora.tasks.alignment.predictor import AlignmentPredictor

@@ -3,16 +3,21 @@
 Letters: R the pairs of a group, S the words of their sources, T the words of the longest target.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anaphora.data.buckets import shuffle
-from anaphora.data.columns import Integers
-from anaphora.data.ragged import Ragged
-from anaphora.models.alignment.lexicon import EMPTY, Lexicon
+from anaphora.inference.alignment.lexicon import EMPTY, Lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anaphora.data.columns import Integers
+    from anaphora.data.ragged import Ragged
 
 CELLS = 1 << 19
 """Links that are weighed at once: R x T x (S + 1) is about this at most."""
@@ -54,18 +59,6 @@ def has_both_sides(widths: Integers, heights: Integers) -> np.ndarray[tuple[int,
     return np.asarray((np.minimum(widths, heights) > 0) & (np.maximum(widths, heights) <= LONGEST))
 
 
-def even_sample(sources: Ragged, targets: Ragged, most: int) -> Integers:
-    """Return rows in order, as many as have ``most`` possible links together, at least one; all of them where they fit.
-
-    The same lengths give the same sample, with every version of every library.
-    """
-    widths, heights = sources.lengths, targets.lengths
-    links_N = np.where(has_both_sides(widths, heights), (widths + 1) * (heights + 1), 0)
-    order_N = shuffle(len(links_N), 0)
-    kept = int(np.searchsorted(links_N[order_N].cumsum(), most, side="right"))
-    return np.sort(order_N[: max(1, kept)])
-
-
 def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
     """Yield all pairs that can be linked, from short sources to long."""
     widths, heights = sources.lengths, targets.lengths
@@ -81,7 +74,8 @@ def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
 
 def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
     """Return the keys of all links that some pair of sentences makes possible, in order."""
-    keys, found = np.empty(0, dtype=np.int64), list[Integers]()
+    found: list[Integers] = []
+    keys = np.empty(0, dtype=np.int64)
     for group in groups(sources, targets):
         found.append(np.unique(group.keys_RTS(size)[group.open_RT]))
         if sum(map(len, found)) > max(CELLS, len(keys)):  # what was seen before is held once

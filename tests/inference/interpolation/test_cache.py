@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.models.interpolation.cache import NO_COUNTS, CountCache
+from anaphora.inference.interpolation.cache import NO_COUNTS, CountCache
 from anaphora.protocols import Array
 
 SIZE = 9

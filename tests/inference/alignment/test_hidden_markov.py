@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
-from anaphora.models.alignment.groups import LONGEST, Group, groups
-from anaphora.models.alignment.hidden_markov import REACH, hidden_markov
-from anaphora.models.alignment.lexicon import Floats
+from anaphora.inference.alignment.groups import LONGEST, Group, groups
+from anaphora.inference.alignment.hidden_markov import REACH, hidden_markov
+from anaphora.inference.alignment.lexicon import Floats
 
 EMPTY, EVEN = 0.3, 0.2
 

@@ -8,12 +8,16 @@ with V words on the target's side. The source word 0, the padding of every vocab
 a target word is linked to that translates nothing.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from anaphora.data.columns import Integers
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anaphora.data.columns import Integers
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
@@ -35,7 +39,7 @@ class Lexicon(NamedTuple):
     """V."""
 
     @classmethod
-    def even(cls, keys: Integers, size: int) -> "Lexicon":
+    def even(cls, keys: Integers, size: int) -> Lexicon:
         """Return the table in which all target words seen with a source word are equally likely."""
         return cls(keys, np.ones(len(keys)), size).maximise(np.ones(len(keys)))
 
@@ -50,7 +54,7 @@ class Lexicon(NamedTuple):
         """Return the probabilities at such places."""
         return np.append(self.probs, FLOOR)[entries]  # -1 is the last
 
-    def maximise(self, counts: Floats) -> "Lexicon":
+    def maximise(self, counts: Floats) -> Lexicon:
         """The table that makes the expected ``counts`` of its entries most probable: each over its source's sum."""
         sources = self.keys // self.size
         totals = np.bincount(sources, counts)
@@ -63,7 +67,7 @@ class Lexicon(NamedTuple):
         order = kept[np.lexsort((targets[kept], -self.probs[kept], sources[kept]))]
         yield from zip(sources[order].tolist(), targets[order].tolist(), self.probs[order].tolist(), strict=True)
 
-    def prune(self) -> "Lexicon":
+    def prune(self) -> Lexicon:
         """Return the table without the entries that are no likelier than a pair it does not have."""
         kept = self.probs > FLOOR
         return self._replace(keys=self.keys[kept], probs=self.probs[kept])

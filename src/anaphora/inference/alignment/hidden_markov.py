@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anaphora.models.alignment.groups import Group
-from anaphora.models.alignment.lexicon import Floats
+from anaphora.inference.alignment.groups import Group
+from anaphora.inference.alignment.lexicon import Floats
 
 REACH = 50
 """Jumps that are further than this count as this."""

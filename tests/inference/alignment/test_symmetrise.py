@@ -3,7 +3,7 @@ from typing import get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
+from anaphora.inference.alignment.symmetrise import Symmetrise, symmetrise
 
 links = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from anaphora.models.alignment.lexicon import FLOOR, Lexicon
+from anaphora.inference.alignment.lexicon import FLOOR, Lexicon
 
 KEYS = np.array([4 * 10 + 5, 4 * 10 + 6, 7 * 10 + 5])
 

@@ -3,9 +3,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
-from anaphora.models.alignment import groups as module
-from anaphora.models.alignment.groups import LONGEST, even_sample, groups, locate, seen
-from anaphora.models.alignment.lexicon import EMPTY, Lexicon
+from anaphora.inference.alignment import groups as module
+from anaphora.inference.alignment.groups import LONGEST, groups, locate, seen
+from anaphora.inference.alignment.lexicon import EMPTY, Lexicon
+from anaphora.models.alignment.aligner import even_sample
 
 SIZE = 12
 words = st.lists(st.integers(4, SIZE - 1), max_size=6)

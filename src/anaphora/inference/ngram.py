@@ -11,12 +11,13 @@ end at a token follow from those that end at the token before. So a whole batch 
 It is scored and searched as recurrent language models are, in arrays of numpy; its state is the places of the context.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from anaphora.batch import Batch
+from anaphora.inference.weights import Weights
 from anaphora.kernels.compiled.places import find_places
 from anaphora.protocols import Array, Carry, SearchStart, Step, VocabularyInfo
 
@@ -38,15 +39,45 @@ class BackoffModel:
 
     def __init__(self, orders: Sequence[Order], symbols: VocabularyInfo) -> None:
         """No context reaches across ``</s>``, which serves as ``<s>`` too."""
-        self._orders, self._end = orders, symbols.eos
+        self.orders, self._end = orders, symbols.eos
         self.symbols, self.order = symbols, len(orders)
-        self.size = len(orders[0].keys_N)
+        self.size = symbols.size
         """V."""
+
+    @classmethod
+    def described(cls, weights: Weights, data: Mapping[str, Any]) -> Self:
+        """Return the model of a description, whose orders name their keys, ln p and ln gamma."""
+        symbols = VocabularyInfo(*data["symbols"])
+        orders = [Order(*(weights[name] for name in names)) for names in data["orders"]]
+        if len(orders[0].keys_N) != symbols.size or any(len({*map(len, order)}) > 1 for order in orders):
+            raise ValueError("an order with lists of other lengths")
+        return cls(orders, symbols)
+
+    def with_order(self, tokens_NK: Array, log_probs_N: Array, log_gammas_N: Array) -> Self | None:
+        """Return the model with n-grams of one order more; None where some context is no n-gram of the order below."""
+        columns = iter(tokens_NK.T.astype(np.int64))
+        place_N = np.zeros(len(tokens_NK), dtype=np.int64)
+        for lower in range(1, self.order + 1):
+            place_N = self.find(lower, place_N, next(columns))
+            if (place_N < 0).any():
+                return None
+        keys_N = place_N * self.size + next(columns)
+        sorting_N = keys_N.argsort()
+        values = (values_N[sorting_N].astype(np.float32, copy=False) for values_N in (log_probs_N, log_gammas_N))
+        return type(self)([*self.orders, Order(keys_N[sorting_N], *values)], self.symbols)
+
+    def ngrams(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield the ids (N x n), ln p and ln gamma of the n-grams of every order, sorted by their ids."""
+        tokens_NK = np.empty((1, 0), dtype=np.int64)
+        for keys_N, log_probs_N, log_gammas_N in self.orders:
+            place_N = keys_N // self.size
+            tokens_NK = np.concatenate([tokens_NK[place_N], (keys_N % self.size)[:, None]], axis=1)
+            yield tokens_NK, log_probs_N, log_gammas_N
 
     @property
     def contexts(self) -> int:
         """Number of tokens of the context; 1 for a model of order 1, which ignores it."""
-        return max(1, len(self._orders) - 1)
+        return max(1, len(self.orders) - 1)
 
     def empty_context(self, rows: int) -> Array:
         """The context of ``rows`` rows before anything was read: rows x contexts, places by order, -1 for none."""
@@ -72,7 +103,7 @@ class BackoffModel:
 
         ``context_BC`` is that before the first; contexts are B x L x contexts.
         """
-        grams, contexts = self._along(context_BC, ids_BL, len(self._orders))
+        grams, contexts = self._along(context_BC, ids_BL, len(self.orders))
         before = [context_BL[:, :-1].ravel() for context_BL in contexts]
         log_probs_R = self._backed_off(before, [gram_BL[:, 1:].ravel() for gram_BL in grams])
         return log_probs_R.reshape(len(ids_BL), -1), np.stack(contexts[: self.contexts], axis=2)
@@ -86,19 +117,19 @@ class BackoffModel:
 
     def log_probs(self, context_RC: Array) -> Array:
         """ln p of every token in each context, R x V, float64."""
-        log_probs_RV = np.tile(self._orders[0].log_probs_N.astype(np.float64), (len(context_RC), 1))
-        for order in range(2, len(self._orders) + 1):
+        log_probs_RV = np.tile(self.orders[0].log_probs_N.astype(np.float64), (len(context_RC), 1))
+        for order in range(2, len(self.orders) + 1):
             context_R = context_RC[:, order - 2]
             known_R = np.flatnonzero(context_R >= 0)
             place_R = context_R[known_R]
-            log_probs_RV[known_R] += self._orders[order - 2].log_gammas_N[place_R, None]
-            keys_N = self._orders[order - 1].keys_N
+            log_probs_RV[known_R] += self.orders[order - 2].log_gammas_N[place_R, None]
+            keys_N = self.orders[order - 1].keys_N
             begin_R, end_R = self._continuations(order, place_R)
             count_R = end_R - begin_R
             row_M = known_R.repeat(count_R)
             first_M = (begin_R - (count_R.cumsum() - count_R)).repeat(count_R)
             place_M = first_M + np.arange(len(row_M))
-            log_probs_RV[row_M, keys_N[place_M] % self.size] = self._orders[order - 1].log_probs_N[place_M]
+            log_probs_RV[row_M, keys_N[place_M] % self.size] = self.orders[order - 1].log_probs_N[place_M]
         return log_probs_RV
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
@@ -126,13 +157,13 @@ class BackoffModel:
         if order == 1:
             return ids
         # a key is below 0 where there is no context, as none of the table is
-        return find_places(self._orders[order - 1].keys_N, context * self.size + ids)
+        return find_places(self.orders[order - 1].keys_N, context * self.size + ids)
 
     def _matters(self, order: int, place_R: Array) -> Array:
         """True if predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
-        if order == len(self._orders):
+        if order == len(self.orders):
             return np.zeros(len(place_R), dtype=np.bool_)
-        gammas_N = self._orders[order - 1].log_gammas_N
+        gammas_N = self.orders[order - 1].log_gammas_N
         if not len(gammas_N):
             return place_R >= 0  # this order is empty, so no place is
         begin_R, end_R = self._continuations(order + 1, place_R)
@@ -141,13 +172,13 @@ class BackoffModel:
 
     def _continuations(self, order: int, place_R: Array) -> tuple[Array, Array]:
         """Begin and end of the n-grams of an order that extend each context."""
-        keys_N = self._orders[order - 1].keys_N
+        keys_N = self.orders[order - 1].keys_N
         begin_R, end_R = (keys_N.searchsorted(at_R * self.size) for at_R in (place_R, place_R + 1))
         return begin_R, end_R
 
     def _grams(self, context_RC: Array, ids_R: Array) -> Array:
         """Return the places of the n-grams that end in ``ids_R``, R x orders."""
-        higher = [self.find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self._orders) + 1)]
+        higher = [self.find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self.orders) + 1)]
         return np.stack([ids_R, *higher], axis=1)
 
     def _along(self, context_BC: Array, ids_BT: Array, orders: int) -> tuple[list[Array], list[Array]]:
@@ -164,9 +195,9 @@ class BackoffModel:
 
     def _backed_off(self, contexts: Sequence[Array], grams: Sequence[Array]) -> Array:
         """ln p of R n-grams by the places of their contexts and their own, with back-off where the table has none."""
-        log_probs_R = self._orders[0].log_probs_N[grams[0]].astype(np.float64)
-        for order, context_R, gram_R in zip(range(2, len(self._orders) + 1), contexts, grams[1:], strict=False):
-            gammas_N, found_N = self._orders[order - 2].log_gammas_N, self._orders[order - 1].log_probs_N
+        log_probs_R = self.orders[0].log_probs_N[grams[0]].astype(np.float64)
+        for order, context_R, gram_R in zip(range(2, len(self.orders) + 1), contexts, grams[1:], strict=False):
+            gammas_N, found_N = self.orders[order - 2].log_gammas_N, self.orders[order - 1].log_probs_N
             if not len(gammas_N):
                 break  # the text has no n-grams so long, nor longer ones
             log_probs_R += np.where(context_R < 0, 0, gammas_N[np.maximum(context_R, 0)])

@@ -5,15 +5,16 @@ each order of the cache is a component of its own. The mixture implements the co
 evaluated, searched and sampled as they are; its state is theirs, side by side.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from anaphora.batch import Batch
+from anaphora.inference.interpolation.cache import NO_COUNTS, ComponentPredictions, CountCache
+from anaphora.inference.interpolation.weights import interpolate
+from anaphora.inference.weights import Weights
 from anaphora.kernels.log_probs import to_host
-from anaphora.models.interpolation.cache import ComponentPredictions, CountCache
-from anaphora.models.interpolation.weights import interpolate
 from anaphora.protocols import Array, Carry, SearchStart, Step, TextModel, TextStepper, VocabularyInfo
 
 
@@ -26,6 +27,18 @@ class Mixture:
         """``weights_K`` has one for each member, then one for each order of the cache."""
         self.members: Sequence[Any] = members
         self.cache, self.symbols, self._weights_K = cache, symbols, weights_K
+
+    @classmethod
+    def described(
+        cls, weights: Weights, data: Mapping[str, Any], build: Callable[[Weights, Mapping[str, Any]], TextModel]
+    ) -> Self:
+        """Return the mixture of a description; ``build`` returns a member of one."""
+        members = [build(weights, member) for member in data["members"]]
+        cache = CountCache(**data["cache"]) if data["cache"] else NO_COUNTS
+        weights_K = weights[data["weights"]]
+        if len(weights_K) != len(members) + cache.order:
+            raise ValueError("a mixture with another number of weights than of components")
+        return cls(members, cache, weights_K, VocabularyInfo(*data["symbols"]))
 
     @property
     def weights_K(self) -> Array:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.models.interpolation.weights import fitted_weights, interpolate, step
+from anaphora.inference.interpolation.weights import fitted_weights, interpolate, step
 from anaphora.protocols import Array
 
 
