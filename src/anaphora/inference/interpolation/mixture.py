@@ -37,7 +37,7 @@ class Mixture:
         cache = CountCache(**data["cache"]) if data["cache"] else NO_COUNTS
         weights_K = weights[data["weights"]]
         if len(weights_K) != len(members) + cache.order:
-            raise ValueError("a mixture with another number of weights than of components")
+            raise ValueError("another number of weights than of components")
         return cls(members, cache, weights_K, VocabularyInfo(*data["symbols"]))
 
     @property
