@@ -14,9 +14,9 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
 from anaphora.inference.network import open_network
 from anaphora.kernels.beam_decoding import BeamDecoding
+from anaphora.kernels.densities import Draws
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
-from anaphora.nn.outputs.values import Draws
 from anaphora.protocols import CompiledRequest, VocabularyInfo
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of

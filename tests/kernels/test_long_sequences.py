@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.losses import label_loss, squared_error
-from anaphora.kernels.mixture import MixtureShape, mixture_loss
+from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.parts import Add, Project, Unit, previous
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pool, mean_pool

@@ -8,8 +8,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
+from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.losses import label_loss, squared_error
-from anaphora.kernels.mixture import MixtureShape, mixture_loss
+from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 
 TWO = torch.tensor([4, 4])

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Gru
+from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
-from anaphora.kernels.mixture import MixtureShape, mixture_loss
+from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.naive import values as naive_values
 from anaphora.kernels.naive.normalised import normalise
 from anaphora.kernels.naive.units import gru_step

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from anaphora.kernels.mixture import MixtureShape, bias_mixture, draw, mean, mixture_log_probs, mixture_loss, mixture_of
+from anaphora.kernels.densities import Mixture, MixtureShape
+from anaphora.kernels.mixture import mixture_loss, mixture_of
 
 from .exactness import doubles
 
@@ -22,18 +23,24 @@ def test_a_density_integrates_to_1(seed: int, spread: float, r_hat: float) -> No
     parameters_1P[:, 3:9].clamp_(-2, 2)
     parameters_1P[:, 9:15].clamp_(-0.5, 0.7)
     parameters_1P[:, 15:] = r_hat / 3
-    axis = torch.linspace(-18, 18, 241, dtype=torch.float64)
-    grid_ND = torch.cartesian_prod(axis, axis)
-    mixture = mixture_of(parameters_1P, shape)
-    density_N = mixture_log_probs(mixture, grid_ND).exp()
-    assert_close(density_N.sum() * (axis[1] - axis[0]) ** 2, torch.ones((), dtype=torch.float64), atol=1e-3, rtol=0)
+    axis = np.linspace(-18, 18, 241)
+    grid_ND = np.stack(np.meshgrid(axis, axis), 2).reshape(-1, 2)
+    density_N = np.exp(Mixture.of(parameters_1P.numpy(), shape).log_probs(grid_ND))
+    assert density_N.sum() * (axis[1] - axis[0]) ** 2 == pytest.approx(1, abs=1e-3)
 
 
 def test_a_density_of_one_dimension_integrates_to_1() -> None:
     shape = MixtureShape(4, 1, False, 0.05)
-    axis = torch.linspace(-40, 40, 80_001, dtype=torch.float64)
-    density_N = mixture_log_probs(mixture_of(doubles(1, shape.width), shape), axis.unsqueeze(1)).exp()
-    assert_close(density_N.sum() * (axis[1] - axis[0]), torch.ones((), dtype=torch.float64), atol=1e-6, rtol=0)
+    axis = np.linspace(-40, 40, 80_001)
+    density_N = np.exp(Mixture.of(doubles(1, shape.width).numpy(), shape).log_probs(axis[:, None]))
+    assert density_N.sum() * (axis[1] - axis[0]) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=["correlated", "diagonal", "one"])
+def test_the_loss_is_that_of_the_density(shape: MixtureShape) -> None:
+    parameters_NP, targets_ND = doubles(7, shape.width), doubles(7, shape.size, seed=2)
+    log_probs_N = Mixture.of(parameters_NP.numpy(), shape).log_probs(targets_ND.numpy())
+    assert mixture_loss(parameters_NP, targets_ND, shape).item() == pytest.approx(-log_probs_N.sum(), rel=1e-12)
 
 
 @given(st.integers(0, 1000), st.sampled_from([1.0, 30.0, 1e4, 1e8]))
@@ -56,27 +63,29 @@ def test_no_component_shrinks_onto_a_value_that_repeats() -> None:
 @pytest.mark.parametrize("shape", SHAPES[:2], ids=["correlated", "diagonal"])
 def test_draws_have_the_mean_and_the_covariance_of_the_density(shape: MixtureShape) -> None:
     count = 200_000
-    mixture = mixture_of(doubles(1, shape.width, seed=4), shape)
-    rows = type(mixture)(*(None if block is None else block.expand(count, *block.shape[1:]) for block in mixture))
-    source = torch.Generator().manual_seed(3)
-    uniform_N = torch.rand(count, generator=source, dtype=torch.float64)
-    normal_ND = torch.randn(count, shape.size, generator=source, dtype=torch.float64)
-    x_ND = draw(rows, uniform_N, normal_ND)
-    w_K, mu_KD, sigma_KD = mixture.log_weights_NK[0].exp(), mixture.means_NKD[0], mixture.log_deviations_NKD[0].exp()
-    second_KDD = mu_KD.unsqueeze(2) * mu_KD.unsqueeze(1) + torch.diag_embed(sigma_KD**2)
+    mixture = Mixture.of(doubles(1, shape.width, seed=4).numpy(), shape)
+    rows = Mixture(*(None if block is None else block.repeat(count, 0) for block in mixture))  # type: ignore[arg-type]
+    source = np.random.default_rng(3)
+    x_ND = rows.draw(source.random(count), source.standard_normal((count, shape.size)))
+    w_K, mu_KD, sigma_KD = (
+        np.exp(mixture.log_weights_NK[0]),
+        mixture.means_NKD[0],
+        np.exp(mixture.log_deviations_NKD[0]),
+    )
+    second_KDD = mu_KD[:, :, None] * mu_KD[:, None] + np.eye(shape.size) * (sigma_KD**2)[:, None]
     if mixture.r_NK is not None:
-        product_K = torch.tanh(mixture.r_NK[0]) * sigma_KD.prod(1)
+        product_K = np.tanh(mixture.r_NK[0]) * sigma_KD.prod(1)
         second_KDD[:, 0, 1] += product_K
         second_KDD[:, 1, 0] += product_K
-    mean_D = mean(mixture)[0]
-    assert_close(x_ND.mean(0), mean_D, atol=0.05, rtol=0)
-    covariance_DD = (w_K[:, None, None] * second_KDD).sum(0) - torch.outer(mean_D, mean_D)
-    assert_close(torch.cov(x_ND.T), covariance_DD, atol=0.1, rtol=0.05)
+    mean_D = mixture.mean_ND[0]
+    np.testing.assert_allclose(x_ND.mean(0), mean_D, atol=0.05, rtol=0)
+    covariance_DD = (w_K[:, None, None] * second_KDD).sum(0) - np.outer(mean_D, mean_D)
+    np.testing.assert_allclose(np.cov(x_ND.T), covariance_DD, atol=0.1, rtol=0.05)
 
 
 def test_a_bias_makes_draws_less_spread_and_keeps_probabilities() -> None:
-    mixture = mixture_of(doubles(3, SHAPES[0].width), SHAPES[0])
-    narrow = bias_mixture(mixture, 2.0)
-    assert_close(narrow.log_weights_NK.exp().sum(1), torch.ones(3, dtype=torch.float64))
-    assert (narrow.log_weights_NK.amax(1) > mixture.log_weights_NK.amax(1)).all()
-    assert_close(narrow.log_deviations_NKD, mixture.log_deviations_NKD - 2)
+    mixture = Mixture.of(doubles(3, SHAPES[0].width).numpy(), SHAPES[0])
+    narrow = mixture.biased(2.0)
+    np.testing.assert_allclose(np.exp(narrow.log_weights_NK).sum(1), 1)
+    assert (narrow.log_weights_NK.max(1) > mixture.log_weights_NK.max(1)).all()
+    np.testing.assert_allclose(narrow.log_deviations_NKD, mixture.log_deviations_NKD - 2)

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.testing import assert_close
 
 from anaphora import recipes
 from anaphora.batch import Batch, Ids, Values
 from anaphora.errors import ShapeError
 from anaphora.experiment.reading import read_experiment
+from anaphora.kernels.densities import Draws, Mixture
 from anaphora.models.values import PredictionConfig, PredictionNetwork, SynthesisConfig, SynthesisNetwork
-from anaphora.nn.outputs.values import Draws
 from anaphora.protocols import VocabularyInfo
 
 SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
@@ -88,10 +87,8 @@ def test_a_step_at_a_time_gives_the_states_of_the_whole_sequence(build: type) ->
     x_BX = np.zeros((3, 3), np.float32)
     for step in range(5):
         states_BH, _, state = network.advance(state, x_BX)
-        with torch.inference_mode():
-            parameters_BP, _ = network.output._outputs(torch.from_numpy(states_BH))
-            means_BD = network.output.means(parameters_BP.double())
-        assert_close(means_BD[0], torch.from_numpy(whole[0, step]))
+        parameters_BP, _ = network.output.parameters_of(states_BH)
+        np.testing.assert_allclose(Mixture.of(parameters_BP, network.output.shape).mean_ND[0], whole[0, step])
         x_BX = targets_BTX[:, step]
 
 

@@ -10,6 +10,7 @@ from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.operations import Graph
 from anaphora.inference.weights import Weights
 from anaphora.kernels.compiled import Array
+from anaphora.kernels.outputs.viterbi import best_tags
 
 
 class Classifier:
@@ -24,11 +25,16 @@ class Classifier:
 
     def predict(self, batch: Batch) -> Labels:
         """Return the probability of each class, B x C."""
-        scores_BC = self._graph.read(batch.inputs)[0]["scores"].astype(np.float64)
-        if self.several:
-            return Labels(sigmoid(scores_BC))
-        q_BC = np.exp(scores_BC - scores_BC.max(1, keepdims=True))
-        return Labels(q_BC / q_BC.sum(1, keepdims=True))
+        return probabilities(self._graph.read(batch.inputs)[0]["scores"], self.several)
+
+
+def probabilities(scores_BC: Array, several: bool) -> Labels:
+    """Return the probability of each class, or of each of ``several`` labels; a row has the same bits in any batch."""
+    scores_BC = scores_BC.astype(np.float64)
+    if several:
+        return Labels(sigmoid(scores_BC))
+    q_BC = np.exp(scores_BC - scores_BC.max(1, keepdims=True))
+    return Labels(q_BC / q_BC.sum(1, keepdims=True))
 
 
 class Tagger:
@@ -46,26 +52,6 @@ class Tagger:
             return Values((scores_TBC > 0).astype(np.float32).swapaxes(0, 1), lengths_B)
         tags_TB = best_tags(scores_TBC, lengths_B, **self._chain) if self._chain else scores_TBC.argmax(2)
         return Ids(tags_TB.T, lengths_B)
-
-
-def best_tags(scores_TBC: Array, lengths_B: Array, transitions: Array, first: Array, last: Array) -> Array:
-    """Return the most probable tags of each row (Viterbi 1967), T x B; 0 in the padding.
-
-    Of equally probable sequences the one with lower tag numbers from its end.
-    """
-    best_BC, sources = first + scores_TBC[0].astype(np.float64), list[Array]()
-    open_TB = np.arange(len(scores_TBC))[:, None] < lengths_B
-    for scores_BC, open_B in zip(scores_TBC[1:], open_TB[1:], strict=True):
-        through_BCC = best_BC[:, :, None] + transitions
-        sources.append(through_BCC.argmax(1))
-        best_BC = np.where(open_B[:, None], through_BCC.max(1) + scores_BC, best_BC)
-    tag_B, tags_TB = (best_BC + last).argmax(1), np.zeros(open_TB.shape, np.int64)
-    for step in range(len(tags_TB) - 1, -1, -1):
-        tags_TB[step] = np.where(open_TB[step], tag_B, 0)
-        if step:
-            before_B = sources[step - 1][np.arange(len(tag_B)), tag_B]
-            tag_B = np.where(open_TB[step], before_B, tag_B)
-    return tags_TB
 
 
 def bar_scores(scores: Array, barred: Any) -> Array:

@@ -1,137 +1,38 @@
 """Networks of real-valued sequences: they predict the next vector, and flags beside it."""
 
 from collections.abc import Mapping
-from math import log, pi
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from anaphora.batch import Batch, Items, Values
+from anaphora.batch import Batch, Values
 from anaphora.errors import ShapeError
-from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.encoder_decoder import Decoder
 from anaphora.inference.operations import Recurrence
 from anaphora.inference.weights import Weights, affine
 from anaphora.kernels.compiled import Array
+from anaphora.kernels.densities import MixtureShape, ValuePredictions, VectorOutput
 
 
-class ValuePredictions(NamedTuple):
-    """Prediction of each vector of a batch, and the probability of the true one; padding has any value."""
-
-    means_BTD: Array
-    log_probs_BT: Array | None
-    """ln of the density at the true vector; None for an output without a density."""
-    flag_log_probs_BT: Array
-    """ln of the probability of all true flags."""
-
-
-class Mixture(NamedTuple):
-    """Mixtures of Gaussians: see ``kernels/mixture.py``."""
-
-    log_weights_NK: Array
-    means_NKD: Array
-    log_deviations_NKD: Array
-    r_NK: Array | None
-    """atanh of the correlation; None without."""
-
-    def biased(self, bias: float) -> "Mixture":
-        """Return mixtures of less spread (Graves 2013, equations 61 and 62)."""
-        weights_NK = _log_softmax(self.log_weights_NK * (1 + bias))
-        return self._replace(log_weights_NK=weights_NK, log_deviations_NKD=self.log_deviations_NKD - bias)
-
-    def log_probs(self, targets_ND: Array) -> Array:
-        """ln p of each row; equations 4 to 7."""
-        u_NKD = (targets_ND[:, None] - self.means_NKD) * np.exp(-self.log_deviations_NKD)  # 4
-        joint_NK = self.log_weights_NK - self.log_deviations_NKD.sum(2) - 0.5 * log(2 * pi) * u_NKD.shape[2]
-        if self.r_NK is None:
-            joint_NK = joint_NK - 0.5 * (u_NKD * u_NKD).sum(2)
-        else:
-            u1_NK, u2_NK, cosh_NK = u_NKD[..., 0], u_NKD[..., 1], np.cosh(self.r_NK)
-            v_NK = u2_NK * cosh_NK - u1_NK * np.sinh(self.r_NK)  # 5
-            joint_NK = joint_NK + np.log(cosh_NK) - 0.5 * (u1_NK * u1_NK + v_NK * v_NK)  # 6
-        top_N1 = joint_NK.max(1, keepdims=True)
-        found: Array = np.log(np.exp(joint_NK - top_N1).sum(1)) + top_N1[:, 0]  # 7
-        return found
-
-    def draw(self, uniform_N: Array, normal_ND: Array) -> Array:
-        """A vector of each row: a number in [0, 1) chooses its component, D of a standard normal its place."""
-        passed_NK = np.exp(self.log_weights_NK).cumsum(1) <= uniform_N[:, None]
-        rows_N, k_N = np.arange(len(uniform_N)), np.minimum(passed_NK.sum(1), passed_NK.shape[1] - 1)
-        u_ND = normal_ND
-        if self.r_NK is not None:
-            r_N1 = self.r_NK[rows_N, k_N, None]
-            u1_N1, u2_N1 = normal_ND[:, :1], normal_ND[:, 1:]
-            u_ND = np.concatenate([u1_N1, np.tanh(r_N1) * u1_N1 + u2_N1 / np.cosh(r_N1)], 1)
-        found: Array = self.means_NKD[rows_N, k_N] + np.exp(self.log_deviations_NKD[rows_N, k_N]) * u_ND
-        return found
-
-
-class ValueOutput:
-    """Predictions of vectors and flags, from states: see ``nn/outputs/values.py``."""
+class ValueOutput(VectorOutput):
+    """Two linear layers: see ``nn/outputs/values.py``."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
-        self.size, self.flags, self._mixture = data["size"], data["flags"], data["mixture"]
+        self.size, self.flags = data["size"], data["flags"]
+        self.shape = MixtureShape(**data["mixture"]) if data["mixture"] else None
         own = weights.by_prefix(data["output"])
         self._layers = [(own[f"{part}.weight"], own[f"{part}.bias"]) for part in ("values", "flags")]
 
-    def predict(self, states_TBH: Array, targets: Items | None) -> ValuePredictions:
-        """Predict vectors where ``targets`` are true."""
-        if not isinstance(targets, Values) or targets.values_BTD.shape[2] != self.size + self.flags:
-            raise ShapeError(f"This output needs targets of {self.size} numbers and {self.flags} flags.")
-        targets_BTX = targets.values_BTD.astype(np.float64)
-        parameters_NP, logits_NF = self._outputs(states_TBH.swapaxes(0, 1).reshape(-1, states_TBH.shape[2]))
-        targets_NX, rows = targets_BTX.reshape(-1, self.size + self.flags), targets_BTX.shape[:2]
-        of_flags_N = -np.logaddexp(0, (1 - 2 * targets_NX[:, self.size :]) * logits_NF).sum(1)
-        means_ND, log_probs_N = parameters_NP, None
-        if self._mixture:
-            mixture = self._mixture_of(parameters_NP)
-            means_ND = (np.exp(mixture.log_weights_NK)[..., None] * mixture.means_NKD).sum(1)
-            log_probs_N = mixture.log_probs(targets_NX[:, : self.size])
-        return ValuePredictions(
-            means_ND.reshape(*rows, self.size),
-            None if log_probs_N is None else log_probs_N.reshape(rows),
-            of_flags_N.reshape(rows),
-        )
-
-    def draw(self, states_NH: Array, draws: tuple[Array, Array, Array], bias: float) -> Array:
-        """Return a vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
-
-        ``draws`` are a number in [0, 1) for the component of each row, D of a standard normal, and F in [0, 1).
-        """
-        (component_N, normal_ND, flags_NF), (parameters_NP, logits_NF) = draws, self._outputs(states_NH)
-        flags_NF = flags_NF < sigmoid((1 + bias) * logits_NF)
-        vectors_ND = parameters_NP
-        if self._mixture:
-            vectors_ND = self._mixture_of(parameters_NP).biased(bias).draw(component_N, normal_ND)
-        return np.concatenate([vectors_ND, flags_NF.astype(np.float64)], 1)
-
-    def _outputs(self, states_NH: Array) -> list[Array]:
-        """Return the parameters of vectors and the scores of flags, in float64."""
+    def parameters_of(self, states_NH: Array) -> list[Array]:
         return [affine(np.ascontiguousarray(states_NH), *layer).astype(np.float64) for layer in self._layers]
-
-    def _mixture_of(self, parameters_NP: Array) -> Mixture:
-        """Equations 1 to 3."""
-        components, f = self._mixture["components"], log(self._mixture["min_deviation"])
-        ends = np.cumsum([components, components * self.size, components * self.size])
-        w_hat_NK, means, s_hat, r_hat_NK = np.split(parameters_NP, ends, 1)
-        means_NKD, s_hat_NKD = (block.reshape(-1, components, self.size) for block in (means, s_hat))
-        largest = self._mixture["largest"]
-        r_NK = largest * np.tanh(r_hat_NK / largest) if self._mixture["correlated"] else None  # 3
-        return Mixture(_log_softmax(w_hat_NK), means_NKD, f + np.logaddexp(0, s_hat_NKD - f), r_NK)  # 1, 2
-
-
-def _log_softmax(z_NK: Array) -> Array:
-    z_NK = z_NK - z_NK.max(1, keepdims=True)
-    found: Array = z_NK - np.log(np.exp(z_NK).sum(1, keepdims=True))
-    return found
 
 
 class ValueState(NamedTuple):
     """State that a network continues from."""
 
-    memory: Mapping[str, Array]
+    memory: Mapping[str, Any]
     """The text, B in front; empty without."""
-    state: Mapping[str, Array]
+    state: Mapping[str, Any]
     """By carried signal, B in front."""
 
 

@@ -25,7 +25,6 @@ The deviation is bounded below since the likelihood has no bound without it: a c
 the data repeats (pens report whole numbers) would win every batch.
 """
 
-from dataclasses import dataclass
 from math import log, pi
 from typing import NamedTuple
 
@@ -35,35 +34,8 @@ from torch.nn import functional
 
 from anaphora.errors import ShapeError
 from anaphora.kernels.autograd_bridge import derived_loss
+from anaphora.kernels.densities import LARGEST, MixtureShape
 from anaphora.shapes import check_shapes
-
-LARGEST = 4.0
-"""R: correlations are within tanh(4) = 0.9993 of 0."""
-
-
-@dataclass(frozen=True)
-class MixtureShape:
-    """Meaning of the parameters of a row."""
-
-    components: int
-    """K."""
-    size: int
-    """D, the numbers of a vector."""
-    correlated: bool
-    """True if the two dimensions of a vector are correlated within a component; D is 2 then."""
-    min_deviation: float
-    """No standard deviation is smaller."""
-
-    @property
-    def blocks(self) -> list[int]:
-        """Return the numbers of parameters that are weights, means, deviations and correlations."""
-        both = self.components * self.size
-        return [self.components, both, both, self.components if self.correlated else 0]
-
-    @property
-    def width(self) -> int:
-        """Parameters of a row."""
-        return sum(self.blocks)
 
 
 class Mixture(NamedTuple):
@@ -92,37 +64,6 @@ def mixture_of(parameters_NP: Tensor, shape: MixtureShape) -> Mixture:
         f + functional.softplus(_by_component(deviations, shape) - f),
         LARGEST * torch.tanh(r_hat_NK / LARGEST) if shape.correlated else None,
     )
-
-
-def mixture_log_probs(mixture: Mixture, targets_ND: Tensor) -> Tensor:
-    """ln p of each row; equations 4 to 7."""
-    return torch.logsumexp(_joint(mixture, targets_ND)[0], 1)
-
-
-def bias_mixture(mixture: Mixture, bias: float) -> Mixture:
-    """Less spread: weights to the power 1 + b, deviations times exp(-b) (Graves 2013, equations 61 and 62)."""
-    log_weights_NK, means_NKD, s_NKD, r_NK = mixture
-    return Mixture(torch.log_softmax(log_weights_NK * (1 + bias), 1), means_NKD, s_NKD - bias, r_NK)
-
-
-def draw(mixture: Mixture, uniform_N: Tensor, normal_ND: Tensor) -> Tensor:
-    """A vector of each row, N x D, from a number in [0, 1) that chooses its component and D of a standard normal."""
-    log_weights_NK, means_NKD, s_NKD, r_NK = mixture
-    passed_NK = log_weights_NK.exp().cumsum(1) <= uniform_N.unsqueeze(1)
-    k_N1 = passed_NK.sum(1, keepdim=True).clamp(max=log_weights_NK.shape[1] - 1)
-    places_N1D = k_N1.unsqueeze(2).expand(-1, 1, means_NKD.shape[2])
-    u_ND = normal_ND
-    if r_NK is not None:
-        r_N1 = r_NK.gather(1, k_N1)
-        u1_N1, u2_N1 = normal_ND.chunk(2, 1)
-        u_ND = torch.cat([u1_N1, torch.tanh(r_N1) * u1_N1 + u2_N1 / torch.cosh(r_N1)], 1)
-    means_ND, s_ND = (block.gather(1, places_N1D).squeeze(1) for block in (means_NKD, s_NKD))
-    return means_ND + torch.exp(s_ND) * u_ND
-
-
-def mean(mixture: Mixture) -> Tensor:
-    """Return the mean of each row, N x D."""
-    return (mixture.log_weights_NK.exp().unsqueeze(2) * mixture.means_NKD).sum(1)
 
 
 def mixture_loss(

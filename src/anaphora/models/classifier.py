@@ -11,6 +11,7 @@ from torch import Tensor
 from anaphora.batch import Batch, Ids, Labels
 from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
+from anaphora.inference.sequences import probabilities
 from anaphora.kernels.linear import linear
 from anaphora.kernels.losses import class_loss, label_loss
 from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
@@ -130,12 +131,8 @@ class PooledClassifier(SequenceNetwork):
         """Return the probability of each class, B x C; puts the model into evaluation mode."""
         self.eval()
         with torch.no_grad():
-            scores_BC = self.scores_BC(batch.to(device_of(self))).double()
-            if not self.config.classes.several:
-                return Labels(array_of(torch.softmax(scores_BC, 1)))
-            # torch's sigmoid has other last bits where a vector of lanes ends, so it would depend on the batch
-            with_zero_BC2 = torch.stack([scores_BC, torch.zeros_like(scores_BC)], 2)
-            return Labels(array_of(torch.softmax(with_zero_BC2, 2)[..., 0]))
+            scores_BC = array_of(self.scores_BC(batch.to(device_of(self))))
+        return probabilities(scores_BC, self.config.classes.several)
 
     @property
     def thresholds(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -9,7 +9,7 @@ that ends. What is predicted has one flag more: whether the sequence ends there.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -17,6 +17,8 @@ from torch import Tensor
 from anaphora.batch import Batch, Values, pad
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
+from anaphora.inference.values import ValueState
+from anaphora.kernels.densities import ValuePredictions
 from anaphora.nn.attention import AnyAttention, WindowAttention
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.device import array_of, device_of
@@ -24,7 +26,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import NoFusion
-from anaphora.nn.outputs.values import AnyValueOutput, MixtureDensity, ValueOutput, ValuePredictions
+from anaphora.nn.outputs.values import AnyValueOutput, MixtureDensity, ValueOutput
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
@@ -91,15 +93,6 @@ class SynthesisConfig(Config):
     )
 
 
-class ValueState(NamedTuple):
-    """State that a network continues from."""
-
-    memory: Mapping[str, Tensor]
-    """The text, B in front; empty without."""
-    state: Mapping[str, Tensor]
-    """By carried signal, B in front."""
-
-
 class ValueNetwork(Network, ABC):
     """A network that predicts vectors; one at a time, for sampling."""
 
@@ -125,8 +118,7 @@ class ValueNetwork(Network, ABC):
         """Predict each true vector; puts the model into evaluation mode."""
         self.eval()
         with torch.inference_mode():
-            batch = batch.to(device_of(self))
-            return self.output.predict(self._states(batch), batch.targets)
+            return self.output.predict(self._states(batch.to(device_of(self))), batch.targets)
 
     def _step(self, x_BX: Array) -> Tensor:
         """Return a vector for each row as one step of time, 1 x B x X."""

@@ -5,7 +5,7 @@ from math import log, pi
 import torch
 from torch import Tensor
 
-from anaphora.kernels.mixture import LARGEST, MixtureShape
+from anaphora.kernels.densities import LARGEST, MixtureShape
 
 
 def mixture_loss(parameters_NP: Tensor, targets_ND: Tensor, shape: MixtureShape, weights_N: Tensor) -> Tensor:

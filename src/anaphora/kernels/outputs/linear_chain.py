@@ -59,29 +59,6 @@ def linear_chain_loss(
     return derived_loss(derive, emissions_TBC, *chain)
 
 
-def best_tags(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
-    """Return the most probable tag sequence of each sentence (Viterbi 1967), T x B; 0 in the padding.
-
-    Of equally probable sequences the one with lower tag numbers from its end. No sum is rounded differently in another
-    batch, so that neighbours never matter.
-    """
-    open_TB = _open(emissions_TBC, lengths_B)
-    steps, emissions_TBC, chain = len(emissions_TBC), emissions_TBC.double(), chain.double()
-    best_BC, sources = chain.first_C + emissions_TBC[0], []
-    for t in range(1, steps):
-        scores_BC, from_BC = (best_BC.unsqueeze(2) + chain.transitions_CC).max(1)
-        best_BC = torch.where(open_TB[t].unsqueeze(1), scores_BC + emissions_TBC[t], best_BC)
-        sources.append(from_BC)
-    tag_B = (best_BC + chain.last_C).argmax(1)
-    tags_TB = tag_B.new_zeros(open_TB.shape)
-    for t in range(steps - 1, -1, -1):
-        tags_TB[t] = tag_B.where(open_TB[t], 0)
-        if t:
-            before_B = sources[t - 1].gather(1, tag_B.unsqueeze(1)).squeeze(1)
-            tag_B = torch.where(open_TB[t], before_B, tag_B)
-    return tags_TB
-
-
 def _open(emissions_TBC: Tensor, lengths_B: Tensor) -> Tensor:
     """T x B: true within a sentence."""
     steps_T1 = torch.arange(len(emissions_TBC), device=emissions_TBC.device).unsqueeze(1)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.mixture import LARGEST
 from anaphora.models.alignment.aligner import Aligner, Direction
 from anaphora.models.classifier import PooledClassifier, VectorClassifier
 from anaphora.models.description.encoders import Encoded, embed, encode, spell, standardize, start
@@ -207,8 +206,8 @@ def _value_network(names: Names, model: ValueNetwork) -> Table:
         and {
             "components": shape.components,
             "correlated": shape.correlated,
+            "size": shape.size,
             "min_deviation": shape.min_deviation,
-            "largest": LARGEST,
         },
         "output": names.prefix(output.weights),
     }

@@ -18,7 +18,8 @@ from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, split_tag
 from anaphora.kernels.losses import label_loss
-from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
+from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
+from anaphora.kernels.outputs.viterbi import best_tags
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.device import array_of
 from anaphora.nn.weights import Layer, Matrix, Start, Weights, project, projection_matrices
@@ -151,7 +152,8 @@ class LinearChainTags(TagOutput):
         return Loss(loss, int(ids.lengths_B.sum()))
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        return Ids(array_of(best_tags(self.scores(states_TBH), self.chain(), lengths_B).T), array_of(lengths_B))
+        lengths, chain = array_of(lengths_B), map(array_of, self.chain().double())
+        return Ids(best_tags(array_of(self.scores(states_TBH)), lengths, *chain).T, lengths)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from; transitions start from 0."""
