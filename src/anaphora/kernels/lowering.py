@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
@@ -25,6 +26,33 @@ _ALIGNED = 16
 
 ALONE = 1 << 18
 """Multiply-adds of a product below which a second thread costs more than it gives."""
+
+_WIDTHS = {
+    "additive_step": "S SA A SA A 2 SF FA",
+    "gate_rows": "W 1 1 W",
+    "gaussian_window": "S 3K K 2 1",
+    "dot_positions": "S H SH 2",
+    "gru_gates": "2H H 3H H",
+    "gru_new_keep": "H H H 3H 2H H",
+    "gru_new_new": "H H H 3H 2H H",
+    "gru_step_keep": "3H H H 3H H",
+    "gru_step_new": "3H H H 3H H",
+    "location_features": "SF S FK 2",
+    "look_up": "W 1 W 1",
+    "lstm_step": "4H H H H 4H H",
+    "maxout_rows": "W 2W",
+    "mix_positions": "W S SW 2",
+    "monotonic_window": "2 1 1 1",
+    "normal_rows": "W 1 1 W W",
+    "predictive_window": "2 S 1 S 1 1 1",
+    "softmax_positions": "S S 2 1",
+    "window_move": "K K 3K K 1",
+}
+"""Widths of operands by function, those that it writes first: products of numbers and of sizes named by a letter."""
+
+_ALIKE = {"add_rows", "add_vector", "copy_rows", "multiply_rows", "multiply_vector", "relu_rows", "sigmoid_rows"}
+_ALIKE |= {"subtract_rows", "tanh_rows", "elman_step_relu", "elman_step_sigmoid", "elman_step_tanh"}
+"""Functions whose operands have the same width."""
 
 
 class Value:
@@ -106,7 +134,7 @@ class Lowering:
 
     def constant(self, array: Array) -> Value:
         """Return an array that is the same for all steps; its width is that of all dimensions but the first."""
-        return Value(math.prod(array.shape[1:]), np.ascontiguousarray(array))
+        return Value(math.prod(array.shape[1:]), np.ascontiguousarray(array, np.float32))
 
     def of_sentences(self, name: str, change: Callable[[Array], Array]) -> Value:
         """Return ``change`` of a memory tensor as a value, with a row for each sentence."""
@@ -120,12 +148,15 @@ class Lowering:
         return self.constant(np.full((1, 1), number, np.float32))
 
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
-        """Note an operation; it ``adds`` to some of what it writes."""
+        """Note an operation; it ``adds`` to some of what it writes. ShapeError for operands that do not fit together."""
+        _check_widths(name, [value.width for value in (*writes, *reads)])
         self._operations.append(_Step(name, [(value, value in adds) for value in writes], reads))
 
     def multiply(self, name: str, a: Value, back: bool, y: Value | None = None) -> Value:
         """y = W a, or W' a; where ``y`` says, if it is there."""
         packed = self.packed[name] = self.matmuls.packed_right_side(name, back)
+        if a.width != packed.K or (y and y.width != packed.N):
+            raise ShapeError(f"A product with {name}, {packed.N} x {packed.K}, cannot read rows of width {a.width}.")
         self._work = max(self._work, packed.N * packed.K)
         y = y or self.value(packed.N)
         self.run("product", (y,), (a, Value(0, packed.description)))
@@ -239,3 +270,18 @@ class Lowering:
         ahead = self.rows.active[0] if value.place is Place.BEFORE else 0
         address = value.array.ctypes.data + ahead * value.width * value.array.itemsize
         return Operand(address, value.width, value.place, adds)
+
+
+def _check_widths(name: str, widths: Sequence[int]) -> None:
+    """Raise ShapeError for operands that a function of C would read or write past their end."""
+    form = _WIDTHS.get(name, " ".join("W" * len(widths)) if name in _ALIKE else "").split()
+    sizes = dict[str, int]()
+    for _ in range(2):
+        for factors, width in zip(form, widths, strict=False):
+            known = [int(one) if one.isdigit() else sizes.get(one) for one in factors]
+            if known.count(None) == 1:
+                rest = math.prod(one for one in known if one is not None)
+                sizes[factors[known.index(None)]] = width // max(1, rest)
+    for factors, width in zip(form, widths, strict=False):
+        if width != math.prod(int(one) if one.isdigit() else sizes[one] for one in factors):
+            raise ShapeError(f"The operands of {name} should have the widths {' '.join(form)}, but have {widths}.")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels.compiled import Array, empty
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.matrices import Arrays, Matrices, Weights
@@ -118,7 +119,7 @@ def forward(stage: Stage, rows: Rows, matmuls: Matrices, signals: Arrays, carrie
     layout = rows if by_step else one_step(len(rows))
     found = operation_list(stage, matmuls, layout, given)
     written = {name: empty(len(rows), width) for name, width in found.written.items() if name not in carried}
-    lying = {one.name: np.ascontiguousarray(signals[one.name]) for one in given.values()}
+    lying = {one.name: np.ascontiguousarray(signals[one.name], np.float32) for one in given.values()}
     lying |= {name: written[name] if name in written else signals[name] for name in found.written}
     found.bind(matmuls, layout.active[0]).run(lying, layout.active)
     return written
@@ -160,6 +161,8 @@ def scan(
     matmuls.check_program(program, inputs)
     signals = {name: rows.of_batch(grid_TBW) for name, grid_TBW in inputs.items()}
     for name, first_BW in first.items():
+        if len(first_BW) != rows.active[0]:
+            raise ShapeError(f"{name} should start with a row for each of {rows.active[0]} sentences.")
         buffer = empty(len(first_BW) + len(rows), first_BW.shape[1])
         buffer[: len(first_BW)] = first_BW
         signals[name] = buffer[len(first_BW) :]

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.loop import Place, entries, place_of
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matrices import Matrices
+from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.prepared import array_of, state_of
 from anaphora.kernels.program import Stage
 from anaphora.kernels.recorder import Recorder
@@ -79,6 +81,11 @@ class OperationList:
         outer = [name for part in stage.parts for name in part.writes if name not in stage.inner]
         self.written = {name: values[name].width for name in outer}
         """The widths of the signals that it writes for others."""
+        for read, (name, width, _) in given.items():
+            if is_previous(read) and width != self.written.get(signal_of(read), width):
+                raise ShapeError(
+                    f"{name} starts with {width} numbers, but a step gives {self.written[signal_of(read)]}."
+                )
         self.is_large = ops.is_large
         """True if a step is worth more than one thread."""
         self._packed = ops.packed
@@ -133,7 +140,9 @@ class OperationList:
         """Return the list over the memory of so many sentences."""
         numbers, held = array("q", self._numbers), list[Array]()
         for name, change, places in self._memory:
-            held.append(np.ascontiguousarray(change(matmuls.array(name)[:sentences])))
+            held.append(np.ascontiguousarray(change(matmuls.array(name)[:sentences]), np.float32))
+            if len(held[-1]) != sentences:
+                raise ShapeError(f"{name} should have {sentences} rows, one a sentence, not {len(held[-1])}.")
             for place in places:
                 numbers[place] = held[-1].ctypes.data
         return BoundOperations(self, numbers, held)

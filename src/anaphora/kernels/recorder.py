@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.loop import Place
@@ -70,7 +72,8 @@ class Recorder(Ops[Value]):
         ops.afterwards(lambda: ops.matmuls.add_row_sums(full, ops.all_rows(dy)[:, -size:]))
 
     def sentences(self, name: str) -> Value:
-        return self._ops.of_sentences(self.full(name), _numbers)
+        change = partial(_within, self.positions) if name == "length" else np.asarray
+        return self._ops.of_sentences(self.full(name), change)
 
     def add_gradient(self, name: str, d: Value) -> None:
         self._ops.add(self._gradient(Gradient(name)), d)
@@ -111,6 +114,8 @@ class Recorder(Ops[Value]):
 
     def add_vector(self, a: Value, name: str) -> Value:
         vector = self.vector(name)
+        if vector.width > a.width:
+            raise ShapeError(f"{self.full(name)}, of {vector.width} numbers, cannot be added to rows of {a.width}.")
         self._ops.run("add_vector" if vector.width == a.width else "add_to_last", (a,), (a, vector))
         return a
 
@@ -163,7 +168,7 @@ class Recorder(Ops[Value]):
         return int(self._matrix("closed").shape[-1])
 
     def whole(self) -> Value:
-        return self._ops.of_sentences(self.full("length"), _from_zero)
+        return self._ops.of_sentences(self.full("length"), partial(_from_zero, self.positions))
 
     def softmax(self, e: Value, open_: Value, scale: float) -> Value:
         return self._run("softmax_positions", e.width, e, open_, self.number(scale))
@@ -212,12 +217,12 @@ class Recorder(Ops[Value]):
 # What operations read of memory. Lists outlive the memory that they were made with, so nothing here holds any of it.
 
 
-def _numbers(array: Array) -> Array:
-    return array if array.dtype == np.float32 else array.astype(np.float32)
+def _within(positions: int, lengths_B1: Array) -> Array:
+    return np.fmin(np.fmax(lengths_B1.astype(np.float32), 0), positions)
 
 
-def _from_zero(lengths_B1: Array) -> Array:
-    return np.pad(_numbers(lengths_B1), ((0, 0), (1, 0)))
+def _from_zero(positions: int, lengths_B1: Array) -> Array:
+    return np.pad(_within(positions, lengths_B1), ((0, 0), (1, 0)))
 
 
 def _transpose_memory(matrix_BKN: Array) -> Array:

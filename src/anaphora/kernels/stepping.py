@@ -9,6 +9,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels.compiled import Array, empty
 from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.operation_list import BoundOperations, GivenSignal, OperationList, one_step, operation_list
@@ -37,9 +38,11 @@ def advance_stage(stage: Stage, matmuls: Matrices, signals: dict[str, Array]) ->
     """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
     hypotheses, sentences, _ = signals[stage.parts[0].reads[0]].shape
     reads = {read for part in stage.parts for read in part.reads if read in signals}
+    if any(signals[read].shape[:-1] != (hypotheses, sentences) for read in reads):
+        raise ShapeError(f"Each signal of a step should be {hypotheses} x {sentences} x its width.")
     given = {read: GivenSignal(read, signals[read].shape[2]) for read in reads}
     found = operation_list(stage, matmuls, one_step(hypotheses * sentences), given, hypotheses)
-    blocks = {read: np.ascontiguousarray(signals[read]) for read in reads}
+    blocks = {read: np.ascontiguousarray(signals[read], np.float32) for read in reads}
     blocks |= {name: empty(hypotheses, sentences, width) for name, width in found.written.items()}
     _bind(found, matmuls, hypotheses, sentences).run(blocks, [hypotheses * sentences], hypotheses)
     signals |= {name: blocks[name] for name in found.written}

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels.compiled.library import Array, call, empty, has, run
 
 PackedPrecision = Literal["fp32", "bf16", "int8"]
@@ -60,9 +61,14 @@ def pack_columns(b_KN: Array, precision: Literal["fp32", "bf16"] = "fp32") -> Pa
 
 
 def gemm(a_XK: Array, b: PackedMatrix) -> Array:
-    """a b, ... x N: each row with the same bits in any batch and with any number of threads."""
+    """a b, ... x N: each row with the same bits in any batch and with any number of threads.
+
+    Raises ShapeError for rows that are not as long as b is high.
+    """
+    if a_XK.shape[-1] != b.K:
+        raise ShapeError(f"A matrix of {b.K} x {b.N} multiplies rows of {b.K} numbers, not of {a_XK.shape[-1]}.")
     out = empty(*a_XK.shape[:-1], b.N)
-    run("gemm", *_sizes(math.prod(a_XK.shape[:-1]), b), np.ascontiguousarray(a_XK), b.numbers, out)
+    run("gemm", *_sizes(math.prod(a_XK.shape[:-1]), b), np.ascontiguousarray(a_XK, np.float32), b.numbers, out)
     return out
 
 
@@ -86,5 +92,5 @@ def _sizes(M: int, b: PackedMatrix) -> tuple[int, ...]:
 def _pack(way: str, b: Array, K: int, N: int, precision: PackedPrecision) -> PackedMatrix:
     number = _NUMBERS[precision]
     numbers = empty(call("packed_bytes", number, N, K) // 4)
-    run(way, number, N, K, np.ascontiguousarray(b), numbers)
+    run(way, number, N, K, np.ascontiguousarray(b, np.float32), numbers)
     return PackedMatrix(numbers, K, N, precision)
