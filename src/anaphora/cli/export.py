@@ -1,6 +1,5 @@
 """``anaphora export``: a run in the format of another program."""
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -116,10 +115,6 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
     if rounded:
         show(rounded)
     show(output)
-    config = json.loads((output / "config.json").read_text(encoding="utf-8"))
-    program = "sampler.py" if config["answers"] == "vectors" else "driver.py"
-    given = {"vectors": "FILE.npz", "grid": "FILE.npz", "nothing": "--count 3"}.get(config["reads"], "< FILE")
-    show(f"Next: python {output / program} {given}")
 
 
 def _examples(trained: "TrainedModel", report: Report) -> "Iterator[Example]":

@@ -1,21 +1,21 @@
-"""The folder of an exported model: graphs, ``config.json`` with its tokenizers, and a driver."""
+"""The folder of an exported model: graphs, and ``config.json`` with what their signals are called."""
 
-import json
 import logging
-import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from anaphora import files
 from anaphora.errors import DataError
 from anaphora.export.graph import library
 from anaphora.export.networks import graphs_of
 from anaphora.tasks.task import TrainedModel
 from anaphora.wording import inflect
 
-CONFIG = "config.json"
+FORMAT = 2
 Example = str | tuple[str, str]
 """A line for a language model; a source and its translation."""
 
@@ -46,38 +46,69 @@ class RoundingResult:
 
 
 def write_folder(trained: TrainedModel, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:
-    """Write a trained network to a new folder, whole or not at all.
+    """Write a trained network to a new folder, whole or not at all; the same network gives the same bytes.
 
     With ``int8``, weights of products are rounded to 8 bits, and a ``RoundingResult`` is returned; it has the loss of
     ``examples``, too, where the model reads and writes text. Raises ConfigError, naming the option, for a model without
-    a graph or a tokenizer that the driver does not have, MissingExtraError without the libraries, DataError for a
-    folder that is there.
+    a graph, MissingExtraError without the libraries, DataError for a folder that is there, and OSError, naming the
+    folder, where there is no room.
     """
     if folder.exists():
         raise DataError(f"{folder} is there already: name a new folder.")
     if not folder.absolute().parent.is_dir():
         raise DataError(f"{folder} cannot be written: there is no folder {folder.absolute().parent}; make it first.")
-    graphs = graphs_of(trained)
-    config = {"format": 1, "graphs": list(graphs.models), **graphs.config}
-    new = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
-    for name, model in graphs.models.items():
-        library("onnx").save(model, str(new / f"{name}.onnx"))
-    (new / CONFIG).write_text(json.dumps(config, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    for program in ("reading.py", "driver.py", *(["sampler.py"] if config["answers"] == "vectors" else [])):
-        code = files("anaphora.export").joinpath(program).read_text(encoding="utf-8")
-        (new / program).write_text(code.replace("from anaphora.export.", "from "), encoding="utf-8")
-    of_text = config["reads"] == config["answers"] == "text"
-    rounded = _round_weights(new, list(examples) if of_text else []) if int8 else None
-    new.rename(folder)
+    graphs = graphs_of(trained.model)
+    signals = {name: _signals(model.graph) for name, model in graphs.models.items()}
+    config = {"format": FORMAT, "graphs": signals, **_data_options(trained), **graphs.config}
+    new, rounded = files.part_of(folder), None
+    files.sweep(folder.parent, folder)
+    try:
+        new.mkdir()
+        for name, model in graphs.models.items():
+            files.write_durably(new / f"{name}.onnx", model.SerializeToString(deterministic=True))
+        files.write_durably(new / "config.json", files.json_bytes(config))
+        if int8:
+            of_text = "bos" in config and "values" not in next(iter(signals.values()))["inputs"]
+            rounded = _round_weights(new, trained.tokenizers, config, list(examples) if of_text else [])
+        new.rename(folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(folder)) from None
+    finally:
+        files.remove(new)
     return rounded
 
 
-def _round_weights(folder: Path, examples: Sequence[Example]) -> RoundingResult:
+def _signals(graph: Any) -> dict[str, Any]:
+    """Return the shapes of what goes into a graph and comes out of it, by name; null for a size that has no name."""
+
+    def shapes(values: Iterable[Any]) -> dict[str, list[Any]]:
+        sizes = ((value.name, value.type.tensor_type.shape.dim) for value in values)
+        return {name: [size.dim_param or size.dim_value or None for size in shape] for name, shape in sizes}
+
+    return {"inputs": shapes(graph.input), "outputs": shapes(graph.output)}
+
+
+def _data_options(trained: TrainedModel) -> dict[str, Any]:
+    """Return special ids by side, names of tags, and the scale of vectors."""
+    found: dict[str, Any] = {"symbols": {side: one.symbols._asdict() for side, one in trained.tokenizers.items()}}
+    if "tags" in trained.tokenizers:
+        found["names"] = list(trained.tokenizers["tags"].vocabulary)
+    if scale := getattr(trained.experiment, "scale", None):
+        found["scale"] = {
+            "mean": scale.mean_D,
+            "deviation": scale.deviation_D,
+            "pen": scale.pen,
+            "upward": scale.upward,
+        }
+    return found
+
+
+def _round_weights(
+    folder: Path, tokenizers: Mapping[str, Any], config: Mapping[str, Any], examples: Sequence[Example]
+) -> RoundingResult:
     """Round the graphs of a folder in place."""
     quantization, graphs = library("onnxruntime.quantization"), sorted(folder.glob("*.onnx"))
-    before, loss_before = _bytes(graphs), mean_loss(folder, examples)
+    before, loss_before = _bytes(graphs), _mean_loss(graphs, tokenizers, config, examples)
     # it advises, for every graph, to optimise it with another program first
     logging.getLogger().addFilter(_is_silenced)
     try:
@@ -90,7 +121,8 @@ def _round_weights(folder: Path, examples: Sequence[Example]) -> RoundingResult:
             small.replace(graph)
     finally:
         logging.getLogger().removeFilter(_is_silenced)
-    return RoundingResult(before, _bytes(graphs), loss_before, mean_loss(folder, examples), len(examples))
+    loss_after = _mean_loss(graphs, tokenizers, config, examples)
+    return RoundingResult(before, _bytes(graphs), loss_before, loss_after, len(examples))
 
 
 def _is_silenced(record: logging.LogRecord) -> bool:
@@ -101,12 +133,28 @@ def _bytes(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size for path in paths)
 
 
-def mean_loss(folder: Path, examples: Sequence[Example]) -> float:
-    """Mean -ln p of a token of examples, line ends included, by the graphs of a folder; nan without any."""
-    from anaphora.export.driver import Writer
+def _mean_loss(
+    graphs: Iterable[Path], tokenizers: Mapping[str, Any], config: Mapping[str, Any], examples: Sequence[Example]
+) -> float:
+    """Mean -ln p of a token of examples, line ends included, by graphs; nan without any."""
+    sessions, losses = {path.stem: library("onnxruntime").InferenceSession(path) for path in graphs}, list[float]()
 
-    model, found = Writer(folder), list[float]()
+    def run(name: str, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(zip(config["graphs"][name]["outputs"], sessions[name].run(None, feeds), strict=True))
+
+    def ids_of(side: str, text: str) -> list[int]:
+        tokenizer = tokenizers.get(side) or tokenizers["text"]
+        return [*tokenizer.encode(text), tokenizer.symbols.eos]
+
     for example in examples:
         source, target = ("", example) if isinstance(example, str) else example
-        found += model.score(model.side("source").encode(source), model.side("target").encode(target))
-    return -sum(found) / len(found) if found else float("nan")
+        before = {f"state {name}": np.array([row], np.float32) for name, row in config.get("initial", {}).items()}
+        if "encoder" in sessions:
+            before = run("encoder", {"ids": np.array(ids_of("source", source))})
+        memory, last = {name: before.pop(name) for name in config["memory"]}, config["bos"]
+        for token in ids_of("target", target):
+            step = run("step", {**memory, **before, "ids": np.array([last])})
+            before = {f"state {name}": step[f"next {name}"] for name in config["state"]}
+            losses.append(-step["log_probs"][0, token])
+            last = token
+    return float(np.mean(losses)) if losses else float("nan")

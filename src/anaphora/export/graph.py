@@ -33,7 +33,7 @@ class Graphs(NamedTuple):
     models: Mapping[str, Any]
     """By name."""
     config: Mapping[str, Any]
-    """Configuration of the driver beside them."""
+    """What their signals are called, initial states, names of classes; for ``config.json``."""
 
 
 class Graph:
@@ -41,7 +41,8 @@ class Graph:
 
     def __init__(self, name: str, outer: "Graph | None" = None) -> None:
         """``outer`` is the graph around the body of a loop, which has the weights. Raises as ``library``."""
-        self._name = name
+        self.name = name
+        """Unlike those of other bodies of loops within the outermost graph."""
         self._root: Graph = outer._root if outer else self
         self._nodes: list[Any] = []
         self._inputs: list[Any] = []
@@ -149,7 +150,7 @@ class Graph:
         weights: Mapping[str, Any] = self._weights if self._root is self else {}
         from_array = library("onnx").numpy_helper.from_array
         initializers = [from_array(array, name) for name, array in weights.items() if name in wanted]
-        return self._helper.make_graph(nodes[::-1], self._name, self._inputs, self._outputs, initializers)
+        return self._helper.make_graph(nodes[::-1], self.name, self._inputs, self._outputs, initializers)
 
     def model(self) -> Any:
         """Return the graph as a model that was checked."""

@@ -60,13 +60,13 @@ class Parts:
             carried = [name for name in program.carried if previous(name) in reads]
             given = [read for read in reads if read in found]
             body = self.graph.body()
-            inside = {previous(name): body.input(f"{previous(name)} {id(body)}", [None]) for name in carried}
-            inside |= {name: body.input(f"{name} {id(body)}", [None]) for name in given}
+            inside = {previous(name): body.input(f"{previous(name)} {body.name}", [None]) for name in carried}
+            inside |= {name: body.input(f"{name} {body.name}", [None]) for name in given}
             parts = Parts(body, self.prefix, self.weights, self.memory)
             for part in stage.parts:
                 inside.update(parts._write(part, inside))
             for count, name in enumerate([*carried, *written]):
-                body.output(f"{name} {id(body)} {count}", inside[name], [None])
+                body.output(f"{name} {body.name} {count}", inside[name], [None])
             made = self.graph.scan(body, [first[n] for n in carried], [found[n] for n in given], len(written))
             found |= {f"last {name}": signal for name, signal in zip(carried, made, strict=False)}
             found |= dict(zip(written, made[len(carried) :], strict=True))
