@@ -66,7 +66,7 @@ def main(asked: list[str]) -> int:
 def environment() -> dict[str, str]:
     """Return what the last bits of an answer depend on, besides what is fixed."""
     vendor = re.search(r"vendor_id\s*: (\w+)", Path("/proc/cpuinfo").read_text()) if os.name == "posix" else None
-    packages = "torch", "numpy", "onnxruntime", "sentencepiece", "sacrebleu"
+    packages = "torch", "numpy", "sentencepiece", "sacrebleu"
     return {"processor": f"{platform.machine()} {vendor[1] if vendor else ''}, AVX2"} | {
         name: version(name) for name in packages
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anaphora
-from tests.golden.scene import Answers, Scene, command, driver, inspections, left_by, training
+from tests.golden.scene import Answers, Scene, command, inspections, left_by, training
 
 SUBJECTS = ("the cat", "le chat"), ("a dog", "un chien"), ("my horse", "mon cheval"), ("the old man", "le vieil homme")
 VERBS = ("sees", "voit"), ("seeks", "cherche"), ("follows", "suit")
@@ -172,7 +172,6 @@ def translator() -> Scene:
             length="--source data/test.en --target data/test.fr",
             curves="",
         ),
-        driver("run", "sources.txt", "--beam", "3", "--scores"),
         command("align", "align run --source data/test.en --target data/test.fr"),
         command("align softly", "align run --source data/test.en --target data/test.fr --soft"),
         command("calibrate", "calibrate run --source many.en --reference many.fr --beam 2 --json"),
@@ -219,7 +218,6 @@ def word_translator() -> Scene:
         *(command(f"translate {name}", f"translate run sources.txt {way}") for name, way in ways.items()),
         command("evaluate", "evaluate run --json --no-keep --beam 2 --known-words"),
         *inspections("run", embeddings="--text cat --text dog", attention="--text 'the cat sees a zebra .'"),
-        driver("run", "sources.txt"),
     ]
     return Scene("word translator", written(experiment, PAIRS | SEARCHED), steps)
 
@@ -285,8 +283,8 @@ def language_models() -> list[Scene]:
     ]
     ngram = f"{WORDS}[ngram]\norder = 3\n"
     found = [
-        language_model("windows", windows, also=[*adapted_uses("run"), *looks, driver("run", "texts.txt"), *mixed]),
-        language_model("sentences", sentences, also=[driver("run", "texts.txt")]),
+        language_model("windows", windows, also=[*adapted_uses("run"), *looks, *mixed]),
+        language_model("sentences", sentences),
         language_model("spelled words", spelled),
         language_model("feed-forward", network),
         language_model("ngram", f"model = 'ngram'\n{ngram}", also=[command("arpa", "export run --output out/arpa")]),

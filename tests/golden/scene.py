@@ -6,8 +6,6 @@ import json
 import os
 import shlex
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -80,26 +78,6 @@ def command(label: str, line: str) -> Callable[[], Answers]:
 def inspections(run_folder: str, **texts: str) -> list[Callable[[], Answers]]:
     """Record the numbers of inspections, by verb, with the options of each."""
     return [command(f"inspect {verb}", f"inspect {run_folder} {verb} {text} --json") for verb, text in texts.items()]
-
-
-def driver(run_folder: str, given: str, *options: str) -> Callable[[], Answers]:
-    """Record what the driver of an exported network answers, without the package, to the file ``given``."""
-
-    def step() -> Answers:
-        run(f"export {run_folder} --to onnx --output exported")
-        program = next(Path("exported").glob("sampler.py"), Path("exported/driver.py"))
-        arrays = given.endswith(".npz")
-        found = subprocess.run(
-            [sys.executable, program, *options, *([given] if arrays else [])],
-            input=b"" if arrays or not given else Path(given).read_bytes(),
-            capture_output=True,
-        )
-        if found.returncode:
-            raise FailedError(f"The driver of {run_folder} failed: {found.stderr.decode()}")
-        subprocess.run(["rm", "-r", "exported"], check=True)
-        yield "exported driver", found.stdout.decode()
-
-    return step
 
 
 def training(line: str, run_folder: str = "run", *, killed: bool = True) -> Callable[[], Answers]:

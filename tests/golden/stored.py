@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.golden import fresh
 from tests.golden.fresh import SCORED, SEARCHED, adapted_uses, language_model_uses, lines, pairs, searches, written
-from tests.golden.scene import Answers, Scene, command, driver, inspections, resuming
+from tests.golden.scene import Answers, Scene, command, inspections, resuming
 from tests.golden.tasks import tasks
 
 STORED = Path(__file__).resolve().parents[1] / "runs"
@@ -62,7 +62,6 @@ def _translator(run: str, model: str) -> list[Callable[[], Answers]]:
             beam=f"{text} --beam 3",
             length="--source sources.txt --target references.txt",
         ),
-        driver(run, "sources.txt", "--beam", "2", "--scores"),
     ]
 
 

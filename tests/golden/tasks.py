@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.golden.fresh import EMBEDDING, ENCODER, PAIRS, TEXTS, WORDS, lines, pairs, splits, tables, trained, written
-from tests.golden.scene import Scene, command, driver, training
+from tests.golden.scene import Scene, command, training
 
 NAMES = [f"{begin}{middle}{end}" for begin in "abc" for middle in "deo" for end in "fgh"]
 DECODER = "[decoder]\ncell = 'gru'\nsize = 6\n"
@@ -79,19 +79,13 @@ def captions(rows: list[int]) -> str:
 
 
 def task(
-    name: str,
-    options: str,
-    files: Mapping[str, str | bytes],
-    uses: Mapping[str, str],
-    given: str = "",
-    begin: str = "data",
+    name: str, options: str, files: Mapping[str, str | bytes], uses: Mapping[str, str], begin: str = "data"
 ) -> Scene:
-    """A scene of a task: trained, killed and resumed, described, evaluated, used, and exported where ``given`` asks."""
+    """A scene of a task: trained, killed and resumed, described, evaluated and used."""
     steps = [
         training(f"train experiment.toml --data {begin}", killed="[training]" in options),
         command("info", "info run --json"),
         *(command(label, line) for label, line in uses.items()),
-        *([driver("run", given)] if given else []),
     ]
     return Scene(name, written(options, files), steps)
 
@@ -123,7 +117,6 @@ def tasks() -> list[Scene]:
             f"task = 'classify'\n{WORDS}{EMBEDDING}{ENCODER}{trained(30)}",
             tables(pairs(), ".tsv", labelled) | {"new.txt": TEXTS},
             predict | {"inspect gates": "inspect run gates --text 'the cat sees a bird.' --json"},
-            "new.txt",
         ),
         task(
             "classifier of several labels",
@@ -136,7 +129,6 @@ def tasks() -> list[Scene]:
             f"task = 'classify'\nmodel = 'vectors'\n{ENCODER}{trained(30)}",
             tables(signals(frames=False), ".npz", signal_file),
             of_vectors,
-            "data/test.npz",
         ),
         task(
             "tagger",
@@ -148,21 +140,18 @@ def tasks() -> list[Scene]:
                 "predict columns": "predict run data/test.conllu --format columns",
                 "predict as JSON": "predict run new.txt --json",
             },
-            "new.txt",
         ),
         task(
             "tagger of vectors",
             f"task = 'tag'\nmodel = 'vectors'\n{ENCODER}{trained(30)}",
             tables(signals(frames=True), ".npz", signal_file),
             of_vectors,
-            "data/test.npz",
         ),
         task(
             "transducer",
             f"task = 'transduce'\n{coder}{trained(40, 14)}",
             tables(NAMES, ".tsv", spelled) | {"new.txt": lines(NAMES[:4])},
             predict | {"inspect attention": "inspect run attention --text adf --json"},
-            "new.txt",
         ),
         task(
             "transducer of strokes",
@@ -174,7 +163,6 @@ def tasks() -> list[Scene]:
                 "predict as JSON": "predict run new.jsonl --json",
                 "inspect attention": "inspect run attention new.jsonl --json",
             },
-            "new.jsonl",
         ),
         task(
             "drawings",
@@ -198,6 +186,5 @@ def tasks() -> list[Scene]:
             f"task = 'describe'\n{EMBEDDING}[encoder]\nsize = 6\n[decoder]\nsize = 6\n{trained(60)}",
             tables(range(40), ".tsv", captions) | images_of,
             of_vectors,
-            "data/test.npz",
         ),
     ]
