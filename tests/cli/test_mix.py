@@ -7,7 +7,6 @@ import pytest
 
 import anaphora
 from anaphora.run.summary import about
-from anaphora.tasks.runs import weights_of_runs
 
 from ..conftest import Trained
 from .conftest import Cli
@@ -39,7 +38,7 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
     assert "all whole" in told and all(
         f"  {name}\n" in told for name in (*runs, "cache of order 1", "cache of order 2")
     )
-    assert sum(about(moved, weights_of_runs).mixed.values()) == pytest.approx(1)
+    assert sum(about(moved).mixed.values()) == pytest.approx(1)
     cli("train", "--resume", "--run", moved)
     model = anaphora.load(moved)
     assert isinstance(model, anaphora.LanguageModelPredictor) and model.order == 0

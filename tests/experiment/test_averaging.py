@@ -11,7 +11,7 @@ from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.summary import about
 from anaphora.run.weights import as_tensors
-from anaphora.tasks.runs import experiment_of, load, weights_of_runs
+from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.translation.training import TranslationJob
 from tests.conftest import Trained
 
@@ -53,7 +53,7 @@ def test_an_average_that_validates_better_is_the_best_from_then_on(trained_lm: P
     for name, tensor in centre.items():
         torch.testing.assert_close(torch.from_numpy(used.model[name]), tensor)
     assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained_lm / "card.md").read_text()
-    told = about(trained_lm, weights_of_runs)
+    told = about(trained_lm)
     assert told.checkpoints[0].name == "average" and not told.faults
     assert load(trained_lm, "average").generate("line", length=5)  # type: ignore[union-attr]
 

@@ -10,7 +10,7 @@ from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.summary import about
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.runs import experiment_of, weights_of_runs
+from anaphora.tasks.runs import experiment_of
 from tests.conftest import Trained
 
 from .runs import QUICK, assert_resumes, changed, have_same_weights, texts
@@ -112,7 +112,7 @@ def test_what_others_leave_in_a_folder_is_no_part_of_the_run(trained_copy: Train
     run = trained_copy("translator")
     (run / "vocabulary" / ".DS_Store").write_bytes(b"a desktop was here")
     (run / "vocabulary" / "thumbnails").mkdir()
-    assert not about(run, weights_of_runs).faults
+    assert not about(run).faults
     assert train(experiment_of(run), run, resume=True).reason == "epochs"
 
 
@@ -121,7 +121,7 @@ def test_a_damaged_log_is_named_and_nothing_of_the_rest_is_lost(trained_copy: Tr
     log = run / "metrics.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join([lines[0], lines[1].replace(b'"', b"\0", 1), *lines[2:]]))
-    [fault] = about(run, weights_of_runs).faults
+    [fault] = about(run).faults
     assert f"{log} is damaged in line 2" in fault
     assert fault in texts(changed(experiment_of(run), "training.epochs=3"), run, resume=True)
     assert log.read_bytes().splitlines(keepends=True)[2 : len(lines)] == lines[2:]

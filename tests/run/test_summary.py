@@ -10,7 +10,6 @@ import torch
 from anaphora.run import Run
 from anaphora.run.logs import Evaluation, Metric
 from anaphora.run.summary import about
-from anaphora.tasks.runs import weights_of_runs
 
 STORED = Path(__file__).parents[1] / "runs" / "format-2"
 
@@ -21,7 +20,7 @@ def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
     run.metrics.append({"update": 10, "validation": {"loss": 1.5, "bleu": None}, "best": True})
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}, "best": False})
     run.evaluations.append(Evaluation("2026-11-21", "test", "step-10", "0.1.0", (Metric("BLEU", 38.0, "raw"),)))
-    found = about(run.path, weights_of_runs)
+    found = about(run.path)
     assert (found.task, found.format, found.total_parameters) == ("toy", 2, 9)
     assert found.parameters == {"layer": 9}
     assert found.validation == {"loss": 1.5}
@@ -40,14 +39,14 @@ def test_what_was_counted_is_no_parameter(tmp_path: Path) -> None:
     made = Run.create(tmp_path / "run", {"task": "language-model"}, {}, {})
     weights = {"output.weight": torch.zeros(7, 2), "output.counts.observed": torch.zeros(7, dtype=torch.int64)}
     made.save(1, weights, {}, {})
-    found = about(made.path, weights_of_runs)
+    found = about(made.path)
     assert found.parameters == {"output": 14} and found.total_parameters == 14
 
 
 def test_a_damaged_file_is_among_the_faults(run: Run) -> None:
     file = run.path / "checkpoints" / "step-30" / "optimizer.safetensors"
     file.write_bytes(file.read_bytes()[:-2])
-    found = about(run.path, weights_of_runs)
+    found = about(run.path)
     assert [str(file) in fault for fault in found.faults if "step-30" in fault] == [True]
     assert [one.name for one in found.checkpoints if one.fault] == ["step-30"]
 
@@ -55,7 +54,7 @@ def test_a_damaged_file_is_among_the_faults(run: Run) -> None:
 def test_without_its_best_checkpoint_a_run_is_described_by_the_newest(run: Run) -> None:
     (run.path / "checkpoints" / "step-10" / "manifest.json").unlink()
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}})
-    assert about(run.path, weights_of_runs).validation == {"loss": 2.5}
+    assert about(run.path).validation == {"loss": 2.5}
 
 
 def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_known_corpus(
@@ -88,10 +87,10 @@ def test_a_run_is_usable_while_predictions_can_be_made_with_a_checkpoint(
     tmp_path: Path, name: str, usable: bool
 ) -> None:
     path = shutil.copytree(STORED, tmp_path / "run")
-    assert about(path, weights_of_runs).usable
+    assert about(path).usable
     for step in (path / "checkpoints").iterdir():
         (step / name).write_bytes(b"")
-    found = about(path, weights_of_runs)
+    found = about(path)
     assert found.usable is usable and len(found.faults) == 1
     assert bool(found.parameters) is usable
 
@@ -100,6 +99,6 @@ def test_a_run_is_usable_while_predictions_can_be_made_with_a_checkpoint(
 def test_a_log_that_is_no_file_is_a_fault_and_nothing_waits_for_it(tmp_path: Path, name: str) -> None:
     path = shutil.copytree(STORED, tmp_path / "run")
     os.mkfifo(path / name)
-    found = about(path, weights_of_runs)
+    found = about(path)
     assert any(name in fault and "regular file" in fault for fault in found.faults) and found.usable
-    assert not about(Run.create(tmp_path / "new", {"task": "toy"}, {}).path, weights_of_runs).usable
+    assert not about(Run.create(tmp_path / "new", {"task": "toy"}, {}).path).usable

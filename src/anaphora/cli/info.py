@@ -7,7 +7,7 @@ import typer
 
 from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.talk import heading, print_json, show
-from anaphora.errors import ConfigError
+from anaphora.errors import AnaphoraError
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     Exits with 1 when no checkpoint can be used.
     """
     from anaphora.run.summary import about
-    from anaphora.tasks.runs import weights_of_runs
 
-    found = about(run_folder, weights_of_runs)
+    found = about(run_folder)
     if as_json:
         print_json(found.json())
     else:
@@ -62,13 +61,16 @@ def _section(title: str, lines: Iterable[str]) -> None:
 
 
 def _chosen(found: "RunInfo") -> Iterable[str]:
-    from anaphora.experiment.settings import chosen
     from anaphora.tasks.registry import parse
+    from anaphora.tasks.runs import demand_torch
 
     try:
+        demand_torch()  # which tells an option from a default
         experiment = parse(found.experiment, found.path)
-    except ConfigError as error:
+    except AnaphoraError as error:
         return [str(error)]
+    from anaphora.experiment.settings import chosen
+
     elsewhere = ("task=", "data.")
     settings = (setting for setting in chosen(experiment) if not setting.startswith(elsewhere))
     return [*settings, "all else by default; experiment.toml has it written out"]

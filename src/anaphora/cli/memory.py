@@ -68,9 +68,9 @@ def _check_options(action: str, **given: object) -> None:
 
 def _languages(run_folder: Path) -> tuple[str, str]:
     """Return the languages of a run; ConfigError where it does not say them."""
-    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.runs import options_at
 
-    data = getattr(experiment_of(run_folder), "data", None)
+    data = getattr(options_at(run_folder), "data", None)
     source, target = getattr(data, "source", ""), getattr(data, "target", "")
     if not (source and target):
         raise ConfigError(

@@ -36,7 +36,7 @@ def run(
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()
 
-    from anaphora.evaluation.adaptation import Static
+    from anaphora.evaluation.adaptation import Static, is_fitted
     from anaphora.evaluation.perplexity import perplexity_of_log10
     from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
@@ -53,9 +53,10 @@ def run(
         if isinstance(adaptation, Static):
             found = model.score_lines_of(lines, name_of(file), report)
         elif isinstance(model, LanguageModelPredictor):
-            from anaphora.tasks.language_model.task import adapted_to_data
+            if not is_fitted(adaptation):
+                from anaphora.tasks.language_model.task import adapted_to_data
 
-            adaptation = adapted_to_data(model, run_folder, adaptation, report)
+                adaptation = adapted_to_data(model, run_folder, adaptation, report)
             found = model.score_stream(lines, adaptation, report=report)
         else:
             raise ConfigError(f"{run_folder}: a neural cache and dynamic evaluation are for language models.")

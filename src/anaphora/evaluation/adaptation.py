@@ -97,11 +97,12 @@ def adapted_log_probs(model: TextModel, tokens: Iterable[int], before: int, adap
             "A neural cache without theta and weight, a rate of 0 and the rule 'rms' need numbers that are not known "
             "yet: find them first with LanguageModelPredictor.adapt."
         )
-    from anaphora.evaluation.dynamic import dynamic_log_probs
-    from anaphora.evaluation.neural_cache import neural_cache_log_probs
-
     if isinstance(adaptation, NeuralCache):
+        from anaphora.evaluation.neural_cache import neural_cache_log_probs
+
         return neural_cache_log_probs(network, tokens, before, adaptation)
+    from anaphora.evaluation.dynamic import dynamic_log_probs
+
     if isinstance(adaptation, RmsEvaluation):
         return dynamic_log_probs(network, tokens, before, adaptation.dynamic, adaptation.sizes)
     return dynamic_log_probs(network, tokens, before, adaptation)
@@ -117,11 +118,12 @@ def fitted_adaptation(
     if is_fitted(adaptation):
         return adaptation
     network = network_of(model, adaptation)
-    from anaphora.evaluation.dynamic import fitted_dynamic, gradient_sizes
-    from anaphora.evaluation.neural_cache import fitted_cache
-
     if isinstance(adaptation, NeuralCache):
+        from anaphora.evaluation.neural_cache import fitted_cache
+
         return fitted_cache(network, tokens, before, adaptation)
+    from anaphora.evaluation.dynamic import fitted_dynamic, gradient_sizes
+
     assert isinstance(adaptation, Dynamic)
     if adaptation.rule == "sgd":
         return fitted_dynamic(network, tokens, before, adaptation)

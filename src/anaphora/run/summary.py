@@ -74,10 +74,8 @@ class RunInfo:
         return sum(self.parameters.values())
 
 
-def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, float]]) -> RunInfo:
+def about(path: Path) -> RunInfo:
     """Read a run folder through; every checkpoint is verified, one at a time.
-
-    ``weights_of_runs`` says what the runs in its used checkpoint count.
 
     Raises RunError when it is no run folder, or of a newer format; what else is wrong is among its ``faults``.
     """
@@ -93,7 +91,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
         task=str(run.experiment.get("task", "unknown")),
         format=run.format,
         parameters=parameters(used.model) if used else {},
-        mixed=weights_of_runs(run, used) if used else {},
+        mixed=_weights_of_runs(run, used) if used else {},
         vocabularies={side: tokenizer.symbols.size for side, tokenizer in (tokenizers or {}).items()},
         experiment=run.experiment,
         licence=licence_of(run.experiment.get("data", {})),
@@ -123,6 +121,16 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
         name = name_of(which)
         found.append(CheckpointInfo(name, _size(run.path / "checkpoints" / name), which == best, fault))
     return tuple(found), used
+
+
+def _weights_of_runs(run: Run, checkpoint: Checkpoint) -> dict[str, float]:
+    """Return the weight of each run in an interpolation, and of each order of its cache; empty for other models."""
+    match run.experiment.get("interpolation"):
+        case {"runs": [*runs]} if "weights" in checkpoint.model:
+            weights = checkpoint.model["weights"].tolist()
+            orders = range(1, len(weights) - len(runs) + 1)
+            return dict(zip([*map(str, runs), *(f"cache of order {order}" for order in orders)], weights, strict=False))
+    return {}
 
 
 def damaged_logs(run: Run) -> Iterator[str]:

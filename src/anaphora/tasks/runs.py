@@ -19,7 +19,7 @@ from anaphora.files import DamagedError, sha256
 from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision, runs_in_c
 from anaphora.kernels.device import Device
-from anaphora.kernels.runtime import Runtime
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
@@ -141,15 +141,6 @@ def export_bundle(path: Path, output: Path, precision: BundlePrecision = "fp32",
     write_bundle(output, run, inference_of(run, report), run.load("best", report), precision)
 
 
-def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
-    """Return the weight of each run in a checkpoint, for ``run.summary``; empty for an unreadable experiment."""
-    try:
-        experiment = stored_experiment(run)
-    except ConfigError:
-        return {}
-    return task_of(experiment).weights_of_runs(experiment, checkpoint)
-
-
 def is_file_of_another_program(path: Path) -> bool:
     """True if a path names a file that stands for a run, by its ending."""
     return _opener(path) is not None
@@ -243,7 +234,12 @@ def _make_predictor(found: Inference, weights: Arrays, trained: TrainedModel, in
 
     if found.task not in TASKS or found.network is None:
         raise DamagedError(f"{trained.path} is of a task that this version does not know: {found.task!r}.")
-    options, model = found.experiment(trained.path), open_network(found.network, weights)
+    symbols = [tokenizer.symbols for tokenizer in trained.tokenizers.values()]
+    with running(trained.runtime):
+        words = symbols[0].size if symbols else 1
+        options, model = found.experiment(trained.path), open_network(found.network, weights, words)
+    if getattr(model, "symbols", None) not in (None, *symbols):
+        raise DamagedError(f"{trained.path} has another vocabulary than its network.")
     model.in_torch = cache(in_torch)
     trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
     return _predictor_module(found.task).make_predictor(trained)
@@ -322,7 +318,7 @@ def demand_torch() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtraError("PyTorch", "train") from None
+        raise MissingExtraError("torch", "train") from None
 
 
 def load_as(

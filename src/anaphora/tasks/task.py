@@ -12,7 +12,6 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report
 from anaphora.models import registry as networks
 from anaphora.models.registry import Network
-from anaphora.run import Checkpoint
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.runs import Tokenizers as Tokenizers
@@ -152,10 +151,6 @@ class Task(ABC):
         not among the sources of weights.
         """
         return experiment, ()
-
-    def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]:
-        """Return the weight of each of the runs in a checkpoint, for ``anaphora info``."""
-        return {}
 
     def inspection_subject(self, predictor: Any) -> Any:
         """Return what inspection looks into; see ``prediction.examples``."""

@@ -14,7 +14,6 @@ from anaphora.events import Note, Report, silent
 from anaphora.formats.tsv import has_two_columns
 from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import NETWORKS
-from anaphora.run import Checkpoint
 from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, ScoredRuns, one_run, own_splits
 from anaphora.tasks.language_model.arpa import save_arpa
@@ -159,9 +158,6 @@ class Interpolating(RecurrentLanguageModelling):
 
     def with_runs(self, experiment: Any, parent: object) -> tuple[Any, tuple[()]]:
         return with_members(experiment), ()
-
-    def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> dict[str, float]:
-        return dict(zip(experiment.interpolation.component_names, checkpoint.model["weights"].tolist(), strict=True))
 
 
 TASKS = (RecurrentLanguageModelling, FeedForwardLanguageModelling, NgramLanguageModelling, Interpolating)

@@ -6,7 +6,7 @@ the probability that its chrF2 is at least ``GOOD``; that of a word, that its re
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
@@ -214,15 +214,11 @@ def calibrate(
     and as ``TranslationPredictor.stream``.
     """
     from anaphora.data.corpora import AlignedFiles
-    from anaphora.tasks.evaluation import check_found
-    from anaphora.tasks.runs import experiment_of
-    from anaphora.tasks.training_job import pair_splits
+    from anaphora.tasks.runs import options_at
 
     run = cast(RunCalibrations, translator.calibrations)
-    experiment = cast("TranslationExperiment", experiment_of(run.path))
-    if files is None:
-        check_found(run.path, experiment, "--source and --reference")
-    pairs = list(AlignedFiles(*files) if files else pair_splits(experiment, report).valid)
+    experiment = options_at(run.path)
+    pairs = list(AlignedFiles(*files) if files else _held_out(run.path, report))
     if len(pairs) < LEAST:
         raise DataError(
             f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
@@ -254,6 +250,17 @@ def calibrate(
     return calibration
 
 
+def _held_out(path: Path, report: Report) -> Iterable["Pair"]:
+    """Return the pairs of a run's validation split; errors as for ``check_found``."""
+    from anaphora.tasks.evaluation import check_found
+    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.training_job import pair_splits
+
+    experiment = experiment_of(path)
+    check_found(path, experiment, "--source and --reference")
+    return pair_splits(cast("TranslationExperiment", experiment), report).valid
+
+
 class _Examples(NamedTuple):
     """Features of sentences and of the words that were written, each with what is right."""
 
@@ -262,7 +269,7 @@ class _Examples(NamedTuple):
 
 
 def _compare(
-    found: Sequence[Translation], pairs: Sequence["Pair"], experiment: "TranslationExperiment"
+    found: Sequence[Translation], pairs: Sequence["Pair"], experiment: Any
 ) -> Iterator[tuple[str, Signals, bool, Sequence[bool]]]:
     """Yield the source and the signals of each translation that has some, and what is right of it and its words."""
     language, condition = experiment.data.target, experiment.evaluation.conditions
