@@ -118,7 +118,7 @@ _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar
 _WORD = rf"[\w\p{{No}}--{_UNSPACED}]+"
 _SIGN = r"[^\w\p{No}\s\x1c-\x1f][\p{M}\p{Emoji_Modifier}]*"
 
-PATTERN = rf"""(?V1)(?x)
+_TOKEN = regex.compile(rf"""(?V1)(?x)
     \d+(?:[.,:]\d+)+                 # 1,000.50  10:30
   | {_UNSPACED}\p{{M}}*
   | {_WORD}(?=(?i:n['’]t)\b)         # do|n't
@@ -126,10 +126,7 @@ PATTERN = rf"""(?V1)(?x)
   | ['’](?i:s|m|d|re|ve|ll)\b       # it|'s
   | {_WORD}
   | ({_SIGN}(?:\u200d{_SIGN})*)\1*  # ...  !!
-    """
-"""Of one token, for ``regex``."""
-
-_TOKEN = regex.compile(PATTERN)
+    """)
 
 
 def token_places(text: str) -> list[tuple[int, int]]:
