@@ -65,7 +65,7 @@ def _describe(names: Names, model: nn.Module) -> Table:
         case Aligner():
             return {
                 "kind": "aligner",
-                "config": model.config.model_dump(),
+                "config": model.config.model_dump(exclude={"model1_iterations", "max_word_pairs"}),
                 "to_target": _direction(names, model.to_target),
                 "to_source": _direction(names, model.to_source),
             }
