@@ -1,75 +1,32 @@
 """Output layers: log-probabilities of words from states."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from anaphora.batch import Ids
-from anaphora.errors import ConfigError, ShapeError
+from anaphora.errors import ShapeError
 from anaphora.inference.weights import Weights, affine, freeze
 from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
 from anaphora.kernels.linear import linear
+from anaphora.kernels.log_probs import OutputLayer
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
 from anaphora.kernels.word_tables import Words
-
-ROWS = 8
-"""Minimum number of states whose words are predicted at once."""
-
-NUMBERS = 1 << 21
-"""Scores of words that are made at once to predict targets (8 MiB): memory that is used again is near the processor."""
 
 _WIDTH = 16
 """Least number of columns of candidates, and what that of all their words is a multiple of."""
 
 
-class Output(ABC):
-    """An output layer; each row has the same bits in any batch."""
-
-    size: int
-    """Number of words."""
-
-    @abstractmethod
-    def log_probs(self, states_NH: Array) -> Array:
-        """Natural log-probabilities of all words, N x V."""
-
-    def picked_log_probs(self, states_RH: Array, rows_E: Array, ids_E: Array) -> Array:
-        """As ``log_probs_of``, all states at once; of any type."""
-        found: Array = self.log_probs(states_RH)[rows_E, ids_E]
-        return found
-
-    def log_probs_of(self, states_NH: Array, rows_E: Array, ids_E: Array) -> Array:
-        """ln p of the words ``ids_E``, each predicted from a row of the states, E in float64; ``rows_E`` ascends."""
-        found_E, rows = np.zeros(len(ids_E)), max(ROWS, NUMBERS // self.size)
-        for start in range(0, len(states_NH), rows):
-            some = slice(*np.searchsorted(rows_E, [start, start + rows]))
-            found_E[some] = self.picked_log_probs(states_NH[start : start + rows], rows_E[some] - start, ids_E[some])
-        return found_E
-
-    def target_log_probs(self, states_TBH: Array, targets: Ids) -> Array:
-        """ln p of every target, B x T in float64; 0 in the padding."""
-        open_TB = np.arange(len(states_TBH))[:, None] < targets.lengths_B
-        found_TB, ids_N = np.zeros(open_TB.shape), targets.ids_BT.T[open_TB]
-        found_TB[open_TB] = self.log_probs_of(states_TBH[open_TB], np.arange(len(ids_N)), ids_N)
-        return found_TB.T
-
-    def shortlist(self, candidates: Ids) -> "CandidateOutput":
-        """Return a softmax over the candidates of every sentence; ConfigError for an output that is no softmax."""
-        raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
-
-    def scores(self) -> Scores | None:
-        """Return the layer as a search in C takes it; None for an output that is no softmax."""
-        return None
-
-
-class SoftmaxOutput(Output):
+class SoftmaxOutput(OutputLayer):
     """One softmax over all words: log softmax(W h + b)."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self.weight_VH, self.bias_V = weights[data["weight"]], weights[data["bias"]]
         self.size = len(self.weight_VH)
+        if self.bias_V.shape not in ((0,), (self.size,)) or self.bias_V.dtype != np.float32:
+            raise ShapeError(f"the bias of {self.size} words should have as many numbers, not {self.bias_V.shape}.")
         if data["never"]:
             self.bias_V = self.bias_V.copy() if self.bias_V.size else np.zeros(self.size, np.float32)
             self.bias_V[data["never"]] = -np.inf
@@ -91,7 +48,7 @@ class SoftmaxOutput(Output):
         return Scores(self.weight_VH, self.bias_V)
 
 
-class AdaptiveOutput(Output):
+class AdaptiveOutput(OutputLayer):
     """A head over frequent words and clusters, and a tail for each cluster: see ``kernels/outputs/adaptive.py``."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
@@ -112,7 +69,7 @@ class AdaptiveOutput(Output):
         return np.concatenate(found, 1)[:, self._ranks_V]
 
 
-class ClassFactoredOutput(Output):
+class ClassFactoredOutput(OutputLayer):
     """p(its class) p(word among its class): see ``kernels/outputs/class_factored.py``."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
@@ -129,7 +86,7 @@ class ClassFactoredOutput(Output):
         return z_NV + log_softmax(affine(states_NH, *self._of_classes))[:, self._classes]
 
 
-class HierarchicalOutput(Output):
+class HierarchicalOutput(OutputLayer):
     """A path through a binary tree: see ``kernels/outputs/hierarchical.py``."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
@@ -223,7 +180,7 @@ _KINDS = {
 }
 
 
-def output_of(weights: Weights, data: Mapping[str, Any]) -> Output:
+def output_of(weights: Weights, data: Mapping[str, Any]) -> OutputLayer:
     """Return the output layer that data describes."""
     return _KINDS[data["kind"]](weights, data)  # type: ignore[abstract]
 

@@ -1,13 +1,25 @@
-"""Functions of the log-probabilities of a step that know arrays, and the tensors of a GPU (``protocols.DeviceArray``).
+"""Log-probabilities of words, as arrays or as tensors of a GPU (``protocols.DeviceArray``), and outputs that give them.
 
-Besides, a search reads and changes them by indexing alone, which is the same of both. So a GPU chooses the best tokens
-on the device, and only these come to the CPU.
+Besides these functions, a search reads and changes them by indexing alone, which is the same of both. So a GPU chooses
+the best tokens on the device, and only these come to the CPU.
 """
+
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
+from anaphora.batch import Ids
+from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
+from anaphora.kernels.search_step import Scores
 from anaphora.protocols import Array, DeviceArray
+
+ROWS = 8
+"""Minimum number of states whose words are predicted at once."""
+
+NUMBERS = 1 << 21
+"""Scores of words that are made at once to predict targets (8 MiB): memory that is used again is near the processor."""
 
 _FEW = 64
 """Continuations of a row that are found in one pass; of more, the pass takes longer than a selection."""
@@ -15,7 +27,7 @@ _FEW = 64
 
 def to_host(values: DeviceArray) -> Array:
     """Return an array, the same one where it is one."""
-    found: Array = values if isinstance(values, np.ndarray) else values.cpu().numpy()
+    found: Array = values if isinstance(values, np.ndarray) else values.detach().cpu().numpy()
     return found
 
 
@@ -55,3 +67,46 @@ def _sorted(values_NV: DeviceArray, ids_NC: Array) -> tuple[Array, Array]:
 def descending(values_NC: Array) -> Array:
     """Return the places of the values of each row, greatest first; of equal ones the lower place comes first."""
     return (-values_NC).argsort(axis=1, kind="stable")
+
+
+class OutputLayer(ABC):
+    """Log-probabilities of words from states, arrays or tensors; each row has the same bits in any batch."""
+
+    size: int
+    """Number of words."""
+
+    @abstractmethod
+    def log_probs(self, states_NH: Any) -> Any:
+        """Natural log-probabilities of all words, N x V."""
+
+    def picked_log_probs(self, states_RH: Any, rows_E: Array, ids_E: Array) -> DeviceArray:
+        """As ``log_probs_of``, all states at once; of any type."""
+        return self.log_probs(states_RH)[rows_E, ids_E]
+
+    def log_probs_of(self, states_NH: Any, rows_E: Array, ids_E: Array) -> Array:
+        """ln p of the words ``ids_E``, each predicted from a row of the states, E in float64; ``rows_E`` ascends."""
+        found_E, rows = np.zeros(len(ids_E)), max(ROWS, NUMBERS // self.size)
+        for start in range(0, len(states_NH), rows):
+            some = slice(*np.searchsorted(rows_E, [start, start + rows]))
+            picked_X = self.picked_log_probs(states_NH[start : start + rows], rows_E[some] - start, ids_E[some])
+            found_E[some] = to_host(picked_X)
+        return found_E
+
+    def target_log_probs(self, states_TBH: Any, targets: Ids) -> Array:
+        """ln p of every target, B x T in float64; 0 in the padding."""
+        ids_TB, lengths_B = to_host(targets.ids_BT).T, to_host(targets.lengths_B)
+        open_TB = np.arange(len(states_TBH))[:, None] < lengths_B
+        found_TB, ids_N = np.zeros(open_TB.shape), ids_TB[open_TB]
+        found_TB[open_TB] = self.log_probs_of(states_TBH[open_TB], np.arange(len(ids_N)), ids_N)
+        return found_TB.T
+
+    def shortlist(self, candidates: Ids) -> Any:
+        """Return a softmax over the candidates of every sentence.
+
+        Raises ConfigError for an output that is no softmax over words, which alone can leave some of them out.
+        """
+        raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
+
+    def scores(self) -> Scores | None:
+        """Return the layer as a search in C takes it; None for an output that is no softmax."""
+        return None

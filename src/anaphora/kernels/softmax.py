@@ -18,6 +18,7 @@ from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.autograd_bridge import derived_loss
+from anaphora.kernels.compiled import Array
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.runtime import current
 from anaphora.kernels.tensor_backends import prepare
@@ -92,7 +93,7 @@ def cross_entropy(
     return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()
 
 
-def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Array, ids_E: Array) -> Tensor:
     """ln p of some words, log softmax(z + b) at rows and ids; each with the same bits whatever the others are.
 
     ``z_NV``, which has no bias yet (of no elements for none), is used up.
@@ -100,7 +101,7 @@ def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Tensor, ids_E: Tens
     right_E: Tensor = z_NV[rows_E, ids_E]
     if bias_V.numel():
         right_E += bias_V[ids_E]
-    anywhere_N = ids_E.new_zeros(len(z_NV))
+    anywhere_N = torch.zeros(len(z_NV), dtype=torch.int64, device=z_NV.device)
     _, found_4N = _derive(False, z_NV, bias_V, anywhere_N, None, 0.0)
     return right_E - (found_4N[0] + found_4N[1].log())[rows_E]
 

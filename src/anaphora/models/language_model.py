@@ -145,10 +145,8 @@ class TextNetwork(Network, ABC):
     @torch.no_grad()
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Array, Carry]:
         """Return the same, with the states: see ``protocols.StateModel``."""
-        batch = batch.to(device_of(self))
-        states_TBH, after = self.read(batch, carry)
-        log_probs_BT = self.output.target_log_probs(states_TBH, batch.target_ids)
-        return array_of(states_TBH.transpose(0, 1)), array_of(log_probs_BT), after
+        states_TBH, after = self.read(batch.to(device_of(self)), carry)
+        return array_of(states_TBH.transpose(0, 1)), self.output.target_log_probs(states_TBH, batch.target_ids), after
 
     @torch.no_grad()
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
@@ -220,11 +218,9 @@ class LanguageModel(TextNetwork):
         Returns ln p of words that may follow, each after one of the rows, which ascend, as ``Output.log_probs_of``; and
         what the rows carry on.
         """
-        device = device_of(self)
         state = carry or self.initial_state(len(ids_N))
-        read_N, predicted_from_E, predicted_E = (torch.from_numpy(ids).to(device) for ids in (ids_N, rows_E, ids_E))
-        states_NH, after = self.read_token(state, read_N)
-        return array_of(self.output.log_probs_of(states_NH, predicted_from_E, predicted_E)), after
+        states_NH, after = self.read_token(state, torch.from_numpy(ids_N).to(device_of(self)))
+        return self.output.log_probs_of(states_NH, rows_E, ids_E), after
 
     def initial_state(self, rows: int) -> dict[str, Tensor]:
         """Return the state before anything was read."""

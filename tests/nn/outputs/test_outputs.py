@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -115,14 +116,14 @@ def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
     seen: list[int] = []
     picked = output.picked_log_probs
 
-    def counted(states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+    def counted(states_RH: Tensor, rows_E: Any, ids_E: Any) -> Any:
         seen.append(len(states_RH))
         return picked(states_RH, rows_E, ids_E)
 
     monkeypatch.setattr(output, "picked_log_probs", counted)
-    monkeypatch.setattr("anaphora.nn.outputs.output.ROWS", 2)
-    monkeypatch.setattr("anaphora.nn.outputs.output.NUMBERS", 1)
-    assert torch.equal(output.target_log_probs(states(), TARGETS), whole_BT)
+    monkeypatch.setattr("anaphora.kernels.log_probs.ROWS", 2)
+    monkeypatch.setattr("anaphora.kernels.log_probs.NUMBERS", 1)
+    np.testing.assert_array_equal(output.target_log_probs(states(), TARGETS), whole_BT)
     assert seen == [2, 2, 2, 1]
 
 
@@ -130,12 +131,12 @@ def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
 @settings(max_examples=5)
 @given(rows=st.lists(st.integers(0, 6), max_size=12).map(sorted))
 def test_any_number_of_words_is_looked_up_in_each_row(table: Any, rows: list[int]) -> None:
-    output, states_NH, rows_E = make(table).eval(), states().flatten(0, 1)[:7], torch.tensor(rows, dtype=torch.int64)
-    ids_E = torch.randint(4, output.size, (len(rows),), generator=torch.Generator().manual_seed(len(rows)))
+    output, states_NH, rows_E = make(table).eval(), states().flatten(0, 1)[:7], np.array(rows, np.int64)
+    ids_E = np.random.default_rng(len(rows)).integers(4, output.size, len(rows))
     found_E = output.log_probs_of(states_NH, rows_E, ids_E)
-    assert found_E.dtype == torch.float64
+    assert found_E.dtype == np.float64
     for row, word, found in zip(rows, ids_E, found_E, strict=True):
-        alone_11 = output.log_probs_of(states_NH[row : row + 1], torch.tensor([0]), word.unsqueeze(0))
+        alone_11 = output.log_probs_of(states_NH[row : row + 1], np.array([0]), word[None])
         assert found == alone_11 == pytest.approx(output.log_probs(states_NH)[row, word].item(), rel=1e-5, abs=1e-5)
 
 
@@ -147,7 +148,7 @@ def test_the_loss_is_what_the_targets_cost_but_for_estimates_in_training(table: 
     loss, each_BT = output.loss(states(), TARGETS, SUPERVISION), output.target_log_probs(states(), TARGETS)
     assert loss.count == 7
     assert -each_BT.sum().item() == pytest.approx(loss.sum.item(), rel=1e-5)
-    assert not each_BT[torch.arange(4) >= LENGTHS_B.unsqueeze(1)].any()
+    assert not each_BT[np.arange(4) >= LENGTHS_B.numpy()[:, None]].any()
 
 
 @EVERY

@@ -3,7 +3,7 @@
 A new output is one file like ``full.py`` and one name in ``__init__.py``.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import NamedTuple
 
 import torch
@@ -13,18 +13,13 @@ from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
+from anaphora.kernels.log_probs import OutputLayer
 from anaphora.kernels.search_step import Scores
 from anaphora.kernels.softmax import log_softmax, picked_log_softmax, softmax_loss
 from anaphora.nn.device import array_of
 from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.weights import Matrix, Start
-from anaphora.protocols import Loss, VocabularyInfo
-
-ROWS = 8
-"""Minimum number of states whose words are predicted at once."""
-
-NUMBERS = 1 << 21
-"""Scores of words that are made at once to predict targets (8 MiB): memory that is used again is near the processor."""
+from anaphora.protocols import Array, Loss, VocabularyInfo
 
 
 class OutputConfig(Config):
@@ -52,9 +47,7 @@ class Predictions(NamedTuple):
     """The target ids of the partition of the corpus; None where it is not partitioned."""
 
 
-class Output(nn.Module, ABC):
-    size: int
-    """Number of words."""
+class Output(nn.Module, OutputLayer):
     tied = False
     """True if ``weight`` is that of an embedding."""
     partition: int = 0
@@ -76,48 +69,9 @@ class Output(nn.Module, ABC):
             weights_N = supervision.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
         return Loss(self.sum(Predictions(rows_NH, ids_N, weights_N, supervision.partition_C)), len(ids_N))
 
-    def target_log_probs(self, states_TBH: Tensor, targets: Ids) -> Tensor:
-        """ln p of every target, B x T in float64 without a gradient; 0 in the padding."""
-        open_TB = torch.arange(states_TBH.shape[0]).unsqueeze(1) < targets.lengths_B
-        rows_NH, ids_N = states_TBH[open_TB], targets.ids_BT.T[open_TB]
-        found_N = self.log_probs_of(rows_NH, torch.arange(len(ids_N), device=rows_NH.device), ids_N)
-        return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB.to(found_N.device), found_N).T
-
-    def log_probs_of(self, states_NH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
-        """ln p of the words ``ids_E``, each predicted from a row of the states, E in float64 without a gradient.
-
-        ``rows_E`` ascends. A prediction has the same bits whatever the others are.
-        """
-        found_E, rows = states_NH.new_zeros(len(ids_E), dtype=torch.float64), max(ROWS, NUMBERS // self.size)
-        with torch.no_grad():
-            for start in range(0, len(states_NH), rows):
-                first, last = torch.searchsorted(rows_E, rows_E.new_tensor([start, start + rows])).tolist()
-                some_E, some_ids_E = rows_E[first:last] - start, ids_E[first:last]
-                found_E[first:last] = self.picked_log_probs(states_NH[start : start + rows], some_E, some_ids_E)
-        return found_E
-
-    def picked_log_probs(self, states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
-        """As ``log_probs_of``, all states at once; of any type."""
-        return self.log_probs(states_RH)[rows_E, ids_E]
-
     @abstractmethod
     def sum(self, predictions: Predictions) -> Tensor:
         """Return the loss of all predictions."""
-
-    @abstractmethod
-    def log_probs(self, states_NH: Tensor) -> Tensor:
-        """Natural log-probabilities of all words, N x V, each row with the same bits in any batch."""
-
-    def shortlist(self, candidates: Ids) -> CandidateOutput:
-        """Return a softmax over the candidates of every sentence.
-
-        Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
-        """
-        raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
-
-    def scores(self) -> Scores | None:
-        """Return the layer as a search in C takes it; None for an output that is no softmax."""
-        return None
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights that are its own: all but the matrix of a tied layer."""
@@ -168,7 +122,7 @@ class SoftmaxOutput(WordsOutput):
         """log softmax(z)."""
         return log_softmax(self.logits(states_NH))
 
-    def picked_log_probs(self, states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+    def picked_log_probs(self, states_RH: Tensor, rows_E: Array, ids_E: Array) -> Tensor:
         return picked_log_softmax(linear(states_RH, self.weight), self.used_bias, rows_E, ids_E)
 
     def shortlist(self, candidates: Ids) -> CandidateOutput:
