@@ -1,6 +1,8 @@
 """The folder of an exported model: graphs, and ``config.json`` with what their signals are called."""
 
+import errno
 import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +121,8 @@ def _round_weights(
                 graph, small, weight_type=quantization.QuantType.QInt8, per_channel=True, extra_options=options
             )
             small.replace(graph)
+    except library("google.protobuf.message").DecodeError:  # of a graph that it wrote as far as there was room
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
     finally:
         logging.getLogger().removeFilter(_is_silenced)
     loss_after = _mean_loss(graphs, tokenizers, config, examples)
