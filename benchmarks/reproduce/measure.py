@@ -27,7 +27,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
-from anaphora.tasks.runs import load, task_at, weights_of_runs
+from anaphora.tasks.runs import load, task_at
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.evaluation import TranslationScores, compare
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -46,7 +46,7 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     an aligner of the same pairs, over all words ("links") and over source words that their sentence has twice or more
     ("links, repeated words").
     """
-    found = about(job.run, weights_of_runs)
+    found = about(job.run)
     figures: Figures = {"parameters": found.total_parameters}
     figures |= {f"validation {name}": value for name, value in found.validation.items()}
     translates = isinstance(job.experiment, TranslationExperiment)

@@ -5,7 +5,7 @@ is refused by name, so a page never shows anything but the model.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,11 +81,11 @@ def contents(trained: TrainedModel) -> tuple[Table, Mapping[str, Tensor]]:
     Raises ConfigError, naming the option, for a model that the page does not compute.
     """
     model: Any = trained.model
-    make = {Translator: _translator, LanguageModel: _language_model}.get(type(model))
-    if make is None:
+    makers: dict[type, Callable[[Any, _Lowering], Table]] = {Translator: _translator, LanguageModel: _language_model}
+    if type(model) not in makers:
         raise _refusal(f"a {type(model).__name__}")
     lowering = _Lowering(dict(model.named_parameters()))
-    network = make(model, lowering)
+    network = makers[type(model)](model, lowering)
     kind = trained.experiment.text.tokenizer
     network["tokenizers"] = {side: tokens_of(tokenizer, kind) for side, tokenizer in trained.tokenizers.items()}
     return network, lowering.used
