@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anaphora.inference.alignment.lexicon import EMPTY, Lexicon
+from anaphora.protocols import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anaphora.data.columns import Integers
     from anaphora.data.ragged import Ragged
 
 CELLS = 1 << 19
@@ -30,31 +30,31 @@ LONGEST = 2000
 class Group:
     """Pairs whose sources have the same number of words, those with the longest targets first."""
 
-    rows_R: Integers
+    rows_R: Array
     """Positions of the pairs."""
-    sources_RS: Integers
+    sources_RS: Array
     """Word ids; one column more than words, the last of them the empty word's."""
-    targets_RT: Integers
+    targets_RT: Array
     """Word ids, padded."""
-    lengths_R: Integers
+    lengths_R: Array
     """Words of the targets, falling."""
 
     @cached_property
-    def active_T(self) -> Integers:
+    def active_T(self) -> Array:
         """Number of pairs with a target word at each place: those in front."""
         return np.asarray((self.lengths_R[:, None] > np.arange(self.targets_RT.shape[1])).sum(0))
 
     @cached_property
-    def open_RT(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def open_RT(self) -> Array:
         """Mask of target words, without padding."""
         return np.asarray(np.arange(self.targets_RT.shape[1]) < self.lengths_R[:, None])
 
-    def keys_RTS(self, size: int) -> Integers:
+    def keys_RTS(self, size: int) -> Array:
         """Return the key of every possible link."""
         return self.sources_RS[:, None, :] * size + self.targets_RT[:, :, None]
 
 
-def has_both_sides(widths: Integers, heights: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def has_both_sides(widths: Array, heights: Array) -> Array:
     """Return the pairs with words on both sides, and no more than ``LONGEST``."""
     return np.asarray((np.minimum(widths, heights) > 0) & (np.maximum(widths, heights) <= LONGEST))
 
@@ -72,10 +72,9 @@ def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
             rows = rows[count:]
 
 
-def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
+def seen(sources: Ragged, targets: Ragged, size: int) -> Array:
     """Return the keys of all links that some pair of sentences makes possible, in order."""
-    found: list[Integers] = []
-    keys = np.empty(0, dtype=np.int64)
+    keys, found = np.empty(0, dtype=np.int64), list[Array]()
     for group in groups(sources, targets):
         found.append(np.unique(group.keys_RTS(size)[group.open_RT]))
         if sum(map(len, found)) > max(CELLS, len(keys)):  # what was seen before is held once
@@ -83,14 +82,14 @@ def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
     return np.unique(np.concatenate([keys, *found]))
 
 
-def locate(group: Group, lexicon: Lexicon) -> Integers:
+def locate(group: Group, lexicon: Lexicon) -> Array:
     """Return the place in the table of each possible link of a group, R x T x (S + 1); none for padding."""
     entries = lexicon.entries(group.keys_RTS(lexicon.size))
     entries[~group.open_RT] = -1
     return entries
 
 
-def _group(sources: Ragged, targets: Ragged, rows: Integers) -> Group:
+def _group(sources: Ragged, targets: Ragged, rows: Array) -> Group:
     width, heights = int(sources.lengths[rows[0]]), targets.lengths[rows]
     sources_RS = np.full((len(rows), width + 1), EMPTY, dtype=np.int64)
     sources_RS[:, :-1] = sources.ids[sources.offsets[rows][:, None] + np.arange(width)]

@@ -8,16 +8,12 @@ with V words on the target's side. The source word 0, the padding of every vocab
 a target word is linked to that translates nothing.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from anaphora.data.columns import Integers
+from anaphora.protocols import Array
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
@@ -31,7 +27,7 @@ FLOOR = 1e-7
 class Lexicon(NamedTuple):
     """p(target word | source word)."""
 
-    keys: Integers
+    keys: Array
     """int64, ascending."""
     probs: Floats
     """float64."""
@@ -39,22 +35,22 @@ class Lexicon(NamedTuple):
     """V."""
 
     @classmethod
-    def even(cls, keys: Integers, size: int) -> Lexicon:
+    def even(cls, keys: Array, size: int) -> Self:
         """Return the table in which all target words seen with a source word are equally likely."""
         return cls(keys, np.ones(len(keys)), size).maximise(np.ones(len(keys)))
 
-    def entries(self, keys: Integers) -> Integers:
+    def entries(self, keys: Array) -> Array:
         """Return the places of pairs in the table; -1 where it has none."""
         if not len(self.keys):
             return np.full(keys.shape, -1, dtype=np.int32)
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, places, -1).astype(np.int32)
 
-    def of(self, entries: Integers) -> Floats:
+    def of(self, entries: Array) -> Floats:
         """Return the probabilities at such places."""
         return np.append(self.probs, FLOOR)[entries]  # -1 is the last
 
-    def maximise(self, counts: Floats) -> Lexicon:
+    def maximise(self, counts: Floats) -> Self:
         """The table that makes the expected ``counts`` of its entries most probable: each over its source's sum."""
         sources = self.keys // self.size
         totals = np.bincount(sources, counts)
@@ -67,7 +63,7 @@ class Lexicon(NamedTuple):
         order = kept[np.lexsort((targets[kept], -self.probs[kept], sources[kept]))]
         yield from zip(sources[order].tolist(), targets[order].tolist(), self.probs[order].tolist(), strict=True)
 
-    def prune(self) -> Lexicon:
+    def prune(self) -> Self:
         """Return the table without the entries that are no likelier than a pair it does not have."""
         kept = self.probs > FLOOR
         return self._replace(keys=self.keys[kept], probs=self.probs[kept])

@@ -15,11 +15,11 @@ from anaphora.inference.alignment.groups import LONGEST, Group, groups, locate
 from anaphora.inference.alignment.hidden_markov import REACH, Posteriors, hidden_markov
 from anaphora.inference.alignment.lexicon import Floats, Lexicon
 from anaphora.inference.alignment.symmetrise import Symmetrise, symmetrise
+from anaphora.protocols import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anaphora.data.columns import Integers
     from anaphora.data.ragged import Ragged
     from anaphora.inference.weights import Weights
 
@@ -30,7 +30,7 @@ BLOCK = 1 << 16
 class Best(NamedTuple):
     """The most probable link of every word of one side."""
 
-    places: Integers
+    places: Array
     """The word of the other side, by word of this side in the order of the corpus; -1 for none."""
     log_prob: float
     """ln p of this side given the other, over all pairs."""
@@ -41,23 +41,26 @@ class Best(NamedTuple):
 class Direction:
     """Target words explained by source words."""
 
-    def __init__(self, config: Any, lexicon: Lexicon, jumps: Floats) -> None:
-        """``config`` has the options of ``AlignerConfig``; ``jumps`` are the weights of jumps of all widths."""
-        self.config, self._lexicon, self._jumps = config, lexicon, jumps
+    keys: Any
+    probs: Any
+    jumps: Any
+
+    def __init__(self, config: Any, size: int, keys: Array, probs: Array, jumps: Array) -> None:
+        """``config`` has the options of ``AlignerConfig``, ``size`` and the next two are those of the ``Lexicon``.
+
+        ``jumps`` are the weights of jumps of all widths.
+        """
+        self.config: Any = config
+        self.size, self.keys, self.probs, self.jumps = size, keys, probs, jumps
 
     @property
     def lexicon(self) -> Lexicon:
         """p(target word | source word)."""
-        return self._lexicon
-
-    @property
-    def jump_weights(self) -> Floats:
-        """The weight of a jump of each width."""
-        return self._jumps
+        return Lexicon(np.asarray(self.keys), np.asarray(self.probs), self.size)
 
     def best(self, sources: Ragged, targets: Ragged) -> Best:
         """Return the most probable source word of every target word, one at a time, and how likely the targets are."""
-        lexicon, jumps = self.lexicon, self.jump_weights if self.config.hmm_iterations else None
+        lexicon, jumps = self.lexicon, np.asarray(self.jumps) if self.config.hmm_iterations else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
         starts = targets.offsets[:]
         for group in groups(sources, targets):
@@ -98,15 +101,13 @@ class Aligner:
     @classmethod
     def described(cls, weights: Weights, data: Mapping[str, Any]) -> Aligner:
         """Return the aligner of a description."""
-        config = SimpleNamespace(**data["config"])
-
-        def direction(names: Mapping[str, Any]) -> Direction:
-            lexicon = Lexicon(weights[names["keys"]], weights[names["probs"]], names["size"])
-            if len(lexicon.keys) != len(lexicon.probs):
-                raise ValueError("keys and probabilities of different numbers")
-            return Direction(config, lexicon, weights[names["jumps"]])
-
-        return cls(config, direction(data["to_target"]), direction(data["to_source"]))
+        config, directions = SimpleNamespace(**data["config"]), list[Direction]()
+        for names in (data["to_target"], data["to_source"]):
+            keys, probs, jumps = (weights[names[name]] for name in ("keys", "probs", "jumps"))
+            if len(keys) != len(probs) or len(jumps) != 2 * REACH + 1:
+                raise ValueError("a direction with lists of other lengths")
+            directions.append(Direction(config, names["size"], keys, probs, jumps))
+        return cls(config, *directions)
 
     def links(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> list[frozenset[tuple[int, int]]]:
         """Return the links (source word, target word) of every pair."""
@@ -130,7 +131,7 @@ class Aligner:
             yield from self.links(sources.slice(start, start + BLOCK), targets.slice(start, start + BLOCK), how)
 
 
-def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:
+def by_row(places: Array, words: Ragged) -> Iterator[list[int]]:
     """Return the ids of the words of every row."""
     offsets = words.offsets[:].tolist()
     return (places[start:end].tolist() for start, end in pairwise(offsets))

@@ -26,7 +26,8 @@ class Mixture:
     ) -> None:
         """``weights_K`` has one for each member, then one for each order of the cache."""
         self.members: Sequence[Any] = members
-        self.cache, self.symbols, self._weights_K = cache, symbols, weights_K
+        self.cache, self.symbols = cache, symbols
+        self.weights: Any = weights_K
 
     @classmethod
     def described(
@@ -43,7 +44,7 @@ class Mixture:
     @property
     def weights_K(self) -> Array:
         """The weight of each component."""
-        return self._weights_K
+        return np.asarray(self.weights)
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Array, Carry]:
         """ln p of each target of a window: see ``protocols.TextModel``."""

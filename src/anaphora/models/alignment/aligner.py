@@ -21,7 +21,7 @@ from anaphora.events import Note, Progress, Report, Skipped, silent
 from anaphora.inference.alignment import links
 from anaphora.inference.alignment.groups import LONGEST, groups, has_both_sides, locate, seen
 from anaphora.inference.alignment.hidden_markov import REACH
-from anaphora.inference.alignment.lexicon import Floats, Lexicon
+from anaphora.inference.alignment.lexicon import Lexicon
 from anaphora.inference.alignment.symmetrise import Symmetrise
 from anaphora.nn.weights import demand_lists
 from anaphora.protocols import VocabularyInfo
@@ -56,10 +56,6 @@ class AlignerModelConfig(Config):
 class Direction(links.Direction, nn.Module):
     """Target words explained by source words."""
 
-    keys: torch.Tensor
-    probs: torch.Tensor
-    jumps: torch.Tensor
-
     def __init__(self, config: AlignerConfig, size: int) -> None:
         """``size`` of the target's vocabulary."""
         nn.Module.__init__(self)
@@ -74,7 +70,7 @@ class Direction(links.Direction, nn.Module):
         lexicon = Lexicon.even(seen(sources, targets, self.size), self.size)
         laid_out = [(group, locate(group, lexicon)) for group in groups(sources, targets)]
         report(Progress(task, 0, rounds, "rounds"))
-        jumps = self.jump_weights
+        jumps = self.jumps.numpy()
         for number in range(1, rounds + 1):
             by_jumps = number > self.config.model1_iterations
             counts, next_jumps = np.zeros(len(lexicon.keys) + 1), np.zeros_like(jumps)
@@ -87,14 +83,6 @@ class Direction(links.Direction, nn.Module):
             report(Progress(task, number, rounds, "rounds"))
         learnt = lexicon.prune()
         self.keys, self.probs, self.jumps = map(torch.from_numpy, (learnt.keys, learnt.probs, jumps))
-
-    @property
-    def lexicon(self) -> Lexicon:
-        return Lexicon(self.keys.numpy(), self.probs.numpy(), self.size)
-
-    @property
-    def jump_weights(self) -> Floats:
-        return self.jumps.numpy()
 
 
 class Aligner(links.Aligner, nn.Module):

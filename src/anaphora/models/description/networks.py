@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.models.alignment.aligner import Aligner, Direction
+from anaphora.models.alignment.aligner import Aligner
 from anaphora.models.classifier import PooledClassifier, VectorClassifier
 from anaphora.models.description.encoders import Encoded, embed, encode, spell, standardize, start
 from anaphora.models.description.graph import Graph, Names, Table
@@ -27,17 +27,13 @@ from anaphora.nn.outputs.values import MixtureOutput
 from anaphora.nn.windows import Convolution, Feedforward, LogBilinear, WindowBody
 
 
-def describe(model: nn.Module) -> Table:
+def describe(model: nn.Module, names: Names | None = None) -> Table:
     """Return a trained network as JSON-able data, with which ``inference.network.open_network`` computes.
 
     Weights are named as a checkpoint names them (``run.weights.tensors_of``). Raises ConfigError, naming the option,
-    for a network that has no description.
+    for a network that has no description. ``names`` are given where it is a member of another.
     """
-    return _describe(Names(model), model)
-
-
-def _describe(names: Names, model: nn.Module) -> Table:
-    """Return a model, or a member of one, whose weights have ``names``."""
+    names = names or Names(model)
     match model:
         case EncoderDecoder():
             return _encoder_decoder(names, model)
@@ -58,7 +54,7 @@ def _describe(names: Names, model: nn.Module) -> Table:
             return {
                 "kind": "interpolation",
                 "symbols": list(model.symbols),
-                "members": [_describe(names, member) for member in model.members],
+                "members": [describe(member, names) for member in model.members],
                 "cache": model.cache.model_dump() if model.cache.order else {},
                 "weights": names.of(model.weights),
             }
@@ -66,8 +62,10 @@ def _describe(names: Names, model: nn.Module) -> Table:
             return {
                 "kind": "aligner",
                 "config": model.config.model_dump(exclude={"model1_iterations", "max_word_pairs"}),
-                "to_target": _direction(names, model.to_target),
-                "to_source": _direction(names, model.to_source),
+                **{
+                    side: {"size": one.size, **_of(names, one, "keys", "probs", "jumps")}
+                    for side, one in (("to_target", model.to_target), ("to_source", model.to_source))
+                },
             }
     raise ConfigError(f"A network {type(model).__name__} has no description: use the run itself, with PyTorch.")
 
@@ -217,10 +215,6 @@ def _value_network(names: Names, model: ValueNetwork) -> Table:
         return {"kind": "synthesis", **table, **_decoder(graph, model, encoded)}
     assert isinstance(model, PredictionNetwork)
     return {"kind": "prediction", **table, "recurrence": names.stack(model.recurrence)}
-
-
-def _direction(names: Names, direction: Direction) -> Table:
-    return {"size": direction.size, **_of(names, direction, "keys", "probs", "jumps")}
 
 
 def _embedding(names: Names, embedding: nn.Module) -> Table:

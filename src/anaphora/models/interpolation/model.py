@@ -15,8 +15,7 @@ from anaphora.models import registry
 from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
-from anaphora.nn.device import array_of
-from anaphora.protocols import Array, Carry, Growing, Loss, VocabularyInfo
+from anaphora.protocols import Carry, Growing, Loss, VocabularyInfo
 
 
 class RecurrentMember(LanguageModelConfig):
@@ -112,7 +111,3 @@ class Interpolation(Mixture, nn.Module):
         """Return the loss of a window, and the state for the next."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
         return Loss(torch.tensor(-log_probs_BT.sum()), int(batch.target_ids.lengths_B.sum())), after
-
-    @property
-    def weights_K(self) -> Array:
-        return array_of(self.weights)
