@@ -30,6 +30,8 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.word_tables import Words
 
+_WIDEST = 1 << 20
+
 Signal = Any
 """An array, or ``Words`` that were not looked up yet."""
 Operation = Callable[..., Any]
@@ -114,7 +116,9 @@ class Operations:
     def spell(self, words: Sequence[Sequence[int]], weights: str, widths: int, highways: int) -> Operation:
         """Vectors of words from their characters (see ``kernels/spelling.py``): of ``words`` by id, or of a batch's."""
         own = self._weights.by_prefix(weights)
-        known = [np.array(word) for word in words]
+        known = [np.array(list(word), np.int64) for word in words]
+        if any(word.max(initial=0) >= len(own["characters.weight"]) for word in known):
+            raise ShapeError("a word has a character that the table of characters lacks.")
 
         def of_ids(rows: Rows, ids: Array) -> Array:
             distinct_N, places = np.unique(ids, return_inverse=True)
@@ -154,7 +158,12 @@ class Operations:
 
     def join(self) -> Operation:
         """Vectors one after the other."""
-        return lambda rows, *signals: np.concatenate([vectors(x) for x in signals], -1)
+
+        def run(rows: Rows, *signals: Signal) -> Array:
+            _check_width(sum(vectors(x).shape[-1] for x in signals))
+            return np.concatenate([vectors(x) for x in signals], -1)
+
+        return run
 
     def add(self) -> Operation:
         """The sum of two."""
@@ -222,7 +231,12 @@ class Operations:
 
     def windows(self, words: int) -> Operation:
         """Every ``words`` vectors that follow each other as one; so many less one fewer steps."""
-        return lambda rows, x: windows_of(vectors(x), words)
+
+        def run(rows: Rows, x: Signal) -> Array:
+            _check_width(words * vectors(x).shape[-1])
+            return windows_of(vectors(x), words)
+
+        return run
 
     def diagonal_windows(self, weight: str) -> Operation:
         """The sum of as many vectors that follow each other as the weight has rows, number by number times these."""
@@ -307,7 +321,7 @@ class Graph:
         """``data`` as ``models.description`` has it."""
         known = Operations(weights)
         self._steps = [
-            (getattr(known, operation)(**attributes), inputs, outputs)
+            (getattr(known, operation.lstrip("_"))(**attributes), inputs, outputs)
             for operation, inputs, attributes, outputs in data["operations"]
         ]
         self._outputs = data["outputs"]
@@ -332,6 +346,12 @@ class Graph:
             case _:
                 raise ShapeError(f"A network reads no {type(items).__name__}.")
         return self.run(lengths_B, values=np.ascontiguousarray(values_BSD.swapaxes(0, 1), np.float32)), lengths_B
+
+
+def _check_width(width: int) -> None:
+    """Raise ShapeError for wider vectors than any network has, as what doubles them again and again would make."""
+    if width > _WIDEST:
+        raise ShapeError(f"vectors should have at most {_WIDEST} numbers, not {width}.")
 
 
 def _within(rows: Rows, reach: int) -> Array:

@@ -148,7 +148,7 @@ class Lowering:
         return self.constant(np.full((1, 1), number, np.float32))
 
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
-        """Note an operation; it ``adds`` to some of what it writes. ShapeError for operands that do not fit together."""
+        """Note an operation; it ``adds`` to some of what it writes. ShapeError for operands that do not fit."""
         _check_widths(name, [value.width for value in (*writes, *reads)])
         self._operations.append(_Step(name, [(value, value in adds) for value in writes], reads))
 

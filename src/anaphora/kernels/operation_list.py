@@ -83,9 +83,7 @@ class OperationList:
         """The widths of the signals that it writes for others."""
         for read, (name, width, _) in given.items():
             if is_previous(read) and width != self.written.get(signal_of(read), width):
-                raise ShapeError(
-                    f"{name} starts with {width} numbers, but a step gives {self.written[signal_of(read)]}."
-                )
+                raise ShapeError(f"{name} should have as many numbers in each step, but starts with {width}.")
         self.is_large = ops.is_large
         """True if a step is worth more than one thread."""
         self._packed = ops.packed

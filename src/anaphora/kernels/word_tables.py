@@ -21,6 +21,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from anaphora.errors import ShapeError
 from anaphora.kernels.compiled import Array, empty
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Ops, V
@@ -173,6 +174,9 @@ def _tables(program: Program, weights: Mapping[str, Weight], words: Words, count
     if not projections or not runtime.prepared or not _is_on_processor_without_gradient(words):
         return None
     widths = {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
+    for part in projections:
+        if part.bias and weights[f"{part.name}.bias"].shape != (widths[part.name],):
+            raise ShapeError(f"{part.name} should add {widths[part.name]} numbers.")
     if count and vocabulary * sum(widths.values()) > _NUMBERS:
         return None  # there is never room for all words
     first, *others = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
