@@ -129,14 +129,6 @@ class Graph:
         """Return a part of a signal along an axis, perhaps backwards."""
         return self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step)))
 
-    def row(self, signal: str, place: int) -> str:
-        """Return one row of a signal."""
-        return self.node("Gather", signal, self.constant(place))
-
-    def mean(self, signal: str) -> str:
-        """Return the mean of all rows."""
-        return self.node("ReduceMean", signal, self.constant([0]), keepdims=0)
-
     def proto(self) -> Any:
         """Return the graph as ONNX has it, without what leads to no output; the outermost one with all weights."""
         nodes, wanted = list[Any](), {output.name for output in self._outputs}

@@ -120,13 +120,13 @@ class Nodes:
         return self.graph.node("Relu", x)
 
     def mean(self, x: str) -> str:
-        return self.graph.mean(x)
+        return self.graph.node("ReduceMean", x, self.graph.constant([0]), keepdims=0)
 
     def max(self, x: str) -> str:
         return self.graph.node("ReduceMax", x, self.graph.constant([0]), keepdims=0)
 
     def last(self, x: str) -> str:
-        return self.graph.row(x, -1)
+        return self.graph.node("Gather", x, self.graph.constant(-1))
 
     def attention_pool(self, x: str, scores: str) -> str:
         weighted = self.graph.multiply(self.graph.node("Softmax", scores, axis=0), x)
