@@ -72,13 +72,3 @@ def lay_along(x_SBD: Array, plan: Plan, kernels: Mapping[str, Array]) -> Array:
         y = np.tanh(weighted_windows(x, kernel_DI.T))
         now_SBD[: len(y), rows] = y
     return now_SBD[:last] * (np.arange(last)[:, None] < np.array(plan.columns))[..., None]
-
-
-def expected_length(sources_B: Array, observed: Array) -> Array:
-    """Return the length that is expected of an output: see ``nn/lengths.py``."""
-    pairs_L, targets_L = observed.astype(np.float64)
-    ratio = (targets_L.sum() + 1) / ((pairs_L * np.arange(len(pairs_L))).sum() + 1)
-    known_B = sources_B < len(pairs_L)
-    pairs_B, targets_B = (of_L[np.where(known_B, sources_B, 0)] * known_B for of_L in (pairs_L, targets_L))
-    found: Array = np.rint((targets_B + ratio * sources_B) / (pairs_B + 1)).astype(np.int64)
-    return np.maximum(found, 1)

@@ -127,7 +127,7 @@ class DecodingMemory(NamedTuple):
     encoded: dict[str, Any]
     """Memory of attention, by signal, B in front."""
     shortlist: Any
-    """The candidate words of the sentences (``CandidateOutput``); None for all words."""
+    """The candidate words of the sentences (``CandidateLayer``); None for all words."""
     narrow: bool = False
     """True if steps are over these alone."""
 
@@ -170,7 +170,7 @@ class DecodingStepper(NetworkStepper):
         o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
         o_NH, candidates_BC = by_row(o_KBH), None
         if shortlist and narrow:
-            log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.ids_BC
+            log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.candidates.ids_BC
         else:
             log_probs_NV = (shortlist or self._model.output).log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)

@@ -14,18 +14,11 @@ import numpy as np
 from anaphora.batch import Grid, Ids, Items, SpeltIds, Values
 from anaphora.errors import ShapeError
 from anaphora.inference.array_ops import normalize, sum_steps
-from anaphora.inference.convolutions import (
-    compose_words,
-    expected_length,
-    fold,
-    lay_along,
-    weighted_windows,
-    windows_of,
-)
+from anaphora.inference.convolutions import compose_words, fold, lay_along, weighted_windows, windows_of
 from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights, affine, freeze
 from anaphora.kernels.compiled import Array
-from anaphora.kernels.convolution_plan import folding, unfolding
+from anaphora.kernels.convolution_plan import expected_length, folding, unfolding
 from anaphora.kernels.linear import linear
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.word_tables import Words

@@ -1,7 +1,7 @@
 """Output layers: log-probabilities of words from states."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,13 +10,10 @@ from anaphora.errors import ShapeError
 from anaphora.inference.weights import Weights, affine, freeze
 from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
 from anaphora.kernels.linear import linear
-from anaphora.kernels.log_probs import OutputLayer
+from anaphora.kernels.log_probs import CandidateLayer, OutputLayer, locate_candidates
 from anaphora.kernels.prepared import array_of
-from anaphora.kernels.search_step import Scores, SearchedNetwork, WordCandidates, is_possible
+from anaphora.kernels.search_step import Scores, SearchedNetwork, is_possible
 from anaphora.kernels.word_tables import Words
-
-_WIDTH = 16
-"""Least number of columns of candidates, and what that of all their words is a multiple of."""
 
 
 class SoftmaxOutput(OutputLayer):
@@ -106,65 +103,32 @@ class HierarchicalOutput(OutputLayer):
         return np.concatenate(found, 1)[:, self._leaf_V]
 
 
-class CandidateOutput(NamedTuple):
-    """The candidates of the sentences of a batch, U of them in all: see ``nn/outputs/candidates.py``."""
-
-    weight_UH: Array
-    places_BC: Array
-    """The index of each word of a sentence among all U; 0 in the padding."""
-    bias_BC: Array
-    """Minus infinity in the padding."""
-    ids_BC: Array
-    """The words of every sentence, rising; the size of the vocabulary in the padding."""
-    size: int
-    """V."""
+class CandidateOutput(CandidateLayer):
+    """A softmax over candidates: see ``nn/outputs/candidates.py``."""
 
     @classmethod
     def of(cls, candidates: Ids, weight_VH: Array, bias_V: Array) -> Self:
-        """Return the rows of the matrix and the bias that the candidates of all sentences need.
-
-        ``bias_V`` may be empty. Raises ShapeError where a sentence has an id twice, or one that is no word's.
-        """
-        size, inside_BC = len(weight_VH), np.arange(candidates.ids_BT.shape[1]) < candidates.lengths_B[:, None]
-        ids_BC = np.sort(np.where(inside_BC, candidates.ids_BT, size), 1)
-        twice = ((ids_BC[:, 1:] == ids_BC[:, :-1]) & (ids_BC[:, 1:] < size)).any()
-        if twice or (candidates.ids_BT[inside_BC] >= size).any() or (ids_BC < 0).any():
-            raise ShapeError(f"the candidates of a sentence should be different ids from 0 to {size - 1}.")
-        missing = max(0, min(_WIDTH, size) - ids_BC.shape[1])
-        ids_BC = np.pad(ids_BC, ((0, 0), (0, missing)), constant_values=size)
-        words_U = np.unique(ids_BC)
-        words_U = words_U[words_U < size]
-        places_BC = np.where(ids_BC < size, np.searchsorted(words_U, ids_BC), 0)
-        bias_W = np.append(bias_V if bias_V.size else np.zeros(size, np.float32), np.float32(-np.inf))
-        words_U = np.pad(words_U, (0, -len(words_U) % _WIDTH))
-        return cls(freeze(weight_VH[words_U]), places_BC, bias_W[ids_BC], ids_BC, size)
+        """Return the layer of a whole one; errors as for ``locate_candidates``."""
+        words_U, located = locate_candidates(candidates, bias_V, len(weight_VH))
+        return cls(freeze(weight_VH[words_U]), located, len(weight_VH))
 
     def log_probs(self, states_NH: Array) -> Array:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.
 
         Rows ``b * K .. b * K + K - 1`` belong to sentence b.
         """
-        ids_NC = self.ids_BC.repeat(len(states_NH) // len(self.ids_BC), 0)
+        ids_BC = self.candidates.ids_BC
+        ids_NC = ids_BC.repeat(len(states_NH) // len(ids_BC), 0)
         found_NW = np.full((len(states_NH), self.size + 1), -np.inf, np.float32)
         np.put_along_axis(found_NW, ids_NC, self.narrow_log_probs(states_NH), 1)
         return np.ascontiguousarray(found_NW[:, : self.size])
 
     def narrow_log_probs(self, states_NH: Array) -> Array:
         """N x C: those of the words of the row's sentence alone, in their order; minus infinity in the padding."""
-        sentences, width = self.places_BC.shape
-        z_BKU = linear(states_NH, self.weight_UH).reshape(sentences, -1, len(self.weight_UH))
-        z_BKC = np.take_along_axis(z_BKU, self.places_BC[:, None], 2) + self.bias_BC[:, None]
-        return log_softmax(z_BKC.reshape(-1, width))
-
-    def keep(self, sentences_B: Array) -> Self:
-        """Return the candidates of some sentences."""
-        kept = {name: getattr(self, name)[sentences_B] for name in ("places_BC", "bias_BC", "ids_BC")}
-        return self._replace(**kept)
-
-    def scores(self) -> Scores:
-        """Return the layer as a search in C takes it."""
-        candidates = WordCandidates(self.places_BC, self.bias_BC, self.ids_BC)
-        return Scores(self.weight_UH, self.bias_BC[:0, 0], candidates)
+        places_BC, bias_BC, _ = self.candidates
+        z_BKU = linear(states_NH, self.weight_UH).reshape(len(places_BC), -1, len(self.weight_UH))
+        z_BKC = np.take_along_axis(z_BKU, places_BC[:, None], 2) + bias_BC[:, None]
+        return log_softmax(z_BKC.reshape(-1, z_BKC.shape[2]))
 
 
 def log_softmax(z_NV: Array) -> Array:

@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from anaphora.kernels.compiled import Array
+
 
 class Application(NamedTuple):
     """One kernel applied to some of the sentences."""
@@ -64,3 +68,16 @@ def unfolding(columns: Sequence[int], wanted: Sequence[int], widest: int) -> Pla
         for row in application.rows:
             now[row] += application.width - 1
     return Plan(applications, now)
+
+
+def expected_length(sources_B: Array, observed: Array) -> Array:
+    """Return the lengths expected of translations: lambda of ``nn/lengths.py``, a whole number of 1 at least.
+
+    ``observed`` has, by the length of the source, the number of pairs and the sum of their targets' lengths.
+    """
+    pairs_L, targets_L = observed.astype(np.float64)
+    ratio = (targets_L.sum() + 1) / ((pairs_L * np.arange(len(pairs_L))).sum() + 1)
+    known_B = sources_B < len(pairs_L)
+    pairs_B, targets_B = (of_L[np.where(known_B, sources_B, 0)] * known_B for of_L in (pairs_L, targets_L))
+    found: Array = np.rint((targets_B + ratio * sources_B) / (pairs_B + 1)).astype(np.int64)
+    return np.maximum(found, 1)

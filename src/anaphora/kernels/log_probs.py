@@ -5,14 +5,15 @@ the best tokens on the device, and only these come to the CPU.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from anaphora.batch import Ids
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, ShapeError
 from anaphora.kernels import compiled
-from anaphora.kernels.search_step import Scores
+from anaphora.kernels.search_step import Scores, WordCandidates
 from anaphora.protocols import Array, DeviceArray
 
 ROWS = 8
@@ -20,6 +21,10 @@ ROWS = 8
 
 NUMBERS = 1 << 21
 """Scores of words that are made at once to predict targets (8 MiB): memory that is used again is near the processor."""
+
+_WIDTH = 16
+"""The product of candidates has a multiple of this many columns, since torch rounds narrow products differently; the
+softmax has at least as many, since torch adds up shorter rows in another order."""
 
 _FEW = 64
 """Continuations of a row that are found in one pass; of more, the pass takes longer than a selection."""
@@ -110,3 +115,44 @@ class OutputLayer(ABC):
     def scores(self) -> Scores | None:
         """Return the layer as a search in C takes it; None for an output that is no softmax."""
         return None
+
+
+@dataclass(frozen=True)
+class CandidateLayer:
+    """An output layer over the candidate words of the sentences of a batch, U of them in all."""
+
+    weight_UH: Any
+    """Their rows of the whole layer."""
+    candidates: WordCandidates
+    """Those of each sentence: their places among all U, and their ids, which rise; V in the padding."""
+    size: int
+    """V."""
+
+    def keep(self, sentences_B: Array) -> Self:
+        """Return the candidates of some sentences."""
+        return replace(self, candidates=WordCandidates(*(block[sentences_B] for block in self.candidates)))
+
+    def scores(self) -> Scores:
+        """Return the layer as a search in C takes it."""
+        candidates = WordCandidates(*map(to_host, self.candidates))
+        return Scores(self.weight_UH, candidates.bias_BC[:0, 0], candidates)
+
+
+def locate_candidates(candidates: Ids, bias_V: DeviceArray, size: int) -> tuple[Array, WordCandidates]:
+    """Return the words that are candidates of any sentence, and those of each by their place among these.
+
+    ``bias_V`` may be empty. Raises ShapeError where a sentence has an id twice, or one that is no word's.
+    """
+    given_BC, lengths_B, bias_V = map(to_host, (candidates.ids_BT, candidates.lengths_B, bias_V))
+    inside_BC = np.arange(given_BC.shape[1]) < lengths_B[:, None]
+    ids_BC = np.sort(np.where(inside_BC, given_BC, size), 1)
+    twice = ((ids_BC[:, 1:] == ids_BC[:, :-1]) & (ids_BC[:, 1:] < size)).any()
+    if twice or (given_BC[inside_BC] >= size).any() or (ids_BC < 0).any():
+        raise ShapeError(f"the candidates of a sentence should be different ids from 0 to {size - 1}.")
+    missing = max(0, min(_WIDTH, size) - ids_BC.shape[1])
+    ids_BC = np.pad(ids_BC, ((0, 0), (0, missing)), constant_values=size)
+    words_U = np.unique(ids_BC)
+    words_U = words_U[words_U < size]
+    places_BC = np.where(ids_BC < size, np.searchsorted(words_U, ids_BC), 0)
+    bias_W = np.append(bias_V if bias_V.size else np.zeros(size, bias_V.dtype), bias_V.dtype.type(-np.inf))
+    return np.pad(words_U, (0, -len(words_U) % _WIDTH)), WordCandidates(places_BC, bias_W[ids_BC], ids_BC)

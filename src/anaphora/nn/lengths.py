@@ -13,6 +13,9 @@ So there is an answer for every length, and few pairs count for little.
 import torch
 from torch import Tensor, nn
 
+from anaphora.kernels import convolution_plan
+from anaphora.nn.device import array_of
+
 
 class Lengths(nn.Module):
     """The lengths of training pairs, kept with the weights; ``</s>`` counts as a unit on both sides."""
@@ -40,10 +43,5 @@ class Lengths(nn.Module):
 
     def expected_length(self, sources_B: Tensor) -> Tensor:
         """lambda_k of sources of k units, rounded to a whole number of 1 at least."""
-        pairs_L, targets_L = self.observed.double()
-        ratio = (targets_L.sum() + 1) / ((pairs_L * torch.arange(len(pairs_L), device=pairs_L.device)).sum() + 1)
-        k_B = sources_B.to(pairs_L.device)
-        known_B = k_B < len(pairs_L)
-        pairs_B, targets_B = (of_L[k_B.where(known_B, 0)] * known_B for of_L in (pairs_L, targets_L))
-        lambda_B: Tensor = (targets_B + ratio * k_B) / (pairs_B + 1)
-        return lambda_B.round().long().clamp(min=1)
+        found_B = convolution_plan.expected_length(array_of(sources_B), array_of(self.observed))
+        return torch.from_numpy(found_B).to(self.observed.device)

@@ -56,6 +56,7 @@ def test_the_probabilities_are_those_of_the_softmax_shared_out_among_the_candida
         assert torch.isneginf(found[n]).sum() == SIZE - len(own)
 
 
+@torch.no_grad()
 def test_all_words_as_candidates_give_the_bits_of_the_whole_softmax() -> None:
     output, every = make(), list(range(SIZE))
     found = output.shortlist(listed([every, ROWS[1], every])).log_probs(states(6))
