@@ -11,7 +11,7 @@ import numpy as np
 from anaphora.kernels.compiled import Array
 from anaphora.kernels.linear import linear
 from anaphora.kernels.normalisation import EPSILON
-from anaphora.kernels.ops import Ops
+from anaphora.kernels.ops import BlockOps
 
 
 def sum_steps(x_TBW: Array) -> Array:
@@ -35,7 +35,7 @@ def normalize(a: Array, gain_W: Array, bias_W: Array | None) -> Array:
     return y if bias_W is None else y + bias_W
 
 
-class ArrayOps(Ops[Array]):
+class ArrayOps(BlockOps):
     """Operations of one part."""
 
     def __init__(self, part: str, weights: Mapping[str, Array], memory: Mapping[str, Array]) -> None:
@@ -93,15 +93,6 @@ class ArrayOps(Ops[Array]):
         a[..., -vector.shape[-1] :] += vector
         return a
 
-    def add_number(self, a: Array, number: float) -> Array:
-        return a + self.number(number)
-
-    def sub(self, a: Array, b: Array) -> Array:
-        return a - b
-
-    def mul(self, a: Array, b: Array) -> Array:
-        return a * b
-
     def tanh(self, a: Array) -> Array:
         return np.tanh(a)
 
@@ -117,21 +108,11 @@ class ArrayOps(Ops[Array]):
     def normal(self, a: Array, gain: str, bias: str = "") -> tuple[Array, None]:
         return normalize(a, self.vector(gain), self.vector(bias) if bias else None), None
 
-    @property
-    def positions(self) -> int:
-        return int(self.sentences("closed").shape[1])
-
-    def whole(self) -> Array:
-        return self.sentences("closed")
-
     def softmax(self, e: Array, open_: Array, scale: float) -> Array:
         e = np.where(open_, np.float32(-np.inf), self.scale(e, scale))
         q = np.exp(e - e.max(-1, keepdims=True))
         found: Array = q / q.cumsum(-1)[..., -1:]
         return found
-
-    def scale(self, a: Array, number: float) -> Array:
-        return a * self.number(number)
 
     def exp(self, a: Array) -> Array:
         return np.exp(a)
@@ -146,23 +127,11 @@ class ArrayOps(Ops[Array]):
     def minimum(self, a: Array, b: Array) -> Array:
         return np.minimum(a, b)
 
-    def squeeze(self, a: Array) -> Array:
-        return a[..., 0]
-
-    def at_positions(self, a: Array) -> Array:
-        return a[..., None]
-
-    def over_positions(self, a: Array) -> Array:
-        return a[..., None, :]
-
     def sum_positions(self, a: Array) -> Array:
         return sum_steps(np.moveaxis(a, -2, 0))
 
     def places(self) -> Array:
         return np.arange(1, self.positions + 1, dtype=np.float32)
-
-    def near(self, distance: Array, first: int, last: int) -> Array:
-        return self.whole() | (distance < first) | (distance > last)
 
     def only_open(self, a: Array, open_: Array) -> Array:
         return np.where(open_, np.float32(0), a)

@@ -13,12 +13,12 @@ from torch.nn import functional
 
 from anaphora.kernels import compiled
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.ops import Composition, Gradient, Ops
+from anaphora.kernels.ops import BlockOps, Composition, Gradient
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.tensor_normalisation import Normal, normal, normal_back
 
 
-class Eager(Ops[Tensor]):
+class Eager(BlockOps):
     """Operations of one part: the matrix ``h`` of part ``cell0`` is ``cell0.h``."""
 
     def __init__(self, matmuls: Matmuls, part: str, sentences: int) -> None:
@@ -97,15 +97,6 @@ class Eager(Ops[Tensor]):
         a[..., -vector.shape[-1] :] += vector
         return a
 
-    def add_number(self, a: Tensor, number: float) -> Tensor:
-        return a + number
-
-    def sub(self, a: Tensor, b: Tensor) -> Tensor:
-        return a - b
-
-    def mul(self, a: Tensor, b: Tensor) -> Tensor:
-        return a * b
-
     def tanh(self, a: Tensor) -> Tensor:
         return torch.tanh(a)
 
@@ -139,13 +130,6 @@ class Eager(Ops[Tensor]):
         self.add_whole_gradient(gain, dgain)
         return da
 
-    @property
-    def positions(self) -> int:
-        return self.sentences("closed").shape[1]
-
-    def whole(self) -> Tensor:
-        return self.sentences("closed")
-
     def softmax(self, e: Tensor, open_: Tensor, scale: float) -> Tensor:
         return torch.softmax((e * scale).masked_fill(open_, -torch.inf), -1)
 
@@ -167,9 +151,6 @@ class Eager(Ops[Tensor]):
         compiled.run_once(name, list(map(array_of, outputs)), list(map(array_of, reads)))
         return outputs
 
-    def scale(self, a: Tensor, number: float) -> Tensor:
-        return a * number
-
     def exp(self, a: Tensor) -> Tensor:
         return torch.exp(a)
 
@@ -189,24 +170,12 @@ class Eager(Ops[Tensor]):
     def row_sum(self, a: Tensor) -> Tensor:
         return a.sum(-1, keepdim=True)
 
-    def squeeze(self, a: Tensor) -> Tensor:
-        return a.squeeze(-1)
-
-    def at_positions(self, a: Tensor) -> Tensor:
-        return a.unsqueeze(-1)
-
-    def over_positions(self, a: Tensor) -> Tensor:
-        return a.unsqueeze(-2)
-
     def sum_positions(self, a: Tensor) -> Tensor:
         return a.sum(-2)
 
     def places(self) -> Tensor:
         closed_BS = self.sentences("closed")
         return torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)
-
-    def near(self, distance: Tensor, first: int, last: int) -> Tensor:
-        return self.sentences("closed") | (distance < first) | (distance > last)
 
     def only_open(self, a: Tensor, open_: Tensor) -> Tensor:
         return a.masked_fill(open_, 0)

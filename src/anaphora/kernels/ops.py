@@ -322,3 +322,38 @@ class Ops(Primitives[V]):
     ) -> Sequence[V]:
         """``fused``, of a function that looks at positions; its composition takes tensors of more dimensions."""
         return composition(self, *inputs)
+
+
+class BlockOps(Ops[Any]):
+    """Operations that arrays and tensors have under the same names: blocks X x B x width, or X x B x S x width."""
+
+    def sub(self, a: Any, b: Any) -> Any:
+        return a - b
+
+    def mul(self, a: Any, b: Any) -> Any:
+        return a * b
+
+    def add_number(self, a: Any, number: float) -> Any:
+        return a + number
+
+    def scale(self, a: Any, number: float) -> Any:
+        return a * number
+
+    @property
+    def positions(self) -> int:
+        return int(self.sentences("closed").shape[1])
+
+    def whole(self) -> Any:
+        return self.sentences("closed")
+
+    def squeeze(self, a: Any) -> Any:
+        return a[..., 0]
+
+    def at_positions(self, a: Any) -> Any:
+        return a[..., None]
+
+    def over_positions(self, a: Any) -> Any:
+        return a[..., None, :]
+
+    def near(self, distance: Any, first: int, last: int) -> Any:
+        return self.whole() | (distance < first) | (distance > last)
