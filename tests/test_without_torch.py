@@ -3,10 +3,20 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
+
+import anaphora
+from anaphora.errors import MissingExtraError
+from anaphora.run import Run
+from tests.faults.tasks import AIDED, SAMPLES
+from tests.tasks.conftest import shown
 
 PACKAGES = ("prediction", "search", "memory", "bulk", "serving", "formats", "text", "data")
 MODULES = (
@@ -66,3 +76,133 @@ def test_what_trains_says_what_to_install(asked: str) -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.returncode == (2 if "main" in asked else 1)
     assert "This needs torch" in ran.stderr and "pip install 'anaphora[train]'" in ran.stderr
+
+
+BAR = """
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+
+barred, commands = json.loads(sys.argv[1])
+
+
+class Bar:
+    def find_spec(self, name, path=None, target=None):
+        if any(name == one or name.startswith(f"{one}.") for one in barred) or (barred and name.endswith(".task")):
+            raise ModuleNotFoundError(f"{name} is barred", name="torch")
+
+
+sys.meta_path.insert(0, Bar())
+from anaphora.cli.app import main
+"""
+VERBS = f"""{BAR}
+found = []
+for folder, arguments in commands:
+    os.chdir(folder)
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(arguments)
+    out.seek(0)
+    found.append([code, out.read(), err.getvalue()])
+print(json.dumps(found))
+"""
+BARRED = (*REFUSED, "anaphora.tasks.base")
+RUNS = sorted(path.parent for path in (Path(__file__).parent / "runs").glob("**/experiment.toml"))
+
+WRITTEN = {
+    "terms.tsv": "adf\tfda\n",
+    "prefixes.txt": "f\nf\n",
+    "new.txt": "adf 12 http://a.b/c\nbeg\n",
+    "page.html": "<p>adf <b>beg</b> cdh</p>",
+    "pairs.tsv": "adf\tfda\nbeg\tgeb\n",
+    "list.nbest": "0 ||| the adf ||| a= 1 ||| 1\n0 ||| it ||| a= 1 ||| 1\n",
+}
+OF_TRANSLATORS = (
+    *(f"translate run new.txt {options}" for options in ("--precision int8", "--precision bf16 --beam 3 --nbest 2")),
+    "translate run new.txt --terms terms.tsv --beam 2 --protect placeholders,urls,numbers",
+    *("translate run new.txt --prefixes prefixes.txt", "translate run new.txt --memory --json --fuzzy 50"),
+    *("translate run new.txt --shortlist", "translate run new.txt --sample --seed 3 --minimum-risk 3"),
+    *("translate run run new.txt --beam 4 --groups 2", "translate run page.html --output out.html"),
+    *("translate run new.txt --output out.txt --alignments links", "memory run list --text adf"),
+    *("score run pairs.tsv", "align run pairs.tsv", "align run pairs.tsv --soft"),
+    "calibrate run --beam 2 --source held.en --reference held.fr",
+)
+OF_TEXT = ("score {} new.txt", "generate {} --prompt the --seed 3", "generate {} --beam 2", "rescore {} list.nbest")
+NEEDING_TORCH = (
+    *("train --resume --run run", "evaluate run", "compare run run", "average run", "distill run --run small"),
+    *("shortlist run", "inspect run saliency --text adf", "export run --to onnx --output graphs", "recipes"),
+    *("settings", "check experiment.toml --data data", "score run new.txt --dynamic 0.1"),
+)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder of every sample of a task, where it was trained, by its name."""
+    found = {}
+    for sample in (*SAMPLES[1:], AIDED):
+        folder = found[sample.name] = tmp_path_factory.mktemp("samples") / "place"
+        sample.write(folder)
+        few = ["--set", "training.epochs=1"] if "epochs" in sample.experiment else []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            for command in ([*sample.training(), *few], *map(sample.filled, sample.made)):
+                shown(*command)
+            shown("export", "run", "--to", "bundle", "--output", "model.anaphora")
+            if sample.name == "ngram":
+                shown("export", "run", "--to", "arpa", "--output", "model.arpa")
+        for name, content in WRITTEN.items():
+            if name != sample.text[0] or sample is AIDED:
+                (folder / name).write_text(content)
+    return found
+
+
+def run_verbs(commands: Iterable[tuple[Path, Sequence[str | Path]]], barred: Sequence[str] = BARRED) -> list[Any]:
+    """Exit code, output and messages of commands, each in a folder, in one process where modules are ``barred``."""
+    asked = json.dumps([barred, [(str(folder), list(map(str, words))) for folder, words in commands]])
+    ran = subprocess.run([sys.executable, "-c", VERBS, asked], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    found: list[Any] = json.loads(ran.stdout)
+    return found
+
+
+def test_every_verb_that_predicts_answers_the_same_without_torch(folders: dict[str, Path]) -> None:
+    commands: list[tuple[Path, Sequence[str | Path]]] = [
+        (folders[sample.name], sample.using()) for sample in (*SAMPLES[1:], AIDED)
+    ]
+    commands += [(folders[sample.name], sample.using("model.anaphora")) for sample in SAMPLES[1:]]
+    commands += [(folder, ["info", "run"]) for folder in folders.values()]
+    commands += [(folders[AIDED.name], list(command.split())) for command in OF_TRANSLATORS]
+    mixture = next(str(run) for run in RUNS if run.name == "mixture")
+    models = [("language-model", "run"), ("ngram", "run"), ("ngram", "model.arpa"), ("ngram", mixture)]
+    commands += [(folders[name], command.format(model).split()) for name, model in models for command in OF_TEXT]
+    for run in RUNS:
+        verb = {"translate": "translate", "align": "align"}.get(Run.open(run).experiment["task"], "score")
+        commands.append((folders[AIDED.name], [verb, run, "pairs.tsv" if verb == "align" else "new.txt"]))
+    answers = zip(commands, run_verbs(commands, ()), run_verbs(commands), strict=True)
+    for (_, command), expected, found in answers:
+        if command[0] == "info":  # which compares options with their defaults where torch is there
+            assert "pip install 'anaphora[train]'" in found[1]
+            found[1], expected[1] = (text.partition("Data ")[2] for text in (found[1], expected[1]))
+        assert (found, found[0]) == (expected, 0), command
+
+
+def test_every_verb_that_needs_torch_says_so(folders: dict[str, Path]) -> None:
+    commands = [(folders["language-model"], command.split()) for command in NEEDING_TORCH]
+    for (_, command), (code, _, err) in zip(commands, run_verbs(commands), strict=True):
+        assert (code, err.split()[1:]) == (2, str(MissingExtraError("torch", "train")).split()), command
+
+
+def test_a_translator_is_served_without_torch(folders: dict[str, Path]) -> None:
+    pytest.importorskip("starlette", reason="needs the extra 'serve'")
+    program, folder = f"{BAR}os.chdir(commands)\nmain(['serve', 'run', '--port', '0'])", folders[AIDED.name]
+    command = [sys.executable, "-c", program, json.dumps([BARRED, str(folder)])]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            address = next(line for line in process.stderr if " at http" in line).split(" at ")[1].strip()
+            body = json.dumps({"q": "beg", "source": "en", "target": "fr"}).encode()
+            request = Request(f"{address}/translate", body, {"Content-Type": "application/json"})
+            with urlopen(request, timeout=30) as answer:
+                [expected] = anaphora.load(folder / "run").translate(["beg"])
+                assert json.load(answer)["translatedText"] == expected.text
+        finally:
+            process.kill()
