@@ -6,6 +6,7 @@ matrix that is multiplied by, a table whose word vectors are multiplied, or one 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import frexp
 from typing import Any
 
 _OF_OUTPUTS = ("weight", "class_weight", "nodes")
@@ -65,7 +66,7 @@ def _tables(operations: Sequence[Any], kept: Any, multiplied: str = "") -> Itera
     """
     for operation, _, attributes, [signal, *_] in operations:
         ends = signal == multiplied or _is_multiplied(signal, operations, kept)
-        if operation == "embed" and attributes["scale"] == 1 and ends:
+        if operation == "embed" and frexp(attributes["scale"])[0] == 0.5 and ends:  # a power of two rounds nothing
             yield attributes["table"]
 
 

@@ -242,5 +242,7 @@ def _quantize(weight_NK: Array) -> tuple[Array, Array]:
 
 def _expand(numbers_NK: Array, largest_N: Array) -> Array:
     """Return a matrix of which products in int8 make these numbers."""
-    weight_NK = numbers_NK * (largest_N / np.float32(127))[:, None]
-    return np.where(np.abs(numbers_NK) == 127, np.sign(numbers_NK) * largest_N[:, None], weight_NK)
+    weight_NK: Array = numbers_NK * (largest_N / np.float32(127))[:, None]
+    for number, largest in ((127, largest_N), (-127, -largest_N)):
+        np.copyto(weight_NK, largest[:, None], where=numbers_NK == number)
+    return weight_NK
