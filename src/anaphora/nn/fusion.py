@@ -69,10 +69,6 @@ class FrozenLanguageModel(nn.Module):
         """Stay in evaluation, so that nothing is dropped."""
         return super().train(False)
 
-    def initial_state(self, sentences: int) -> dict[str, Tensor]:
-        """Return the state before anything was read, B x width by carried signal."""
-        return self.recurrence.initial_state(sentences)
-
     @torch.no_grad()
     def forward(self, ids_TB: Tensor, lengths_B: Tensor) -> Tensor:
         """Return its states after every word of whole sentences that begin with ``<s>``: T x B x width."""

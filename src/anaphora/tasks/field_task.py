@@ -47,7 +47,7 @@ class FieldTask(ScoredTask):
     example_noun: ClassVar[str] = "text"
     """Noun of an example, for what is left out."""
     predictor_class: ClassVar[type[FieldPredictor[Any]]]
-    """Class of ``predictor``, which says what the fields of prediction are."""
+    """Class of its predictor, which says what the fields of prediction are."""
 
     def with_data_statistics(self, experiment: Any, splits: Splits[Any]) -> Any:
         """Return an experiment with the options that its training split decides."""
@@ -91,9 +91,6 @@ class FieldTask(ScoredTask):
     def validate(self, valid: ValidationSplit, model: Any) -> Mapping[str, float]:
         """Measure a network on the validation split, by default its loss; gradients are off."""
         return {"loss": mean_loss(model, valid.batches)}
-
-    def predictor(self, trained: TrainedModel) -> Any:
-        return self.predictor_class.of(trained)
 
     def predictor_of(self, model: Any, valid: ValidationSplit) -> Any:
         """Return the predictor of a network that is being trained."""

@@ -40,6 +40,12 @@ def find_tasks(name: str) -> tuple[Task, ...]:
     return tuple(task() for task in cast("tuple[type[Task], ...]", import_module(TASKS[name]).TASKS))
 
 
+def predictor_module(task: str) -> Any:
+    """Return the module that makes the predictors of a task, and opens the files of other programs for it."""
+    package, _, _ = TASKS[task].rpartition(".")
+    return import_module(f"{package}.predictor")
+
+
 def every_task() -> Iterator[Task]:
     """Return all kinds of models of all tasks, in their order."""
     return (task for name in TASKS for task in find_tasks(name))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -28,7 +27,7 @@ from anaphora.run.bundle import write as write_bundle
 from anaphora.run.inference import Inference, plain_options
 from anaphora.run.layout import EXPERIMENT, INFERENCE
 from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
-from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, task_of
+from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import JOINER
@@ -187,7 +186,7 @@ def load(
     if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
-        return _predictor_module(cast(str, opener)).open_file(path)
+        return predictor_module(cast(str, opener)).open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
         from anaphora.nn.given_state import start_from
@@ -242,13 +241,7 @@ def _make_predictor(found: Inference, weights: Arrays, trained: TrainedModel, in
         raise DamagedError(f"{trained.path} has another vocabulary than its network.")
     model.in_torch = cache(in_torch)
     trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
-    return _predictor_module(found.task).make_predictor(trained)
-
-
-def _predictor_module(task: str) -> Any:
-    """Return the module that makes the predictors of a task, and opens the files of other programs for it."""
-    package, _, _ = TASKS[task].rpartition(".")
-    return import_module(f"{package}.predictor")
+    return predictor_module(found.task).make_predictor(trained)
 
 
 def _refuse_gradients(path: Path) -> Any:

@@ -14,6 +14,7 @@ from anaphora.models import registry as networks
 from anaphora.models.registry import Network
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.registry import predictor_module
 from anaphora.tasks.runs import Tokenizers as Tokenizers
 from anaphora.tasks.runs import TrainedModel as TrainedModel
 from anaphora.tasks.training_job import TrainingJob
@@ -131,9 +132,9 @@ class Task(ABC):
         with torch.device("meta"):
             return self.build(experiment, tokenizers, where)
 
-    @abstractmethod
     def predictor(self, trained: TrainedModel) -> Any:
-        """Return what a person calls."""
+        """Return what a person calls, by default from ``make_predictor`` of the module ``predictor`` beside it."""
+        return predictor_module(self.name).make_predictor(trained)
 
     @abstractmethod
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:

@@ -14,12 +14,12 @@ from anaphora.events import Report
 from anaphora.formats.dictionary import write_dictionary
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.registry import NETWORKS
-from anaphora.tasks.alignment.predictor import AlignmentPredictor, make_predictor
+from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.runs import load_as
-from anaphora.tasks.task import Task, TrainedModel, both_sides
+from anaphora.tasks.task import Task, both_sides
 from anaphora.tasks.training_job import FittingJob, PairJob, TrainingContext
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
@@ -75,9 +75,6 @@ class Alignment(Task):
     next_command = r"printf 'Your text.\tIts translation.\n' | anaphora align {run}"
     example = 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])'
     exports: ClassVar = {"dictionary": _export_dictionary}
-
-    def predictor(self, trained: TrainedModel) -> AlignmentPredictor:
-        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)

@@ -24,7 +24,7 @@ from anaphora.tasks.language_model.config import (
     NgramExperiment,
     RecurrentExperiment,
 )
-from anaphora.tasks.language_model.predictor import LanguageModelPredictor, make_predictor
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.training import (
     InterpolationJob,
     LanguageModelJob,
@@ -35,7 +35,7 @@ from anaphora.tasks.language_model.training import (
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
 from anaphora.tasks.scores import DigestedText, score_run
 from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, TrainedModel
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import inflect
@@ -77,9 +77,6 @@ class RecurrentLanguageModelling(Task):
     next_command = "anaphora generate {run} --prompt 'The'"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
     counted, tiers = "characters", TIERS
-
-    def predictor(self, trained: TrainedModel) -> LanguageModelPredictor:
-        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         """Return that of a text, or of the target side of a translator."""

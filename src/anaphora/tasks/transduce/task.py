@@ -26,11 +26,11 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import DigestedText, ScoredTask
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, TrainedModel, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, WeightSource, both_sides
 from anaphora.tasks.trace.task import ValuedExperiment, ValueTask, WrittenData
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
-from anaphora.tasks.transduce.predictor import VectorTransducerPredictor, make_predictor
+from anaphora.tasks.transduce.predictor import VectorTransducerPredictor
 from anaphora.tasks.translation.config import SearchConfig, TranslatorExperiment
 from anaphora.tasks.translation.task import with_fused_run
 from anaphora.text.symbols import are_separated
@@ -150,9 +150,6 @@ class StringTransduction(ScoredTask):
             if found.header:  # it is a table
                 experiment = experiment.with_options(chosen_columns(found.chosen, found.header))
         return experiment, sources
-
-    def predictor(self, trained: TrainedModel) -> Any:
-        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)

@@ -22,11 +22,10 @@ from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, TrainedModel, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, WeightSource, both_sides
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.evaluation import DISTILLATION, evaluate
 from anaphora.tasks.translation.incremental_training import IncrementalJob
-from anaphora.tasks.translation.predictor import TranslationPredictor, make_predictor
 from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.language import is_unspaced
@@ -98,9 +97,6 @@ class SentenceTranslation(Task):
     def job(self, experiment: TranslationExperiment, report: Report) -> TranslatorJob:
         """Return the training of a translator, or of one that starts from a trained one whose pairs are replayed."""
         return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)
-
-    def predictor(self, trained: TrainedModel) -> TranslationPredictor:
-        return make_predictor(trained)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)
