@@ -4,7 +4,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 import anaphora
+from anaphora import files
 from anaphora.cli.app import main
 from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.inference.matrices import matrices_of
 from anaphora.kernels import compiled
 from anaphora.run import Run
 from anaphora.run.bundle import Bundle, BundlePrecision
-from anaphora.run.weights import parse
+from anaphora.run.weights import kinds_of, parse
 from anaphora.tasks.runs import export_bundle, inference_of
 from tests.faults.damage import KINDS, Damage
 from tests.sealing import safetensors_bytes
@@ -196,6 +199,97 @@ def test_a_bundle_of_other_content_under_a_checksum_that_fits_is_refused(bundle:
     resealed(bundle, change)
     with pytest.raises(RunError, match=saying):
         anaphora.load(bundle)
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def described(change: Change) -> Change:
+    """Change the description of the network in a bundle, and seal it again."""
+
+    def changed(tensors: dict[str, Any]) -> None:
+        table = json.loads(tensors["files/inference.json"].tobytes())
+        change(table["network"])
+        content = files.json_bytes(files.seal(table))
+        tensors["files/inference.json"] = np.frombuffer(content, np.uint8)
+
+    return changed
+
+
+def doubled(network: dict[str, Any]) -> None:
+    """Let vectors become twice as wide, again and again."""
+    graph = network["embedding"]
+    for n in range(60):
+        last = graph["outputs"]["x"]
+        graph["operations"].append(["join", [last, last], {}, [f"x{n}"]])
+        graph["outputs"]["x"] = f"x{n}"
+
+
+HOSTILE: dict[str, Change] = {
+    "an unknown operation": lambda network: network["embedding"]["operations"][0].__setitem__(0, "system"),
+    "a hidden operation": lambda network: network["embedding"]["operations"][0].__setitem__(0, "__init__"),
+    "an absurd size": lambda network: network["recurrence"].__setitem__("size", 1 << 60),
+    "a negative size": lambda network: network["recurrence"].__setitem__("size", -1),
+    "a width that grows": doubled,
+    "a signal that is not there": lambda network: network["embedding"]["operations"][0].__setitem__(1, ["y"]),
+    "another vocabulary": lambda network: network["symbols"].__setitem__(0, 5),
+    "a mark beyond the vocabulary": lambda network: network["symbols"].__setitem__(3, 10**5),
+    "the weight of another layer": lambda network: network["output"].__setitem__("weight", "output.bias"),
+    "a part without a class": lambda network: network["recurrence"]["program"]["parts"][0].__setitem__("part", "eval"),
+    "parts in a circle": lambda network: network["recurrence"]["program"]["parts"].reverse(),
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_resealed_description_of_another_network_is_refused(bundle: Path, how: str) -> None:
+    resealed(bundle, described(HOSTILE[how]))
+    with pytest.raises(RunError) as caught:
+        anaphora.load(bundle)
+    assert caught.value.exit_code == 2 and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["language model", "translator"])
+@given(draws=st.data())
+def test_a_mutation_under_a_seal_that_fits_is_refused_or_computes(
+    bundles: Made, tmp_path_factory: pytest.TempPathFactory, kind: str, draws: st.DataObject
+) -> None:
+    path = Path(shutil.copy(bundles(kind, "fp32")[1], tmp_path_factory.mktemp("mutated") / "model.anaphora"))
+
+    def mutate(tensors: dict[str, Any]) -> None:
+        name = draws.draw(st.sampled_from(sorted(name for name in tensors if name.startswith("weights/"))))
+        array, change = tensors[name], draws.draw(st.sampled_from(SHAPES))
+        tensors[name] = np.ascontiguousarray(change(array))
+        table = json.loads(tensors["files/inference.json"].tobytes())
+        table["tensors"][name.removeprefix("weights/")] = kinds_of({"": tensors[name]})[""]
+        if draws.draw(st.booleans()):
+            places = list(places_in(table["network"]))
+            parent, key = draws.draw(st.sampled_from(places))
+            others = [one[at] for one, at in places]
+            parent[key] = deepcopy(draws.draw(st.sampled_from(others) | st.sampled_from(ODD)))
+        tensors["files/inference.json"] = np.frombuffer(files.json_bytes(files.seal(table)), np.uint8)
+
+    resealed(path, mutate)
+    with suppress(AnaphoraError):
+        answers(anaphora.load(path))
+
+
+SHAPES: tuple[Callable[[Any], Any], ...] = (
+    lambda array: array,
+    lambda array: array[:1],
+    lambda array: array[..., :1],
+    lambda array: array.T,
+    lambda array: np.concatenate([array, array]),
+    lambda array: array.astype(np.int8),
+    lambda array: array[:0],
+)
+ODD: tuple[Any, ...] = (0, -1, 1 << 16, 1 << 62, 1e300, None, "x", "_weights", [], {})
+
+
+def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a description, as a container and what it is known by there."""
+    for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from places_in(value[key])
 
 
 def test_what_a_bundle_cannot_do_is_said(bundle: Path, tmp_path: Path) -> None:
