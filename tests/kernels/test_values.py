@@ -64,7 +64,7 @@ def test_no_component_shrinks_onto_a_value_that_repeats() -> None:
 def test_draws_have_the_mean_and_the_covariance_of_the_density(shape: MixtureShape) -> None:
     count = 200_000
     mixture = Mixture.of(doubles(1, shape.width, seed=4).numpy(), shape)
-    rows = Mixture(*(None if block is None else block.repeat(count, 0) for block in mixture))  # type: ignore[arg-type]
+    rows = Mixture(*(None if block is None else block.repeat(count, 0) for block in mixture))
     source = np.random.default_rng(3)
     x_ND = rows.draw(source.random(count), source.standard_normal((count, shape.size)))
     w_K, mu_KD, sigma_KD = (

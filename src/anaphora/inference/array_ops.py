@@ -71,9 +71,6 @@ class ArrayOps(BlockOps):
     def zeros(self, width: int) -> Array:
         return self.number(0)
 
-    def width(self, a: Array) -> int:
-        return int(np.prod(a.shape[2:]))
-
     def split(self, a: Array, *blocks: int) -> Sequence[Array]:
         ends = np.cumsum(blocks)[:-1] * (a.shape[-1] // sum(blocks))
         return [np.ascontiguousarray(block) for block in np.split(a, ends, -1)]
@@ -83,9 +80,6 @@ class ArrayOps(BlockOps):
 
     def every_step(self, of_sentence: Array, like: Array) -> Array:
         return np.repeat(of_sentence[None], len(like), 0)
-
-    def sum(self, values: Sequence[Array], keeps: bool = False) -> Array:
-        return sum_steps(values)  # type: ignore[arg-type]
 
     def add_vector(self, a: Array, name: str) -> Array:
         vector = self.vector(name)

@@ -47,11 +47,11 @@ class MixtureShape:
 class Mixture(NamedTuple):
     """The mixtures of N rows."""
 
-    log_weights_NK: Array
-    means_NKD: Array
-    log_deviations_NKD: Array
+    log_weights_NK: Any
+    means_NKD: Any
+    log_deviations_NKD: Any
     """s."""
-    r_NK: Array | None
+    r_NK: Any
     """atanh of the correlation; None without."""
 
     @classmethod

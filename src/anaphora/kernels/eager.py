@@ -68,9 +68,6 @@ class Eager(BlockOps):
     def zeros(self, width: int) -> Tensor:
         return torch.zeros(())
 
-    def width(self, a: Tensor) -> int:
-        return a.shape[2:].numel()
-
     def or_zeros(self, gradient: Tensor | None, width: int) -> Tensor:
         assert gradient is not None
         return gradient
@@ -84,10 +81,6 @@ class Eager(BlockOps):
 
     def every_step(self, of_sentence: Tensor, like: Tensor) -> Tensor:
         return of_sentence.expand(len(like), -1, -1)
-
-    def sum(self, values: Sequence[Tensor], keeps: bool = False) -> Tensor:
-        first, *others = values
-        return sum(others, first)
 
     def accumulate(self, total: Tensor, a: Tensor) -> Tensor:
         return total.add_(a)

@@ -26,7 +26,6 @@ the data repeats (pens report whole numbers) would win every batch.
 """
 
 from math import log, pi
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,23 +33,12 @@ from torch.nn import functional
 
 from anaphora.errors import ShapeError
 from anaphora.kernels.autograd_bridge import derived_loss
-from anaphora.kernels.densities import LARGEST, MixtureShape
+from anaphora.kernels.densities import LARGEST, Mixture, MixtureShape
 from anaphora.shapes import check_shapes
 
 
-class Mixture(NamedTuple):
-    """The mixtures of N rows."""
-
-    log_weights_NK: Tensor
-    means_NKD: Tensor
-    log_deviations_NKD: Tensor
-    """s."""
-    r_NK: Tensor | None
-    """atanh of the correlation; None without."""
-
-
 def mixture_of(parameters_NP: Tensor, shape: MixtureShape) -> Mixture:
-    """Equations 1 to 3; ShapeError where the parameters are not those of ``shape``."""
+    """Equations 1 to 3, in tensors; ShapeError where the parameters are not those of ``shape``."""
     if parameters_NP.shape[-1] != shape.width or (shape.correlated and shape.size != 2):
         raise ShapeError(
             f"{shape} should have {shape.width} parameters and 2 dimensions if correlated, but there are "

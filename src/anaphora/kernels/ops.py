@@ -14,6 +14,7 @@ of weights are multiplied out, is no part's business.
 
 # mypy: disable-error-code="empty-body"
 
+import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import wraps
@@ -326,6 +327,13 @@ class Ops(Primitives[V]):
 
 class BlockOps(Ops[Any]):
     """Operations that arrays and tensors have under the same names: blocks X x B x width, or X x B x S x width."""
+
+    def width(self, a: Any) -> int:
+        return math.prod(a.shape[2:])
+
+    def sum(self, values: Sequence[Any], keeps: bool = False) -> Any:
+        first, *others = values
+        return sum(others, first)
 
     def sub(self, a: Any, b: Any) -> Any:
         return a - b
