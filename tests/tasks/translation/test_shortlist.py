@@ -152,10 +152,10 @@ def test_a_damaged_shortlist_is_a_fault_of_the_run_and_another_one_makes_other_s
     make_shortlist(run)
     load = LoadTranslator((run,), SearchOptions(candidates=Shortlist()))
     before = load.options_digest()
-    assert not about(run, lambda *_: {}).faults
+    assert not about(run).faults
     file = run / shortlists.NAME
     file.write_bytes(file.read_bytes()[:-1] + b"\xff")
-    [fault] = about(run, lambda *_: {}).faults
+    [fault] = about(run).faults
     assert str(file) in fault and load.options_digest() != before
 
 
