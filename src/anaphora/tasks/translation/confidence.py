@@ -231,8 +231,10 @@ def calibrate(
         half = halves[blake2b(source.encode(), digest_size=1).digest()[0] & 1]
         half.sentences.append((signals.sentence, good))
         half.words.extend((one, right) for one, right in zip(signals.words, words, strict=True) if one)
-    if not all(half.sentences for half in halves):
-        raise DataError("Calibration needs different sources, but these are all alike or empty: give other pairs.")
+    if not all(all(half) for half in halves):
+        raise DataError(
+            "Calibration needs different sources and translations, but some are all alike or empty: give others."
+        )
     sentence, word = (fit(*_arrays(examples)) for examples in halves[0])
     calibration = Calibration(
         settings=dict(settings_of(resolved, translator.runtime)),
