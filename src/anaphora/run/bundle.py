@@ -126,8 +126,7 @@ class Bundle:
         kinds = self.inference.tensors
         names = (name for name in self._tensors if name.startswith(_WEIGHTS))
         found = {name: self._weight(name, kinds) for name in (name.removeprefix(_WEIGHTS) for name in names)}
-        if kinds:
-            check_kinds(kinds, found, self.path)
+        check_kinds(kinds, found, self.path)
         if broken := first_overflowing(found):
             raise DamagedError(f"{self.path} holds numbers in {broken} that are not finite or above {LARGEST:g}.")
         return found

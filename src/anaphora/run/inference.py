@@ -5,7 +5,7 @@
     noun, see     its name and its verbs, for messages
     options       the tables of the experiment but those of training, as plain values
     network       its description for ``anaphora.inference``; null for a network that runs in torch alone
-    tensors       shape and type of its weights by name; nothing where they are as long as what was learnt
+    tensors       shape and type of its weights by name; the type alone where it is as long as what was learnt
     belongs_to    SHA-256 of the experiment and the vocabularies that it was made of
     sha256        of all this
 

@@ -113,7 +113,10 @@ def kinds_of(tensors: Tensors) -> dict[str, str]:
 
 
 def check_kinds(kinds: Mapping[str, str], tensors: Tensors, where: Path) -> None:
-    """Raise RunError naming the first of ``tensors`` that is not of the kind that a network has."""
+    """Raise RunError naming the first of ``tensors`` that is not of the kind that a network has.
+
+    A kind that is a type alone has any shape.
+    """
     own = kinds_of(tensors)
     for name in sorted(kinds.keys() | tensors.keys()):
         if name not in tensors:
@@ -123,7 +126,7 @@ def check_kinds(kinds: Mapping[str, str], tensors: Tensors, where: Path) -> None
                 f"{where} has a tensor {name!r}, which this network lacks: it belongs to another experiment."
             )
         expected, came = kinds[name], own[name]
-        if expected != came:
+        if came != expected and came.split()[-1] != expected:
             raise RunError(
                 f"{where}: {name} should be {expected}, but is {came}: "
                 f"vocabulary or experiment.toml are not those that the weights were trained with."

@@ -206,10 +206,9 @@ def _load_described(path: Path, which: Which, runtime: Runtime, report: Report) 
         return None
     checkpoint = run.load(which, report)
     weights, where = checkpoint.model, checkpoint.path / "model.safetensors"
-    if found.tensors:
-        check_kinds(found.tensors, weights, where)
+    check_kinds(found.tensors, weights, where)
     trained = TrainedModel(path, None, None, run.tokenizers(), runtime, digest_of(weights))
-    return _make_predictor(found, weights, trained, lambda: load_trained(path, which).model)
+    return _make_predictor(found, weights, where, trained, lambda: load_trained(path, which).model)
 
 
 def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> Any:
@@ -224,19 +223,27 @@ def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> A
     if device != "cpu" or not runs_in_c(runtime.inference_backend):
         raise ConfigError(f"{path} is a bundle, which runs on the CPU, by the library in C: load the run folder here.")
     trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
-    return _make_predictor(bundle.inference, bundle.weights(), trained, partial(_refuse_gradients, path))
+    return _make_predictor(bundle.inference, bundle.weights(), path, trained, partial(_refuse_gradients, path))
 
 
-def _make_predictor(found: Inference, weights: Arrays, trained: TrainedModel, in_torch: Callable[[], Any]) -> Any:
-    """Return the predictor of a described network; ``in_torch`` returns the same in torch, for gradients."""
+def _make_predictor(
+    found: Inference, weights: Arrays, where: Path, trained: TrainedModel, in_torch: Callable[[], Any]
+) -> Any:
+    """Return the predictor of a described network with the weights in the file ``where``.
+
+    ``in_torch`` returns the same in torch, for gradients.
+    """
     from anaphora.inference.network import open_network
 
     if found.task not in TASKS or found.network is None:
         raise DamagedError(f"{trained.path} is of a task that this version does not know: {found.task!r}.")
     symbols = [tokenizer.symbols for tokenizer in trained.tokenizers.values()]
-    with running(trained.runtime):
-        words = symbols[0].size if symbols else 1
-        options, model = found.experiment(trained.path), open_network(found.network, weights, words)
+    options, words = found.experiment(trained.path), symbols[0].size if symbols else 1
+    try:
+        with running(trained.runtime):
+            model = open_network(found.network, weights, words)
+    except DamagedError as error:
+        raise DamagedError(f"{where}: {error}") from None
     if getattr(model, "symbols", None) not in (None, *symbols):
         raise DamagedError(f"{trained.path} has another vocabulary than its network.")
     model.in_torch = cache(in_torch)
@@ -272,6 +279,7 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
         network = describe(model)
     except ConfigError:
         network = None
+    kinds = kinds_of(tensors_of(model))
     found = Inference(
         format=inference.FORMAT,
         task=task.name,
@@ -280,7 +288,7 @@ def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
         see=task.see,
         options=plain_options(experiment, experiment.places),
         network=network,
-        tensors={} if isinstance(model, Growing) else kinds_of(tensors_of(model)),
+        tensors={name: kind.split()[-1] if isinstance(model, Growing) else kind for name, kind in kinds.items()},
         belongs_to=_fingerprints(run),
     )
     read = Inference.parse(found.serialise(), run.path / INFERENCE)
