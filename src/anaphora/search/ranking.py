@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import inf
+from numbers import Real
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Ranking:
     def check(self) -> None:
         """Raise ConfigError for a penalty that is negative or not finite."""
         for what, value in (("length", self.length_penalty), ("coverage", self.coverage_penalty)):
-            if not 0 <= value < inf:
+            if not (isinstance(value, Real) and 0 <= value < inf):
                 raise ConfigError(f"A {what} penalty should be at least 0 and finite, but is {value}: change it.")
         if self.per_token and self.length_penalty:
             raise ConfigError("Scores per token have no length penalty: leave one of the two out.")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ OnToken = Callable[[int, int], None]
 
 def check_size(size: int, what: str = "A beam") -> None:
     """Raise ConfigError for a beam of no hypothesis, or of more than ``MAX_BEAM``."""
-    if not 1 <= size <= MAX_BEAM:
+    if not (isinstance(size, Integral) and 1 <= size <= MAX_BEAM):
         raise ConfigError(
             f"{what} should be at least 1 and at most {MAX_BEAM:,}, as each hypothesis takes the scores of a whole "
-            f"vocabulary, but is {size:,}: change it."
+            f"vocabulary, but is {size}: change it."
         )
 
 
