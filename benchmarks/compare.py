@@ -1,12 +1,17 @@
 """Both sides of a work in alternation, each run in a process of its own."""
 
+import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple, TypeVar
 
 from anaphora.errors import AnaphoraError
@@ -24,6 +29,10 @@ Result = TypeVar("Result")
 
 class UnequalError(AnaphoraError):
     """The two sides of a work did not do the same work."""
+
+
+class EndedError(AnaphoraError):
+    """A process ended with an error."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,19 @@ def in_its_own_process(function: Callable[[Setting], Result], setting: Setting) 
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         result: Result = pool.submit(_in_threads, function, setting).result()
         return result
+
+
+def answers(command: Sequence[str], folder: Path) -> Iterator[Mapping[str, Any]]:
+    """Run a command in ``folder`` and yield the lines of JSON that it prints; EndedError with the end of its errors."""
+    with (
+        TemporaryFile("w+", encoding="utf-8") as errors,
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8") as process,
+    ):
+        assert process.stdout
+        yield from map(json.loads, process.stdout)
+        if process.wait():
+            errors.seek(0)
+            raise EndedError(f"{shlex.join(command)} ended with an error:\n{errors.read()[-2000:]}")
 
 
 def _in_threads(function: Callable[[Setting], Any], setting: Setting) -> Any:

@@ -1,10 +1,12 @@
 """JoeyNMT's side: its own training and decoding, run by ``peers/joeynmt_run.py`` in an environment of its own."""
 
-import json
-import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from anaphora.errors import AnaphoraError
+from benchmarks.compare import answers
 from benchmarks.material import pairs_folder
 from benchmarks.work import Sample, Setting
 
@@ -37,13 +39,24 @@ def decode(config: str, units: int, setting: Setting, *, sentences: int, length:
     )
 
 
+def follow(config: str, units: int, setting: Setting, *, every: int, minutes: float) -> Iterator[Mapping[str, Any]]:
+    """Translations of the test part after each ``every`` updates of a training, with its processor minutes until then.
+
+    It has one thread, and ends by itself or after so many minutes.
+    """
+    options = ("--every", str(every), "--minutes", str(minutes))
+    lines = _answers("follow", config, units, replace(setting, threads=1), *options)
+    return (line for line in lines if "outputs" in line)
+
+
 def _run(verb: str, config: str, units: int, setting: Setting, *options: str) -> Sample:
+    *_, answer = _answers(verb, config, units, setting, *options)
+    return Sample(answer["amount"], answer["seconds"], answer["size"], answer["peak_mib"])
+
+
+def _answers(verb: str, config: str, units: int, setting: Setting, *options: str) -> Iterator[Mapping[str, Any]]:
     command = [
         str(_PYTHON), str(PEERS / "joeynmt_run.py"), verb, str(PEERS / f"{config}.yaml"),
         "--threads", str(setting.threads), "--seed", str(setting.seed), *options,
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=pairs_folder(units), capture_output=True, text=True)
-    if done.returncode:
-        raise MissingPeerError(f"JoeyNMT ended with an error: {' '.join(command)} says\n{done.stderr[-2000:]}")
-    answer = json.loads(done.stdout.splitlines()[-1])
-    return Sample(answer["amount"], answer["seconds"], answer["size"], answer["peak_mib"])
+    return answers(command, pairs_folder(units))

@@ -1,8 +1,8 @@
 """The text that both sides read, made once from fetched corpora and kept under ``.material``.
 
 A folder of pairs holds ``sp.model`` (joint byte-pair units), ``sp.vocab`` (its pieces, one a line), ``train.en`` and
-``train.de`` (lower-cased, in a seeded order), ``val.en`` and ``val.de``, and ``test.en`` and ``test.de``. Batch n of a
-training is pairs 64 n to 64 n + 63, on both sides: the same sentences beside each other, whoever trains.
+``train.de`` (in a seeded order), ``val.en`` and ``val.de``, and ``test.en`` and ``test.de``, all lower-cased. Batch n
+is pairs 64 n to 64 n + 63 where speed is measured: the same sentences beside each other, whoever trains.
 """
 
 import shutil
@@ -28,14 +28,13 @@ SENTENCES = 64
 
 _HOME = Path(__file__).parent / ".material"
 _BATCHES = 48
-_VALID = 64
 _SEED = 1
 _PARTS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 
 
 def pairs_folder(units: int) -> Path:
     """The folder of Multi30k pairs with a joint vocabulary of ``units``; see ``prepare_pairs``."""
-    return _HOME / f"multi30k-{units}"
+    return _HOME / f"multi30k-en-de-{units}"
 
 
 def prepare_pairs(units: int) -> None:
@@ -47,7 +46,7 @@ def prepare_pairs(units: int) -> None:
     text = {(part, side): _lines(corpus / f"{file}.{side}") for part, file in _PARTS.items() for side in ("en", "de")}
     both = text["train", "en"] + text["train", "de"]
     tokenizer = SubwordTokenizer.learn(both, size=units, lowercase=True, byte_fallback=False)
-    order = shuffle(len(text["train", "en"]), _SEED)[: _BATCHES * SENTENCES]
+    order = shuffle(len(text["train", "en"]), _SEED)
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -55,7 +54,7 @@ def prepare_pairs(units: int) -> None:
     _write(part / "sp.vocab", tokenizer.pieces(range(tokenizer.symbols.size)))
     for side in ("en", "de"):
         _write(part / f"train.{side}", [text["train", side][row] for row in order])
-        _write(part / f"val.{side}", text["val", side][:_VALID])
+        _write(part / f"val.{side}", text["val", side])
         _write(part / f"test.{side}", text["test", side])
     part.rename(folder)
 
@@ -66,14 +65,15 @@ def tokenizer_of(units: int) -> SubwordTokenizer:
 
 
 class SentenceBatches:
-    """The training pairs of a prepared folder, 64 a batch in their order; meets ``protocols.Batches``."""
+    """The first training pairs of a prepared folder, 64 a batch in their order; meets ``protocols.Batches``."""
 
     def __init__(self, units: int) -> None:
         """Everything is encoded here, once."""
         tokenizer, folder = tokenizer_of(units), pairs_folder(units)
         self._symbols = tokenizer.symbols
         self._sides = [
-            Ragged.of(tokenizer.encode(line) for line in _lines(folder / f"train.{side}")) for side in ("en", "de")
+            Ragged.of(tokenizer.encode(line) for line in _lines(folder / f"train.{side}")[: _BATCHES * SENTENCES])
+            for side in ("en", "de")
         ]
 
     def epoch(self, number: int) -> LazyBatches:

@@ -120,11 +120,13 @@ def computed_by_threads(network: Any) -> dict[str, Tensor]:
 
 
 def assert_same_in_c(network: Any, tolerance: float = 1e-4) -> None:
-    """Every looping stage runs in C, and gives what it gives in Python."""
+    """Every looping stage runs in C, and gives what it gives in Python; what sums round grows with their terms."""
     with counted() as in_c:
         fast = computed(network := single(network), TRAINING)
     assert in_c == [stage.parts for stage in stages(network.program) if stage.loops]
-    assert_close(fast, computed(network, PYTHON), rtol=tolerance, atol=tolerance)
+    for name, in_python in computed(network, PYTHON).items():
+        rounding = max(tolerance, 2e-5 * float(in_python.abs().max()))
+        assert_close(fast[name], in_python, rtol=tolerance, atol=rounding, msg=lambda text, name=name: f"{name}: {text}")
 
 
 @pytest.mark.matrix

@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 _ALIGNED = 64
 """Bytes that a processor fetches at once."""
 
-ROUNDING = 6
+ROUNDING = 7
 """Version of the bits that the library gives: raised with every change of a function that changes a last bit.
 Checkpoints record it, so that a resumed run can say that its last bits may differ."""
 
