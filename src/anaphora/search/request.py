@@ -27,7 +27,7 @@ def check_size(size: int, what: str = "A beam") -> None:
     if not (isinstance(size, Integral) and 1 <= size <= MAX_BEAM):
         raise ConfigError(
             f"{what} should be at least 1 and at most {MAX_BEAM:,}, as each hypothesis takes the scores of a whole "
-            f"vocabulary, but is {size}: change it."
+            f"vocabulary, but is {format(size, ',') if isinstance(size, Integral) else repr(size)}: change it."
         )
 
 
