@@ -60,9 +60,11 @@ def train(
         ranks.check_same({f"the data ({name})": digest for name, digest in plan.fingerprints.items()})
         context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights)
         ranks.in_turn(partial(plan.job.prepare, context, lasting))
-        if ranks.first:
-            store_inference(run, plan.experiment, plan.model, lasting)
-        return plan.job.learn(context, lasting, stop, ranks)
+        try:
+            return plan.job.learn(context, lasting, stop, ranks)
+        finally:  # an interrupted run predicts, too; one that was killed is described when it is first used
+            if ranks.first:
+                store_inference(run, plan.experiment, plan.model, lasting)
 
 
 def _begin(
