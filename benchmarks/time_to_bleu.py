@@ -110,7 +110,7 @@ def _page(machine: Machine, setting: Setting, curves: Sequence[Curve], command: 
     yield "validations and checkpoints are counted, translating the test part is not."
     yield from (f"The peer is `peers/{_PEER}.yaml`. Score: {peer.points[-1].score.signature}.", "")
     yield f"| training | {' | '.join(f'BLEU {bleu:g}' for bleu in SCORES)} | end | updates | best BLEU |"
-    yield f"| --- | {'--: | ' * (len(SCORES) + 3)}"
+    yield f"| --- |{' --: |' * (len(SCORES) + 3)}"
     for curve in curves:
         times = " | ".join(_time(curve, peer, bleu) for bleu in SCORES)
         best, end = max(point.score.value for point in curve.points), curve.points[-1]
