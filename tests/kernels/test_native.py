@@ -1,5 +1,6 @@
 """Looping stages in C: the mathematics of the loop in Python, whatever the sizes; a row has bits of its own."""
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,6 +30,7 @@ from anaphora.kernels.cells import (
     Multiplicative,
     Peephole,
 )
+from anaphora.kernels.lowering import Lowering
 from anaphora.kernels.normalizers import Softmax
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.program import stages
@@ -141,6 +143,16 @@ def test_a_stack_gives_what_the_loop_in_python_gives(
 ) -> None:
     tolerance = 1e-3 if "normalised" in options else 1e-4  # it magnifies what was rounded
     assert_same_in_c(layers(cell, hidden, height=2, lengths=lengths, **options), tolerance)
+
+
+def test_what_an_update_held_goes_without_a_collection(layers: Callable) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        computed(single(layers(Lstm(), 8, height=2, lengths=(3, 2))), TRAINING)
+        assert not [one for one in gc.get_objects() if isinstance(one, Lowering)]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("cell", UNITS, ids=str)

@@ -204,7 +204,8 @@ class Lowering:
         self._merge_additions()
         threads = compiled.thread_count() if self.is_large else 1
         compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, threads)
-        for action in self._after:
+        actions, self._after = self._after, []  # which hold this: a cycle would keep all rows until it is collected
+        for action in actions:
             action()
 
     def _merge_additions(self) -> None:
@@ -218,7 +219,9 @@ class Lowering:
         }
 
         def target(value: Value, adds: bool) -> tuple[Value, bool]:
-            return target(totals[value], True) if value in totals else (value, adds)
+            while value in totals:
+                value, adds = totals[value], True
+            return value, adds
 
         self._operations = [
             one._replace(writes=[target(*written) for written in one.writes])
