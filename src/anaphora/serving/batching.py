@@ -1,8 +1,9 @@
 """Texts of all requests in one queue, translated in batches with the same search.
 
-One thread translates, one batch at a time: a batch uses all the threads that torch has. A text waits at most ``DELAY``
-for others to share a batch with, and no text changes the translation of another. A batch has a text of each client that
-waits, then a second one of each, until it is full; the texts of one client alternate likewise between its requests.
+One thread translates, one batch at a time, with all threads of the library. A text waits for the batch before it alone,
+and shares its own with what arrived meanwhile; no text changes the translation of another. A batch has a text of each
+client that waits, then a second one of each, until it is full; the texts of one client alternate likewise between its
+requests.
 """
 
 import asyncio
@@ -22,8 +23,6 @@ from anaphora.serving.refusal import Refusal, bad
 from anaphora.serving.translators import ServedRun
 from anaphora.tasks.translation.translation import Translation
 
-DELAY = 0.005
-"""Seconds that the first text of a batch waits for others."""
 TEXTS = 64
 """Most texts of a batch: a long request lets others in between."""
 CHARACTERS = 10_000
@@ -139,8 +138,7 @@ class Batching:
         while True:
             async with self._changed:
                 await self._changed.wait_for(lambda: bool(self._queue))
-            if len(self._queue) < TEXTS:
-                await asyncio.sleep(DELAY)
+            await asyncio.sleep(0)  # what arrived at the same time is translated together
             jobs = await self._next()
             if not jobs:
                 self._progress = None
