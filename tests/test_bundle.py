@@ -1,6 +1,8 @@
 """One file in place of a run folder: the same predictions to the byte, and any damage is one sentence."""
 
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from anaphora.run.bundle import Bundle, BundlePrecision
 from anaphora.run.weights import kinds_of, parse
 from anaphora.tasks.runs import export_bundle, inference_of
 from tests.faults.damage import KINDS, Damage
+from tests.faults.tasks import SAMPLES
 from tests.sealing import safetensors_bytes
 
 pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library in C is not built for this processor")
@@ -46,8 +49,16 @@ TEXTS = ["a man walks .", "two dogs run in the house .", "unheard-of Ωords"]
 PRECISIONS: tuple[BundlePrecision, ...] = ("fp32", "bf16", "int8")
 
 
+TRAINED = {"tagger": "tag", "classifier": "classify", "pen strokes": "trace"}
+"""Kinds that no stored run has, by the name of their sample."""
+
+
 def answers(model: Any) -> list[Any]:
     """All that two predictors of one network must have in common."""
+    if hasattr(model, "generate") and not hasattr(model, "score_lines"):
+        return [str(model.generate(length=3, seed=1))]
+    if hasattr(model, "predict"):
+        return [one.json() for one in model.predict(TEXTS)]
     if hasattr(model, "translate"):
         found = model.translate(TEXTS, beam=3, attention=model.attends)
         return [(one.text, one.score, one.weights is not None and one.weights.tobytes()) for one in found]
@@ -64,7 +75,14 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
     def made(kind: str, precision: BundlePrecision) -> tuple[Path, Path]:
         run, bundle = folder / kind, folder / f"{kind}-{precision}.anaphora"
-        if not run.exists():
+        if not run.exists() and kind in TRAINED:
+            [sample] = [one for one in SAMPLES if one.name == TRAINED[kind]]
+            sample.write(folder / TRAINED[kind])
+            with pytest.MonkeyPatch.context() as place:
+                place.chdir(folder / TRAINED[kind])
+                assert main([str(part) for part in sample.training()]) == 0
+            (folder / TRAINED[kind] / "run").rename(run)
+        elif not run.exists():
             shutil.copytree(RUNS / NETWORKS[kind], run)  # which may have been used, and written to, before
         if not bundle.exists():
             export_bundle(run, bundle, precision)
@@ -80,7 +98,7 @@ def bundle(bundles: Made, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", [*NETWORKS, *TRAINED])
 def test_a_bundle_predicts_what_the_run_predicts_in_its_precision(
     bundles: Made, kind: str, precision: BundlePrecision
 ) -> None:
@@ -176,7 +194,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a later network": (
         lambda tensors: tensors.update({"files/inference.json": np.frombuffer(b'{"format": 9}', np.uint8)}),
-        "export the run again",
+        "has format 9, but this Anaphora reads up to 1: upgrade Anaphora",
     ),
     "no vocabulary": (lambda tensors: tensors.pop("files/vocabulary/text"), "is missing"),
     "no weight": (lambda tensors: tensors.pop("weights/output.bias"), "has no tensor output.bias"),
@@ -248,7 +266,7 @@ def test_a_resealed_description_of_another_network_is_refused(bundle: Path, how:
     assert caught.value.exit_code == 2 and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["language model", "translator"])
+@pytest.mark.parametrize("kind", ["language model", "translator", *TRAINED])
 @given(draws=st.data())
 def test_a_mutation_under_a_seal_that_fits_is_refused_or_computes(
     bundles: Made, tmp_path_factory: pytest.TempPathFactory, kind: str, draws: st.DataObject
@@ -290,6 +308,16 @@ def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
     for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
         yield from places_in(value[key])
+
+
+@pytest.mark.parametrize("without", [False, True], ids=["with torch", "without"])
+def test_what_predictions_need_in_a_newer_format_is_named(bundles: Made, tmp_path: Path, without: bool) -> None:
+    run = shutil.copytree(bundles("translator", "fp32")[0], tmp_path / "run")
+    (run / "inference.json").write_text('{"format": 2}')
+    command = [sys.executable, "-c", ALONE if without else "import sys, anaphora; anaphora.load(sys.argv[1])", str(run)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    said = "RunError: " + f"{run / 'inference.json'} has format 2, but this Anaphora reads up to 1: upgrade Anaphora."
+    assert ended.stderr.splitlines()[-1].endswith(said)
 
 
 def test_what_a_bundle_cannot_do_is_said(bundle: Path, tmp_path: Path) -> None:
@@ -340,6 +368,22 @@ def test_a_process_without_torch_predicts_the_same(bundles: Made, place: int) ->
     printed, missing = ended.stdout.splitlines()
     assert printed == f"{found.text} {found.score} {found.links()}"
     assert "pip install 'anaphora[train]'" in missing
+
+
+@pytest.mark.parametrize(("number", "advice"), [(errno.ENOSPC, "make room"), (errno.EACCES, "check permissions")])
+def test_a_bundle_that_cannot_be_written_is_named_and_leaves_nothing(
+    bundles: Made, tmp_path: Path, capfd: pytest.CaptureFixture[str], number: int, advice: str
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    run, output = bundles("translator", "fp32")[0], tmp_path / "model.anaphora"
+    with pytest.MonkeyPatch.context() as full:
+        full.setattr("anaphora.files._write_all", fail)
+        assert main(["export", str(run), "--to", "bundle", "--output", str(output)]) == 2
+    said = f"{output} cannot be used: {os.strerror(number)}; {advice}, or give another place."
+    assert said in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_commands_take_a_bundle_for_a_run(bundles: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

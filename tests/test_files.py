@@ -1,5 +1,6 @@
 """Files that Anaphora keeps are read within bounds, written whole, and what killed processes left is removed."""
 
+import errno
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ from anaphora.files import (
     part_of,
     read,
     read_exactly,
+    remedy,
     replace_durably,
     sweep,
 )
@@ -129,6 +131,24 @@ def test_what_a_killed_process_left_is_swept_and_nothing_else(tmp_path: Path) ->
     assert [path.exists() for path in theirs] == [False, True]
     sweep(tmp_path)
     assert set(tmp_path.iterdir()) == set(kept)
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.EACCES, "check permissions"), (errno.EPERM, "check permissions"), (errno.ENOSPC, "make room")],
+)
+def test_a_file_that_cannot_be_replaced_is_named_and_advice_fits(
+    number: int, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))  # without a name, as ``os.write`` does
+
+    monkeypatch.setattr("anaphora.files._write_all", fail)
+    with pytest.raises(OSError, match=os.strerror(number)) as raised:
+        replace_durably(tmp_path / "file", b"new")
+    assert raised.value.filename == str(tmp_path / "file")
+    assert remedy(raised.value) == advice
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_replaced_file_is_the_old_or_the_new_one(tmp_path: Path) -> None:

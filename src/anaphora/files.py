@@ -103,18 +103,25 @@ def remove(path: Path) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Put ``content`` in the place of a file, which at every moment is the old or the new one; raises OSError.
+    """Put ``content`` in the place of a file, which at every moment is the old or the new one.
 
-    Two processes may do so at once: the later one wins.
+    Two processes may do so at once: the later one wins. Raises OSError, naming ``path``.
     """
     part = part_of(path)
-    part.unlink(missing_ok=True)  # left by a process of this number that was killed here
     try:
+        part.unlink(missing_ok=True)  # left by a process of this number that was killed here
         write_durably(part, content)
         os.replace(part, path)
+        sync(path.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
     finally:
         part.unlink(missing_ok=True)
-    sync(path.parent)
+
+
+def remedy(error: OSError) -> str:
+    """Return advice on a file that cannot be written: about permissions where these are missing, else about room."""
+    return "check permissions" if isinstance(error, PermissionError) else "make room"
 
 
 @contextmanager

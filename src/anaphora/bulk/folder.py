@@ -103,7 +103,7 @@ class ShardFolder:
             if not (path.exists() and self.has_shards()):
                 files.replace_durably(path, files.json_bytes(files.seal(self._identity._asdict())))
         except OSError as error:
-            raise DataError(f"{path} cannot be written: {error.strerror}; make room.") from None
+            raise DataError(f"{path} cannot be written: {error.strerror}; {files.remedy(error)}.") from None
         there = files.read_json(path)
         if not files.is_sealed(there):
             raise DamagedError(f"{path} was changed after it was written: remove its folder to begin again.")
@@ -142,7 +142,7 @@ class ShardFolder:
             ) from None
         except OSError as error:
             raise DataError(
-                f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}; make room."
+                f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}; {files.remedy(error)}."
             ) from None
 
     def join(self, count: int, output: Path) -> TranslationResult:

@@ -19,6 +19,7 @@ import anaphora
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import complain, say, shown_safely
 from anaphora.errors import AnaphoraError, MissingExtraError
+from anaphora.files import remedy
 
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
@@ -157,7 +158,7 @@ def _run(given: Sequence[str]) -> int:
     except OSError as error:
         _close_output()
         what = error.filename or "Standard output"
-        complain(f"{what} cannot be used: {error.strerror or error}; make room, or give another place.")
+        complain(f"{what} cannot be used: {error.strerror or error}; {remedy(error)}, or give another place.")
         return AnaphoraError.exit_code
     except (MemoryError, RuntimeError) as error:
         if not (isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY)):

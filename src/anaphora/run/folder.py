@@ -182,8 +182,8 @@ class Run:
                 older = self.checkpoints()
                 intact = f"step-{older[-1]} is intact" if older else "there is none before it"
                 raise RunError(
-                    f"The checkpoint of update {update} cannot be written into {self._checkpoints}: "
-                    f"{error.strerror}; {intact}: make room and {'resume' if self.metrics.lines() else 'begin again'}."
+                    f"The checkpoint of update {update} cannot be written into {self._checkpoints}: {error.strerror}; "
+                    f"{intact}: {files.remedy(error)} and {'resume' if self.metrics.lines() else 'begin again'}."
                 ) from None
             _in_order(self.path, report, lambda: checkpoints.clean(self._checkpoints))
             if not average:

@@ -18,7 +18,7 @@ from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, Validated, silent
-from anaphora.files import append, lines, open_file, sync
+from anaphora.files import append, lines, open_file, remedy, sync
 from anaphora.formats.json_text import Jsonable, figures_as_json
 
 Line = TypeVar("Line")
@@ -108,7 +108,7 @@ class MetricsLog(_Log[dict[str, Any]]):
         try:
             append(self.path, content)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be written to: {error.strerror}: make room.") from None
+            raise RunError(f"{self.path} cannot be written to: {error.strerror}: {remedy(error)}.") from None
 
     def add_validation(self, event: Validated, report: Report) -> None:
         """Add the metrics of a validation, as ``add`` does; one that is not finite reads null."""
