@@ -21,7 +21,6 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_every_public_name_is_there() -> None:
     for name in anaphora.__all__:
         assert getattr(anaphora, name) is not None
-        assert name in dir(anaphora)
 
 
 PUBLIC = """AlignmentPredictor AnaphoraError ExperimentBase Framed LanguageModelPredictor Limits Sampling SearchOptions
@@ -29,7 +28,7 @@ Shortlist Translation TranslationPredictor __version__ load read_experiment trai
 
 
 def test_public_names_are_pinned() -> None:
-    assert anaphora.__all__ == PUBLIC.split()
+    assert anaphora.__all__ == dir(anaphora) == PUBLIC.split()
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

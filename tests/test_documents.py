@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from typer.main import get_command
 
 from anaphora import recipes
 from anaphora.cli.app import app
-from anaphora.errors import ConfigError
+from anaphora.cli.options import AdaptationOptions
+from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.events import Event
 from anaphora.experiment.reading import read_experiment
 from tests.conftest import Trained
@@ -60,6 +62,22 @@ def fault_of(line: str) -> str:
 @pytest.mark.parametrize("shown", [DOCUMENTED, HELPED, IN_RECIPES], ids=["documents", "help", "recipes"])
 def test_every_command_that_is_shown_is_understood(shown: list[tuple[str, str]]) -> None:
     assert [(where, line, fault) for where, line in shown if (fault := fault_of(line))] == []
+
+
+def test_every_adaptation_that_is_shown_is_understood() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES] + [line for _, line in HELPED]
+    values = [found for text in texts for found in re.findall(r"--(neural-cache|dynamic) ([a-z]+=[^\s`]+|\d\S*)", text)]
+    assert {option for option, _ in values} == {"neural-cache", "dynamic"}
+    for option, value in values:
+        AdaptationOptions(**{option.replace("-", "_"): value.rstrip("`.:")}).value()
+
+
+def test_an_extra_is_installed_from_a_checkout_too() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for text in [*(page.read_text(encoding="utf-8") for page in PAGES), str(MissingExtraError("FastAPI", "serve"))]:
+        for extra in re.findall(r"pip install 'anaphora\[(\w+)\]'", text):
+            assert extra in extras
+            assert f"pip install '.[{extra}]'" in text
 
 
 def test_there_are_commands_to_look_at() -> None:

@@ -52,7 +52,8 @@ class MissingExtraError(AnaphoraError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         """``package`` is what could not be imported, ``extra`` the extra of this project that brings it."""
-        super().__init__(f"This needs {package}, which is not installed: run  pip install 'anaphora[{extra}]'  first.")
+        install = f"pip install 'anaphora[{extra}]', in a checkout  pip install '.[{extra}]'"
+        super().__init__(f"This needs {package}, which is not installed: run  {install}.")
 
 
 class StoppedError(AnaphoraError):

@@ -117,7 +117,7 @@ def test_ray_that_is_missing_or_cannot_be_reached_is_one_error_and_nothing_is_ma
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "ray", None)
         assert main([*command, "--engine", "ray"]) == 2
-    assert "run pip install 'anaphora[ray]' first" in capsys.readouterr().err
+    assert "run pip install 'anaphora[ray]', in a checkout pip install '.[ray]'." in capsys.readouterr().err
     assert not (tmp_path / "out.shards").exists()
     pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ADDRESS", "nowhere")
