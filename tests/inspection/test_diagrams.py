@@ -3,18 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import pytest
 import torch
 from torch import Tensor
 
 from anaphora import recipes
+from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
 from anaphora.inspection.cell_diagram import MATRICES, Symbol, cell_diagram, cells, trace
 from anaphora.inspection.drawing.diagrams import WORDS, cell_figure, network_figure
 from anaphora.inspection.programs import Diagram, diagrams, programs_of
+from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.naive.units import unit_step
 
 pytest.importorskip("matplotlib")
@@ -150,6 +152,19 @@ def test_no_two_boxes_of_a_unit_lie_on_each_other(name: str) -> None:
     boxes = marks(cell_figure(shown), "box")
     middles = {(box.get_x() + box.get_width() / 2, box.get_y()) for box in boxes}
     assert len(boxes) == len(middles) == len(shown.nodes)
+
+
+def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sketch(AutogradCell):
+        kind: Literal["sketch"] = "sketch"
+        gates: ClassVar[int] = 1
+
+        def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
+            return (x_BG - state[0],)
+
+    monkeypatch.setattr("anaphora.inspection.cell_diagram.cells", lambda: {"sketch": Sketch})
+    with pytest.raises(ConfigError, match="sketch has operations that a diagram has no symbols for: draw a run"):
+        cell_diagram("sketch")
 
 
 def test_a_diagram_is_drawn_as_png_and_as_svg_with_real_text(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import torch
 
+from anaphora.errors import ConfigError
 from anaphora.formats.json_text import Jsonable
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.naive.units import unit_step
@@ -113,9 +114,12 @@ def cells() -> dict[str, type[Cell]]:
 
 
 def cell_diagram(name: str) -> CellDiagram:
-    """Return the step of a unit, by its name in recipes."""
+    """Return the step of a unit, by its name in recipes; ConfigError for operations that have no symbol."""
     cell: Any = cells()[name].parse({}, name)
-    after = trace(cell)
+    try:
+        after = trace(cell)
+    except (AttributeError, TypeError, ValueError):
+        raise ConfigError(f"{name} has operations that a diagram has no symbols for: draw a run that has it.") from None
     places: dict[Symbol, int] = {}
 
     def visit(symbol: Symbol) -> None:
