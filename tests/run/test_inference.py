@@ -83,14 +83,23 @@ def test_it_is_made_once_and_then_read(run: Run, monkeypatch: pytest.MonkeyPatch
     assert inference_of(run).model_dump(exclude={"sha256"}) == made.model_dump(exclude={"sha256"})
 
 
-@pytest.mark.parametrize(
-    "change", [{"format": 2}, {"format": "x"}, {"belongs_to": {}}, {"belongs_to": {"experiment.toml": "0"}}]
-)
-def test_one_of_another_format_or_of_other_options_is_made_anew(run: Run, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("change", [{"belongs_to": {}}, {"belongs_to": {"experiment.toml": "0"}}])
+def test_one_of_other_options_is_made_anew(run: Run, change: dict[str, Any]) -> None:
     made, file = inference_of(run), run.path / "inference.json"
     file.write_bytes(json_bytes(seal(made.model_dump() | change)))
     assert inference_of(run).model_dump(exclude={"sha256"}) == made.model_dump(exclude={"sha256"})
     assert json.loads(file.read_bytes())["format"] == inference.FORMAT
+
+
+@pytest.mark.parametrize(
+    ("number", "saying"), [(2, "reads up to 1: upgrade Anaphora"), ("x", "should name its format")]
+)
+def test_a_format_that_is_not_known_is_named(run: Run, number: Any, saying: str) -> None:
+    file = run.path / "inference.json"
+    file.write_bytes(json_bytes(seal(inference_of(run).model_dump() | {"format": number})))
+    with pytest.raises(RunError, match=saying) as caught:
+        inference_of(run)
+    assert str(file) in str(caught.value)
 
 
 def test_a_changed_one_is_named(run: Run) -> None:

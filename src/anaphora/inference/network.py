@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.batch import Batch, SpeltIds
+from anaphora.batch import Batch, Labels, Values
 from anaphora.errors import ShapeError
 from anaphora.files import DamagedError
 from anaphora.inference.alignment.links import Aligner
@@ -30,12 +30,15 @@ _KINDS: Mapping[str, Callable[[Weights, Mapping[str, Any]], Any]] = {
     "aligner": Aligner.described,
 }
 
-
+_OF_SHAPES = (ArithmeticError, AssertionError, LookupError, MemoryError, ValueError)
+_OF_TYPES = (AttributeError, RuntimeError, StopIteration, TypeError)
 _NUMBERS = 1 << 16
 """Numbers up to this size stand in any description; greater ones are no greater than the largest tensor."""
 
 
-def open_network(description: Mapping[str, Any], weights: Mapping[str, np.ndarray[Any, Any]], words: int = 1) -> Any:
+def open_network(
+    description: Mapping[str, Any], weights: Mapping[str, np.ndarray[Any, Any]], sample: Batch | None = None
+) -> Any:
     """Return the model that a description describes; arrays in, arrays out.
 
     It has what predictors call on a model: ``stepper``, ``target_log_probs``, ``states_and_target_log_probs``,
@@ -44,18 +47,18 @@ def open_network(description: Mapping[str, Any], weights: Mapping[str, np.ndarra
     Args:
         description: what ``models.description.describe`` returned.
         weights: the tensors of the checkpoint by name, its buffers among them; they are read, never changed.
-        words: how many ids its input may have.
+        sample: one row of two steps that it is tried on, of what it reads and predicts, with the last ids that there
+            are; the targets of a tagger or a classifier are the last class.
 
     Raises DamagedError for a description of another form, that names what there is not, or that weights do not fit.
     """
     try:
         _check_numbers(description, max([_NUMBERS, *(tensor.size for tensor in weights.values())]))
         model = _build(Weights(weights), description)
-        operations = description.get("encoder", {}).get("operations", [])
-        if hasattr(model, "stepper") and not any("values" in inputs for _, inputs, *_ in operations):
-            _take_step(model, words)
+        if sample is not None:
+            _try(model, sample)
         return model
-    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError, RuntimeError) as error:
+    except (*_OF_SHAPES, *_OF_TYPES) as error:
         raise DamagedError(f"The description of the network is of another form than its weights: {error!r}.") from None
 
 
@@ -69,18 +72,33 @@ def _check_numbers(description: Mapping[str, Any], largest: int) -> None:
         values += value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
 
 
-def _take_step(model: Any, words: int) -> None:
-    """Read the last of the ``words`` and write after the last token, so that what does not fit is found at once."""
-    one_11, stepper = np.ones((1, 1), np.int64), model.stepper()
-    ids = SpeltIds(one_11 * (words - 1), one_11[0], one_11 * 0, one_11 * 0, one_11[0])
-    batch = Batch.of_rows([0], ids, ids)
-    start = stepper.start(batch)
+def _try(model: Any, sample: Batch) -> None:
+    """Compute as predictors do, so that what does not fit is found at once."""
+    match model, sample.targets:
+        case Classifier() | Tagger(), Labels(classes=classes):
+            scores, steps = model.graph.read(sample.inputs)[0]["scores"], [2] if isinstance(model, Tagger) else []
+            if scores.shape != (*steps, 1, classes[0] + 1):
+                raise ShapeError(f"it should score {classes[0] + 1} classes, but its scores are {scores.shape}.")
+            model.predict(sample)
+        case PredictionNetwork() | SynthesisNetwork(), Values(values_BTD=values_BTX):
+            model.predict(sample)
+            states_BH, *_ = model.advance(model.start(sample), values_BTX[:, 0, :-1])
+            draws = np.zeros(1), np.zeros((1, model.output.size)), np.zeros((1, model.output.flags))
+            model.output.draw(states_BH, draws, 0.0)
+        case _ if not isinstance(model, Aligner):
+            _take_steps(model, sample)
+
+
+def _take_steps(model: Any, sample: Batch) -> None:
+    """Write after the last token, among others."""
+    stepper = model.stepper()
+    start = stepper.start(sample)
     for token in (stepper.bos, model.symbols.size - 1):
         found = stepper.advance(start.memory, start.state, np.array([token])).log_probs_NV
         if found.shape != (1, model.symbols.size):
             raise ShapeError(f"a step should score {model.symbols.size} words, but scores {found.shape[-1]}.")
     if hasattr(model, "carry_after"):
-        model.carry_after(batch)
+        model.carry_after(sample)
 
 
 def _build(weights: Weights, description: Mapping[str, Any]) -> Any:

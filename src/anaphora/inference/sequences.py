@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch, Ids, Items, Labels, Values
+from anaphora.errors import ShapeError
 from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.operations import Graph
 from anaphora.inference.weights import Weights
@@ -17,15 +18,17 @@ class Classifier:
     """A class for each sequence, or any number of labels."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
-        self._graph, self.names = Graph(weights, data["graph"]), tuple(data["names"])
+        self.graph, self.names = Graph(weights, data["graph"]), tuple(data["names"])
         self.several = bool(data["thresholds"])
         """True if an example may have several labels."""
         self.thresholds = weights[data["thresholds"]].astype(np.float64)
         """The least probability at which each label is predicted, where there may be several."""
+        if self.several and self.thresholds.shape != (len(self.names),):
+            raise ShapeError(f"{len(self.names)} labels should have a threshold each, not {self.thresholds.shape}.")
 
     def predict(self, batch: Batch) -> Labels:
         """Return the probability of each class, B x C."""
-        return probabilities(self._graph.read(batch.inputs)[0]["scores"], self.several)
+        return probabilities(self.graph.read(batch.inputs)[0]["scores"], self.several)
 
 
 def probabilities(scores_BC: Array, several: bool) -> Labels:
@@ -41,14 +44,14 @@ class Tagger:
     """A tag for each step of a sequence, or any number of labels."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
-        self._graph, self._several = Graph(weights, data["graph"]), data["several"]
+        self.graph, self.several = Graph(weights, data["graph"]), data["several"]
         self._chain = {name: bar_scores(weights[one["weight"]], one["barred"]) for name, one in data["chain"].items()}
 
     def predict(self, batch: Batch) -> Items:
         """Return the tags of each step, in the form of the targets."""
-        found, lengths_B = self._graph.read(batch.inputs)
+        found, lengths_B = self.graph.read(batch.inputs)
         scores_TBC = found["scores"]
-        if self._several:
+        if self.several:
             return Values((scores_TBC > 0).astype(np.float32).swapaxes(0, 1), lengths_B)
         tags_TB = best_tags(scores_TBC, lengths_B, **self._chain) if self._chain else scores_TBC.argmax(2)
         return Ids(tags_TB.T, lengths_B)

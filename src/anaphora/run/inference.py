@@ -23,10 +23,10 @@ from anaphora import files
 from anaphora.data.fields.values import Scale
 from anaphora.files import DamagedError
 from anaphora.run.layout import INFERENCE, store
-from anaphora.run.manifest import Record
+from anaphora.run.manifest import Record, check_format
 
 FORMAT = 1
-"""The format that is written; a file of any other is made anew."""
+"""The format that is written; a file of an older one is made anew."""
 
 _LARGEST = 1 << 26
 _SCALE = "scale"
@@ -76,9 +76,10 @@ class Inference(Record, extra="forbid"):
 
     @classmethod
     def parse(cls, content: bytes, where: Path) -> "Inference | None":
-        """Return what a file has; None for one of another format, DamagedError for a changed one."""
+        """Return what a file has; None for one of an older format, RunError for one of a newer one or changed."""
         table = files.parse_json(content, where)
-        if table.get("format") != FORMAT:
+        check_format(table.get("format"), where, FORMAT)
+        if table["format"] < FORMAT:
             return None
         if not files.is_sealed(table):
             raise DamagedError(
@@ -103,11 +104,11 @@ def plain_options(experiment: Any, places: Iterable[str]) -> dict[str, Any]:
 
 
 def read(run: Path, belongs_to: Mapping[str, str] | None = None) -> Inference | None:
-    """Return what the file of a run has; None where there is none, or one of another format or of other options.
+    """Return what the file of a run has; None where there is none, or one of an older format or of other options.
 
     ``belongs_to`` is None where these do not matter.
 
-    Raises DamagedError for a changed one.
+    Raises RunError for one of a newer format, DamagedError for a changed one.
     """
     path = run / INFERENCE
     if not path.exists() and not path.is_symlink():

@@ -12,6 +12,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+import numpy as np
+
+from anaphora.batch import Batch, Grid, Ids, Items, Labels, SpeltIds, Values
+from anaphora.data.fields.values import Scale
 from anaphora.errors import ConfigError, MissingExtraError, RunError, ShapeError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, sha256
@@ -24,7 +28,7 @@ from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
 from anaphora.run.bundle import Bundle, BundlePrecision, is_bundle
 from anaphora.run.bundle import write as write_bundle
-from anaphora.run.inference import Inference, plain_options
+from anaphora.run.inference import Inference, Options, plain_options
 from anaphora.run.layout import EXPERIMENT, INFERENCE
 from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
@@ -238,17 +242,45 @@ def _make_predictor(
     if found.task not in TASKS or found.network is None:
         raise DamagedError(f"{trained.path} is of a task that this version does not know: {found.task!r}.")
     symbols = [tokenizer.symbols for tokenizer in trained.tokenizers.values()]
-    options, words = found.experiment(trained.path), symbols[0].size if symbols else 1
+    options = found.experiment(trained.path)
     try:
         with running(trained.runtime):
-            model = open_network(found.network, weights, words)
+            model = open_network(found.network, weights, _sample_of(found, options, trained.tokenizers))
     except DamagedError as error:
         raise DamagedError(f"{where}: {error}") from None
     if getattr(model, "symbols", None) not in (None, *symbols):
         raise DamagedError(f"{trained.path} has another vocabulary than its network.")
+    table: Any = options.classes if found.task == "classify" else getattr(options, "output", None)
+    if hasattr(model, "several") and bool(model.several) != table.several:
+        raise DamagedError(f"{trained.path} has other classes than its network.")
     model.in_torch = cache(in_torch)
     trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
     return predictor_module(found.task).make_predictor(trained)
+
+
+def _sample_of(found: Inference, options: Options, tokenizers: Tokenizers) -> Batch:
+    """Return a row of two steps of what a network reads and predicts: see ``inference.network.open_network``."""
+    last = {side: tokenizer.symbols.size - 1 for side, tokenizer in tokenizers.items()}
+    two_1, ids_12 = np.array([2]), np.full((1, 2), last.get("source", last.get("text", 0)))
+    inputs: Items = SpeltIds(ids_12, two_1, ids_12 * 0, np.array([[last.get("characters", 0)]]), two_1 - 1)
+    targets: Items = Ids(ids_12, two_1)
+
+    def vectors(size: int) -> Values:
+        return Values(np.zeros((1, 2, size), np.float32), two_1)
+
+    match options:
+        case Options(encoder=Options(rows=rows, columns=columns, width=width)):
+            inputs = Grid(np.zeros((1, rows * columns, width), np.float32))
+        case Options(vectors=Options(size=size)):
+            inputs = vectors(size)
+        case Options(scale=Scale(mean_D=mean_D, pen=pen)):
+            inputs = inputs if found.model == "synthesis" else vectors(len(mean_D) + pen)
+            targets = vectors(len(mean_D) + pen + 1)
+    if found.task == "classify":
+        targets = Labels(np.array([len(options.classes.names) - 1]))
+    elif found.task == "tag":
+        targets = Labels(np.array([len(tokenizers["tags"].vocabulary) - 1]))
+    return Batch.of_rows([0], inputs, targets)
 
 
 def _refuse_gradients(path: Path) -> Any:
@@ -258,8 +290,8 @@ def _refuse_gradients(path: Path) -> Any:
 def inference_of(run: Run, report: Report = silent) -> Inference:
     """Return what predictions need of a run, from its file, or made anew where it has none that is of use.
 
-    What is made is stored where the folder can be written to. Raises DamagedError for a changed file, and
-    MissingExtraError where it has to be made and torch is not there.
+    What is made is stored where the folder can be written to. Raises RunError for a file that was changed or has a
+    newer format, and MissingExtraError where it has to be made and torch is not there.
     """
     found = inference.read(run.path, _fingerprints(run))
     if found is None:
