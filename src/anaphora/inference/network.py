@@ -76,9 +76,10 @@ def _try(model: Any, sample: Batch) -> None:
     """Compute as predictors do, so that what does not fit is found at once."""
     match model, sample.targets:
         case Classifier() | Tagger(), Labels(classes=classes):
-            scores, steps = model.graph.read(sample.inputs)[0]["scores"], [2] if isinstance(model, Tagger) else []
-            if scores.shape != (*steps, 1, classes[0] + 1):
-                raise ShapeError(f"it should score {classes[0] + 1} classes, but its scores are {scores.shape}.")
+            scores, kinds = model.graph.read(sample.inputs)[0]["scores"], classes[0] + 1
+            thresholds = isinstance(model, Classifier) and model.several and model.thresholds.shape != (kinds,)
+            if scores.shape != ((2, 1, kinds) if isinstance(model, Tagger) else (1, kinds)) or thresholds:
+                raise ShapeError(f"it should score {kinds} classes, but its scores are {scores.shape}.")
             model.predict(sample)
         case PredictionNetwork() | SynthesisNetwork(), Values(values_BTD=values_BTX):
             model.predict(sample)

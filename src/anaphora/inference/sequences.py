@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch, Ids, Items, Labels, Values
-from anaphora.errors import ShapeError
 from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.operations import Graph
 from anaphora.inference.weights import Weights
@@ -23,8 +22,6 @@ class Classifier:
         """True if an example may have several labels."""
         self.thresholds = weights[data["thresholds"]].astype(np.float64)
         """The least probability at which each label is predicted, where there may be several."""
-        if self.several and self.thresholds.shape != (len(self.names),):
-            raise ShapeError(f"{len(self.names)} labels should have a threshold each, not {self.thresholds.shape}.")
 
     def predict(self, batch: Batch) -> Labels:
         """Return the probability of each class, B x C."""
