@@ -79,7 +79,7 @@ def _try(model: Any, sample: Batch) -> None:
             scores, kinds = model.graph.read(sample.inputs)[0]["scores"], classes[0] + 1
             thresholds = isinstance(model, Classifier) and model.several and model.thresholds.shape != (kinds,)
             if scores.shape != ((2, 1, kinds) if isinstance(model, Tagger) else (1, kinds)) or thresholds:
-                raise ShapeError(f"it should score {kinds} classes, but its scores are {scores.shape}.")
+                raise ShapeError(f"scores should be of as many classes as {kinds}, but are {scores.shape}.")
             model.predict(sample)
         case PredictionNetwork() | SynthesisNetwork(), Values(values_BTD=values_BTX):
             model.predict(sample)
