@@ -95,10 +95,10 @@ class Nodes:
         return [found[program.returns[0]], *(found[f"last {name}"] for name in program.carried)]
 
     def reverse(self, x: str, but: int) -> str:
+        turned = self.graph.slice(x, -1, -END, -1)
         if not but:
-            return self.graph.slice(x, -1, -END, -1)
-        turned = self.graph.slice(x, -1 - but, -END, -1)
-        return self.graph.join([turned, self.graph.slice(x, -but, END)], axis=0)
+            return turned
+        return self.graph.join([self.graph.slice(turned, but, END), self.graph.slice(x, -but, END)], axis=0)
 
     def join(self, *signals: str) -> str:
         return self.graph.join(signals)
