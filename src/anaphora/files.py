@@ -103,7 +103,7 @@ def remove(path: Path) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Put ``content`` in the place of a file, which at every moment is the old or the new one.
+    """Replace a file by ``content``, whole or not at all.
 
     Two processes may do so at once: the later one wins. Raises OSError, naming ``path``.
     """

@@ -50,7 +50,7 @@ def _use_threads(count: int) -> int:
 
 
 Threads = Annotated[
-    int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.", callback=_use_threads)
+    int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 for one a core.", callback=_use_threads)
 ]
 
 TrainingThreads = Annotated[int | None, Option("Number of CPU threads; 0 lets torch choose.", min=0, max=1024)]

@@ -30,8 +30,11 @@ _KINDS: Mapping[str, Callable[[Weights, Mapping[str, Any]], Any]] = {
     "aligner": Aligner.described,
 }
 
-_OF_SHAPES = (ArithmeticError, AssertionError, LookupError, MemoryError, ValueError)
-_OF_TYPES = (AttributeError, RuntimeError, StopIteration, TypeError)
+_FAULTS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
+    *(RuntimeError, StopIteration, TypeError, ValueError),
+)
+"""Errors of numpy and of what is read here, for a description that does not fit."""
 _NUMBERS = 1 << 16
 """Numbers up to this size stand in any description; greater ones are no greater than the largest tensor."""
 
@@ -58,7 +61,7 @@ def open_network(
         if sample is not None:
             _try(model, sample)
         return model
-    except (*_OF_SHAPES, *_OF_TYPES) as error:
+    except _FAULTS as error:
         raise DamagedError(f"The description of the network is of another form than its weights: {error!r}.") from None
 
 

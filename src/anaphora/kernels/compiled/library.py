@@ -27,7 +27,7 @@ _ALIGNED = 64
 """Bytes that a processor fetches at once."""
 
 ROUNDING = 7
-"""Version of the bits that the library gives: raised with every change of a function that changes a last bit.
+"""Version of the bits that kernels give, in C or by numpy beside it: raised with every change of a last bit.
 Checkpoints record it, so that a resumed run can say that its last bits may differ."""
 
 
