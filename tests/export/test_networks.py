@@ -19,6 +19,7 @@ from tests.inference.test_networks import (
     SYMBOLS,
     VECTORS,
     made,
+    made_of_values,
     merged,
     rows,
     texts,
@@ -140,12 +141,7 @@ def test_a_tagger(output: str, characters: Any) -> None:
 @pytest.mark.parametrize("kind", ["prediction", "synthesis"])
 @pytest.mark.parametrize("size", [2, 3])
 def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> None:
-    pen = int(size == 2)
-    scale = {"kind": "strokes" if pen else "vectors", "size": size, "mean": (0.0,) * size, "deviation": (1.0,) * size}
-    tables: dict[str, Any] = {"model": kind, "values": scale, "output": output}
-    if kind == "synthesis":
-        tables |= merged({"decoder": {"initial_state": "zero", "input_feeding_from": "context"}})
-    model = made("trace", tables)
+    pen, model = int(size == 2), made_of_values(kind, output, size)
     network, batch = OnnxNetwork(model), Batch.of_rows([0], rows(5) if kind == "synthesis" else values())
     (memory, state, _), after = network.start(batch), model.start(batch)
     for vector_X in np.random.default_rng(4).normal(size=(4, size + pen)).astype(np.float32):

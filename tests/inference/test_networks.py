@@ -63,6 +63,20 @@ def merged(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **{name: size | options.get(name, {}) for name, size in SMALL.items()}}
 
 
+def made_of_values(kind: str, output: dict[str, Any], size: int) -> Any:
+    """Return a network of strokes, where vectors are of two numbers, or of vectors."""
+    scale = {
+        "kind": "strokes" if size == 2 else "vectors",
+        "size": size,
+        "mean": (0.0,) * size,
+        "deviation": (1.0,) * size,
+    }
+    tables: dict[str, Any] = {"model": kind, "values": scale, "output": output}
+    if kind == "synthesis":
+        tables |= merged({"decoder": {"initial_state": "zero", "input_feeding_from": "context"}})
+    return made("trace", tables)
+
+
 WITHOUT = {"attention": "none", "decoder": {"input_feeding": False}}
 MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
     "convolution": {"encoder": {"kind": "convolution", "max_kernel": 3}, **WITHOUT},
@@ -248,12 +262,7 @@ def test_a_transducer_of_vectors() -> None:
 @pytest.mark.parametrize("kind", ["prediction", "synthesis"])
 @pytest.mark.parametrize("size", [2, 3])
 def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> None:
-    pen = int(size == 2)
-    scale = {"kind": "strokes" if pen else "vectors", "size": size, "mean": (0.0,) * size, "deviation": (1.0,) * size}
-    tables: dict[str, Any] = {"model": kind, "values": scale, "output": output}
-    if kind == "synthesis":
-        tables |= merged({"decoder": {"initial_state": "zero", "input_feeding_from": "context"}})
-    model = made("trace", tables)
+    pen, model = int(size == 2), made_of_values(kind, output, size)
     native, targets = opened(model), values(1)
     read = Values(targets.values_BTD[..., : size + pen], targets.lengths_B)
     batch = Batch.of_rows(range(4), rows(*LENGTHS) if kind == "synthesis" else read, targets)

@@ -18,7 +18,7 @@ Arrays = Mapping[str, Array]
 
 def scan(
     program: Program, inputs: Mapping[str, Any], first: Arrays, weights: Arrays, memory: Arrays, lengths_B: Array
-) -> native.Scanned:
+) -> native.ScanResult[Array]:
     """Run a program over sequences: see ``kernels.native.scan``; the input ``x`` may be ``Words``."""
     read = read_words(program, weights, inputs["x"])
     inputs = {**inputs, "x": read.x_XBW}
@@ -32,7 +32,7 @@ def scan(
         state = {name: np.where(open_B1, signals[name][0], block_BW) for name, block_BW in state.items()}
         for name in program.returns:
             outputs.setdefault(name, []).append(np.where(open_B1, signals[name][0], np.float32(0)))
-    return native.Scanned({name: np.stack(blocks) for name, blocks in outputs.items()}, state)
+    return native.ScanResult({name: np.stack(blocks) for name, blocks in outputs.items()}, state)
 
 
 def advance(

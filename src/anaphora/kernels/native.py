@@ -6,7 +6,7 @@ The stage is the unit of this: where one of its parts has an obstacle, torch's o
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ of search by the other."""
 
 _ROUNDED = (Activate, Normalise)
 """Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
+
+Block = TypeVar("Block")
 
 
 class Loop(NamedTuple):
@@ -125,18 +127,18 @@ def forward(stage: Stage, rows: Rows, matmuls: Matrices, signals: Arrays, carrie
     return written
 
 
-class Scanned(NamedTuple):
-    """Result of a scan."""
+class ScanResult(NamedTuple, Generic[Block]):
+    """Result of a scan, in arrays or in tensors."""
 
-    outputs: dict[str, Array]
+    outputs: dict[str, Block]
     """T x B x width for each signal that the program returns; zero past the end of a sentence."""
-    state: dict[str, Array]
+    state: dict[str, Block]
     """B x width for each carried signal: its value at the last step of each sentence."""
 
 
 def scan(
     program: Program, inputs: Arrays, first: Arrays, weights: Weights, memory: Arrays, lengths_B: Array
-) -> Scanned:
+) -> ScanResult[Array]:
     """Run a program over sequences of T steps without a gradient, all of it in C, in the current runtime.
 
     Args:
@@ -172,4 +174,4 @@ def scan(
     state = {name: rows.take(signals[name], rows.last_B) for name in program.carried}
     if not rows.sorted:
         state = {name: rows.take(block, rows.back_B) for name, block in state.items()}
-    return Scanned(outputs, state)
+    return ScanResult(outputs, state)

@@ -11,7 +11,7 @@ Blocks at the door are time first (T x B x width); inside, only the steps that a
 of it, one step apart; their gradients likewise (``signals.py``).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from anaphora.kernels.checks import check_scan
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.naive.parts import with_naive_units
+from anaphora.kernels.native import ScanResult
 from anaphora.kernels.observer import Observation, Tensors, Trajectory
 from anaphora.kernels.parts import previous
 from anaphora.kernels.prepared import array_of
@@ -31,16 +32,9 @@ from anaphora.kernels.tensor_rows import rows_of
 from anaphora.kernels.unroll import ForwardPass, ScanSpec
 
 
-class ScanResult(NamedTuple):
-    outputs: dict[str, Tensor]
-    """T x B x width for each signal that the program returns; zero past the end of a sentence."""
-    state: dict[str, Tensor]
-    """B x width for each carried signal: its value at the last step of each sentence."""
-
-
 def scan(
     program: Program, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors, lengths_B: Tensor
-) -> ScanResult:
+) -> ScanResult[Tensor]:
     """Run a program over sequences of T steps.
 
     Args:

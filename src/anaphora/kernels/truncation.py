@@ -27,9 +27,9 @@ class Windows(NamedTuple):
     """Result of ``scan_windows``."""
 
     outputs: dict[str, Tensor]
-    """As ``Scanned.outputs``, of the steps with a loss."""
+    """As ``ScanResult.outputs``, of the steps with a loss."""
     state: dict[str, Tensor]
-    """As ``Scanned.state``."""
+    """As ``ScanResult.state``."""
     earlier: dict[str, Tensor]
     """B x width for each carried signal: its value k steps before the end of each sentence, a constant; the first value
     where there are no k steps. Empty without gradients."""

@@ -25,7 +25,7 @@ Step = tuple[dict[str, Tensor], dict[str, Tensor]]
 
 
 class Unrolled(NamedTuple):
-    """Result of an unrolled network, with the names and shapes of ``scan.ScanResult``."""
+    """Result of an unrolled network, with the names and shapes of ``native.ScanResult``."""
 
     outputs: dict[str, Tensor]
     state: dict[str, Tensor]
