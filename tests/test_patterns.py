@@ -38,7 +38,7 @@ MADE: dict[str, tuple[Any, tuple[str, ...]]] = {
 """Patterns that a function makes, by function and argument."""
 
 IN_A_TABLE = "anaphora.formats.documents._document"
-"""The function whose patterns are all in a tuple of its module."""
+"""The function whose patterns are all in a tuple of its module, which matches them."""
 
 
 def places() -> Iterator[tuple[str, ast.Module]]:
@@ -66,9 +66,10 @@ def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
             pattern, method = ast.literal_eval(call.args[0]), ast.unparse(call.func).split(".")
             yield f"{place}:{pattern}", (re if method[0] == "re" else regex).compile(pattern), (method[1],)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        of_table = {"match"} if IN_A_TABLE.startswith(f"{place}.") else None
         for name, value in vars(import_module(place)).items():
             own = {node.attr for node in calls if isinstance(node.value, ast.Name) and node.value.id == name}
-            anybody = {node.attr for node in calls if node.attr in METHODS}
+            anybody = of_table or {node.attr for node in calls if node.attr in METHODS}
             for number, pattern in enumerate(patterns_in(value)):
                 methods = tuple(sorted(own.intersection(METHODS) or anybody.intersection(METHODS)))
                 yield f"{place}.{name}[{number}]", pattern, methods
