@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.text.abbreviations import BEFORE_NAMES
-from anaphora.text.sentences import Passage, Splitter, is_blank
+from anaphora.text.sentences import BEFORE_NAMES, Passage, Splitter, is_blank
 
 SPLIT = [
     ("en", "He left.| She stayed.| He said nothing."),

@@ -3,47 +3,14 @@
 from collections import Counter
 from collections.abc import Collection
 from functools import cache
+from pathlib import Path
 
 import regex
 
 from anaphora.text.language import bare
 
-_LANGUAGES = {
-    "Latin": "aa af ak an ay az bi bm br bs ca ch co cr cs cy da de ee en eo es et eu ff fi fj fo fr fy ga gd gl gn "
-    "gv ha ho hr ht hu hz ia id ie ig ik io is it iu jv kg ki kj kk kl kr ku kw la lb lg li ln lt lu lv mg mh mi ms mt "
-    "na nb nd ng nl nn no nr nv ny oc oj om pl pt qu rm rn ro rw sc se sg sh sk sl sm sn so sq sr ss st su sv sw tk tl "
-    "tn to tr ts tt tw ty uz ve vi vo wa wo xh yo za zu",
-    "Cyrillic": "ab av az ba be bg bs ce cu cv kk kv ky mk mn os ru sh sr tg tk tt ug uk uz",
-    "Arabic": "ar az fa ff ha kk ks ku ky ms pa ps sd so tg ug ur uz",
-    "Devanagari": "bh hi ks mr ne pi sa sd",
-    "Han and kana": "ja zh",
-    "Hangul": "ko",
-    "Hebrew": "he iw ji yi",
-    "Greek": "el",
-    "Armenian": "hy",
-    "Georgian": "ka",
-    "Bengali": "as bn",
-    "Gurmukhi": "pa",
-    "Gujarati": "gu",
-    "Oriya": "or",
-    "Tamil": "ta",
-    "Telugu": "te",
-    "Kannada": "kn",
-    "Malayalam": "ml",
-    "Sinhala": "si",
-    "Thaana": "dv",
-    "Thai": "th",
-    "Lao": "lo",
-    "Khmer": "km",
-    "Myanmar": "my",
-    "Tibetan": "bo dz",
-    "Ethiopic": "am ti",
-    "Mongolian": "mn",
-    "Canadian Aboriginal": "cr iu oj",
-    "Yi": "ii",
-    **dict.fromkeys(("Bopomofo", "Cherokee", "Coptic", "Glagolitic", "Gothic", "Javanese", "Lisu", "Nko"), ""),
-    **dict.fromkeys(("Ol Chiki", "Runic", "Syriac", "Tifinagh", "Vai"), ""),
-}
+_ROWS = Path(__file__).with_name("scripts.tsv").read_text(encoding="utf-8").splitlines()
+_LANGUAGES = dict(row.split("\t") for row in _ROWS)
 """The scripts that are told apart, and the languages usually written in each, by their two-letter codes (ISO 639-1)."""
 
 CODES = frozenset(code for codes in _LANGUAGES.values() for code in codes.split()) | {"yue", "fil", "hsb", "dsb", "ast"}

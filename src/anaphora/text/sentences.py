@@ -12,11 +12,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import regex
 
-from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
 from anaphora.text.language import bare, is_run_on
 from anaphora.text.punctuation import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
 from anaphora.text.text_rule import BREAK, SPACES, UNSEEN
@@ -38,6 +38,18 @@ _SPACES = re.compile(r"(?<=\S)\s+")
 _VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]")
 _ROMAN = re.compile(r"[IVXLC]+")
 _NUMBERING = re.compile(r"\W*(\d+|\w)")
+_ROWS = Path(__file__).with_name("abbreviations.tsv").read_text(encoding="utf-8").splitlines()
+BEFORE_NAMES = {language: frozenset(words.split()) for language, words in (row.split("\t") for row in _ROWS)}
+"""Words that end in a full stop without ending a sentence, by language: lower case, their last full stop left out.
+
+Such as are followed by what they belong to, so that no sentence ends in them.
+"""
+_BEFORE_NUMBERS = frozenset(
+    "abb abs art bd blz cap ch chap fig kap n no nos nr nro núm núms p pag pagg pp pág págs rys s sec str vol".split()  # noqa: SIM905 - a list of words is easier to read and to add to
+)
+"""Such as end no sentence when a number follows, in any language."""
+_ORDINALS = frozenset("bs cs da de et fi fo hr hu is lv nb nn no pl sk sl sr tr".split())  # noqa: SIM905
+"""Languages that write "third" as "3.": a short number with a full stop ends no sentence in them."""
 _FIGURES = 3
 """An ordinal has fewer figures than a year."""
 
@@ -176,9 +188,9 @@ def _is_full_stop(before: str, following: str, language: str) -> bool:
     word = _WORD_BREAK.split(before)[-1]
     if len(word) == 1 and word.isalpha() and word != "I":
         return False
-    if language in ORDINALS and (_ROMAN.fullmatch(word) or (word.isdecimal() and len(word) < _FIGURES)):
+    if language in _ORDINALS and (_ROMAN.fullmatch(word) or (word.isdecimal() and len(word) < _FIGURES)):
         return False
-    if following[0].isdecimal() and word.lower() in BEFORE_NUMBERS:
+    if following[0].isdecimal() and word.lower() in _BEFORE_NUMBERS:
         return False
     if "." in word and all(len(part) == 1 for part in word.split(".")) and word.lower() not in ("a.m", "p.m"):
         return False
