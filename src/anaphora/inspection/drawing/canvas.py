@@ -33,44 +33,10 @@ _SHADES = ("#ffffff", "#e3eaf4", "#b9cae3", "#7f9fcb", "#4570ab", "#1f4480", "#0
 _TWO_SIDED = ("#7f3b08", "#e08214", "#fdd9ae", "#ffffff", "#b9cae3", "#4570ab", "#0c2250")
 _NO_NUMBER = "#f2d9c9"
 
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: it can be searched, and the reader's own fonts show every script
-    "svg.hashsalt": "anaphora",  # the same picture is the same bytes
-    "pdf.fonttype": 42,
-    "axes.unicode_minus": False,
-    "axes.edgecolor": FRAME,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "text.color": INK,
-    "font.size": 9,
-    "text.parse_math": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "axes.titley": 1.0,  # otherwise every label is measured again to find a place above it
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "legend.labelcolor": INK,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
-}
-_FONTS = (
-    "Noto Sans CJK JP",
-    "Hiragino Sans",
-    "Yu Gothic",
-    "Microsoft YaHei",
-    "Malgun Gothic",
-    "WenQuanYi Zen Hei",
-    "Noto Sans Devanagari",
-    "Nirmala UI",
-    "Noto Sans Thai",
-    "Noto Sans Ethiopic",
-    "Arial Unicode MS",
+_STYLE = Path(__file__).with_name("anaphora.mplstyle")
+_INKED = {"axes.edgecolor": FRAME, "xtick.color": QUIET, "ytick.color": QUIET} | dict.fromkeys(
+    ("axes.labelcolor", "axes.titlecolor", "text.color", "legend.labelcolor"), INK
 )
-"""Asked for what matplotlib's own font lacks, where they are installed."""
 
 _EMOJI = regex.compile(r"\p{Emoji}")
 _CONTROL = regex.compile(r"(?!\n)[\p{Cc}\p{Zl}\p{Zp}]")
@@ -138,7 +104,8 @@ def _draw(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> lis
     except ImportError:
         raise MissingExtraError("matplotlib", "plot") from None
     installed = frozenset(get_font_names())
-    style = {**_STYLE, "font.family": ["DejaVu Sans", *(font for font in _FONTS if font in installed)]}
+    style: dict[Any, Any] = {**matplotlib.rc_params_from_file(_STYLE, use_default_template=False), **_INKED}
+    style["font.family"] = [font for font in style["font.family"] if font in installed]
     with matplotlib.rc_context(style), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         made = make()
