@@ -14,6 +14,9 @@ AnaphoraError                exit code 2
 └── DivergedError            training that cannot continue; exit code 3
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class AnaphoraError(Exception):
     """A user error; the command line prints its message alone and leaves with ``exit_code``."""
@@ -95,3 +98,12 @@ def demand_number(score: float) -> None:
             "The scores that the model computes are not numbers, since its weights are so large that sums of them "
             "overflow: restore the run from a copy, or train it again with a lower learning rate."
         )
+
+
+@contextmanager
+def refuse_os_errors(before: str, after: str = ".") -> Iterator[None]:
+    """Turn an OSError into a DataError: its reason between ``before``, what cannot be done, and ``after``, a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{before}{error.strerror or error}{after}") from error

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from anaphora import files
 from anaphora.bulk.shard import RefusedLine, Shard
-from anaphora.errors import DataError, RunError
+from anaphora.errors import DataError, RunError, refuse_os_errors
 from anaphora.files import DamagedError
 from anaphora.formats.lines import packed_by_name, replacing
 
@@ -88,10 +88,8 @@ class ShardFolder:
 
     def make(self) -> None:
         """Make the folder if it is not there; DataError where that is impossible."""
-        try:
+        with refuse_os_errors(f"The folder {self.path} for shards cannot be made: "):
             self.path.mkdir(exist_ok=True)
-        except OSError as error:
-            raise DataError(f"The folder {self.path} for shards cannot be made: {error.strerror}.") from None
 
     def claim(self) -> None:
         """Note in a folder without shards what will make them; RunError where another has its shards there.

@@ -8,7 +8,7 @@ from typing import Any
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.talk import put
 from anaphora.cli.translations import Outputs
-from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.errors import AnaphoraError, ConfigError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.entries.document import REPLACED, Document
 from anaphora.formats.entries.kinds import READERS, kind_of
@@ -149,8 +149,6 @@ def _with_glossary(options: SearchOptions, project: Project, report: Report) -> 
 def _memory_of(project: Project) -> Path:
     """Return the memory that is written, in a folder that is made where there is none."""
     file = project.memories / MEMORY
-    try:
+    with refuse_os_errors(f"{file} cannot be written: ", "; name another with --output."):
         file.parent.mkdir(parents=project.memories.is_relative_to(project.folder), exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{file} cannot be written: {error.strerror}; name another with --output.") from None
     return file

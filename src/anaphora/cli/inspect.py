@@ -12,7 +12,7 @@ from anaphora.cli.options import Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import print_json, say, show
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import ConfigError, DataError, refuse_os_errors
 from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import writing_text
@@ -219,10 +219,8 @@ def _write(shown: "Results", request: Request, output: Path) -> None:
 
     if (output / "experiment.toml").exists() or output.is_file():
         raise DataError(f"Pictures need a folder of their own, but {output} is a file or a run: name another.")
-    try:
+    with refuse_os_errors(f"Cannot create the folder {output}: "):
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"Cannot create the folder {output}: {error.strerror or error}.") from None
     for stem, result in shown.items():
         if hasattr(result, "html"):
             files, notes = [_text_file(output / f"{stem}.html", result.html(request.blank))], list[str]()

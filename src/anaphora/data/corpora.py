@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from anaphora.data.filters import Filters
-from anaphora.errors import DataError
+from anaphora.errors import DataError, refuse_os_errors
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
 from anaphora.formats.strings import COLUMNS, STRINGS, StringFormat, lines_of, read_format, string_lines
@@ -261,11 +261,8 @@ def file_digests(paths: Sequence[Path]) -> list[str]:
     digests = []
     for path in paths:
         check_regular(path)
-        try:
-            with path.open("rb") as stream:
-                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        except OSError as error:
-            raise DataError(f"The file {path} cannot be read: {error.strerror or error}.") from None
+        with refuse_os_errors(f"The file {path} cannot be read: "), path.open("rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
     return digests
 
 

@@ -10,7 +10,7 @@ from anaphora.config import unknown
 from anaphora.data import tatoeba
 from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
 from anaphora.data.download import Download
-from anaphora.errors import DataError
+from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_unpacked, replacing
 
@@ -50,10 +50,8 @@ def fetch(
     """
     corpus = known_corpus(name, corpora)
     folder = data_home() / name
-    try:
+    with refuse_os_errors(f"The data folder {folder} cannot be made (", "): set ANAPHORA_DATA."):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"The data folder {folder} cannot be made ({error.strerror}): set ANAPHORA_DATA.") from None
     missing = []
     for file in corpus.files:
         if _is_whole(folder / file.name, file):

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.data.entry_files import entry_file, entry_files_in, stem_of
-from anaphora.errors import DataError
+from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
 
@@ -253,10 +253,8 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
             f"path."
         )
     listing: dict[str, Path] = {}
-    try:
+    with refuse_os_errors(f"The folder {path} cannot be read: "):
         entries = sorted(path.iterdir())
-    except OSError as error:
-        raise DataError(f"The folder {path} cannot be read: {error.strerror or error}.") from None
     for entry in entries:
         if entry.is_file():
             twin = listing.setdefault(_plain_name(entry), entry)

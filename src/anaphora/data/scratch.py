@@ -7,27 +7,21 @@ even if it is killed. They are mapped, so their pages are the system's to keep o
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from anaphora.errors import DataError
+from anaphora.errors import refuse_os_errors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@contextmanager
-def writing_scratch(folder: Path | None) -> Iterator[None]:
+def writing_scratch(folder: Path | None) -> AbstractContextManager[None]:
     """Turn an OSError into a DataError that says where temporary files cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"Temporary files in {folder or tempfile.gettempdir()} cannot be written: {error.strerror or error}. "
-            f"Make room on that disk, then start again."
-        ) from error
+    before = f"Temporary files in {folder or tempfile.gettempdir()} cannot be written: "
+    return refuse_os_errors(before, ". Make room on that disk, then start again.")
 
 
 class Growing:

@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from anaphora.errors import DataError
+from anaphora.errors import DataError, refuse_os_errors
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Raw = np.ndarray[Any, np.dtype[Any]]
@@ -102,12 +102,10 @@ class ArrayFile:
         if not path.is_file():
             what = "a folder" if path.is_dir() else "no file"
             raise DataError(f"An array file was expected, but {path} is {what}: check the path.")
-        try:
+        with refuse_os_errors(f"The file {path} cannot be read: "):
             with path.open("rb") as file:
                 begin = file.read(len(_NPY))
             self._bytes: Raw = np.memmap(path, np.uint8, "r") if begin else np.empty(0, np.uint8)
-        except OSError as error:
-            raise DataError(f"The file {path} cannot be read: {error.strerror}.") from None
         self._zip: zipfile.ZipFile | None = None
         self._members: dict[str, zipfile.ZipInfo] = {}
         self._layouts: dict[str, _Layout] = {}

@@ -9,13 +9,13 @@ import os
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BufferedReader, BytesIO, RawIOBase
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from anaphora.errors import DataError
+from anaphora.errors import DataError, refuse_os_errors
 from anaphora.files import part_of, sweep
 from anaphora.formats.documents import PEEKED, recognize
 
@@ -262,14 +262,13 @@ def packed_by_name(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
 def _open(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO]:
     if not pipes:
         check_regular(path)
-    try:
-        stream = path.open("rb")
-    except IsADirectoryError:
-        raise DataError(f"A file of text was expected, but {path} is a folder.") from None
-    except FileNotFoundError:
-        raise DataError(f"A file of text was expected, but there is no {path}: check the path.") from None
-    except OSError as error:
-        raise _unreadable(str(path), error) from None
+    with _readable(str(path)):
+        try:
+            stream = path.open("rb")
+        except IsADirectoryError:
+            raise DataError(f"A file of text was expected, but {path} is a folder.") from None
+        except FileNotFoundError:
+            raise DataError(f"A file of text was expected, but there is no {path}: check the path.") from None
     with stream, _plain(stream, str(path)) as plain:
         yield plain
 
@@ -277,10 +276,8 @@ def _open(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO]:
 @contextmanager
 def _plain(stream: BufferedReader, name: str) -> Iterator[BinaryIO]:
     """Yield the stream, unpacked when it is gzipped."""
-    try:
+    with _readable(name):
         begin = stream.peek(2)[:2]
-    except OSError as error:
-        raise _unreadable(name, error) from None
     if begin != _GZIP:
         yield stream
         return
@@ -290,16 +287,15 @@ def _plain(stream: BufferedReader, name: str) -> Iterator[BinaryIO]:
 
 def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Yield the same pieces, a fault of the archive or the disk told as DataError."""
-    try:
-        yield from pieces
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"The archive {name} is damaged ({error}): fetch or pack it again.") from None
-    except OSError as error:
-        raise _unreadable(name, error) from None
+    with _readable(name):
+        try:
+            yield from pieces
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(f"The archive {name} is damaged ({error}): fetch or pack it again.") from None
 
 
-def _unreadable(name: str, error: OSError) -> DataError:
-    return DataError(f"The file {name} cannot be read: {error.strerror or error}.")
+def _readable(name: str) -> AbstractContextManager[None]:
+    return refuse_os_errors(f"The file {name} cannot be read: ")
 
 
 @contextmanager

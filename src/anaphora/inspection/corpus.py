@@ -9,7 +9,7 @@ from typing import Any
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.tables import Table
-from anaphora.errors import DataError, MissingExtraError
+from anaphora.errors import MissingExtraError, refuse_os_errors
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import replacing
 from anaphora.inspection.drawing import canvas, charts
@@ -29,10 +29,8 @@ def write_report(
     The folder is created if it is missing, and an older report in it is replaced. Without matplotlib the page has the
     histograms only as tables. Returns the page. Raises DataError if the folder cannot be written to.
     """
-    try:
+    with refuse_os_errors(f"Cannot create the folder {folder}: "):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"Cannot create the folder {folder}: {error.strerror or error}.") from None
     items = "\n".join(f'<li><b class="{f.severity}">{f.severity}</b> {escape(str(f))}</li>' for f in findings)
     body = ["<h2>Findings</h2>", f"<ul>\n{items}\n</ul>" if findings else "<p>None.</p>"]
     if histograms:

@@ -17,7 +17,7 @@ from statistics import median
 from threading import Event, Lock
 from typing import Any
 
-from anaphora.errors import DataError
+from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Progress, Report, silent
 from anaphora.files import append, lines
 from anaphora.inspection.learner import TASKS, Learner, Setting
@@ -223,11 +223,9 @@ class _Store:
     def _append(self, line: str) -> None:
         if self._path is None:
             return
-        try:
+        with refuse_os_errors(f"{self._path} cannot be written to: ", ": name another folder."):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             append(self._path, f"{line}\n".encode())
-        except OSError as error:
-            raise DataError(f"{self._path} cannot be written to: {error.strerror}: name another folder.") from None
 
 
 def conduct(
