@@ -1,33 +1,17 @@
 """The routes as an OpenAPI document, made from their table."""
 
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from anaphora.serving.actions import Action
 from anaphora.version import VERSION
 
-_TEXT = {"type": "string"}
-_FLAG = {"type": "boolean", "default": False}
-_FIELDS: dict[str, dict[str, Any]] = {
-    "q": {"description": "A text; for /translate and /detect, in JSON, also a list of texts."},
-    "s": _TEXT | {"description": "The translation of the text."},
-    "source": _TEXT | {"description": "The language of the text; auto for /translate to detect it."},
-    "target": _TEXT | {"description": "The language to translate to."},
-    "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
-    "alternatives": {"type": "integer", "minimum": 0, "description": "How many other translations to return."},
-    "alignment": _FLAG | {"description": "Return the links between words."},
-    "confidence": _FLAG | {"description": "Return the confidence of each translation and of its words."},
-    "memory": _FLAG | {"description": "Return the model, the kind of match, and the segment of the memory."},
-    "undo": _FLAG | {"description": "Return a token that takes the pair back."},
-    "token": _TEXT | {"description": "What /suggest returned as undo."},
-    "file": {"type": "string", "format": "binary", "description": "A document."},
-    "name": _TEXT | {"description": "The end of a translatedFileUrl."},
-    "text": _TEXT | {"description": "The text to look up."},
-    "min_similarity": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Least similarity in percent."},
-    "max_candidates": {"type": "integer", "minimum": 1, "description": "Maximum number of segments."},
-}
-_ERROR = {"type": "object", "required": ["error"], "properties": {"error": _TEXT}}
+_FIELDS: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("fields.json").read_text(encoding="utf-8"))
+"""Schemas of the fields of requests."""
+_ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
 
 
 def specification(actions: Sequence[Action]) -> dict[str, Any]:
