@@ -12,7 +12,7 @@ from anaphora.cli.files import check_writable, writing
 from anaphora.cli.tables import changed_options
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.json_text import attributes, figures_as_json
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.options import Needs, Option
 from anaphora.wording import agreeing, inflect
@@ -221,12 +221,6 @@ class Outputs:
         return lines
 
     def _json(self, translation: "Translation") -> dict[str, Any]:
-        found = {
-            "text": translation.text,
-            "score": translation.score,
-            "rank": translation.rank,
-            "finished": translation.finished,
-            "unknown": translation.unknown,
-        }
+        found = attributes(translation, "text", "score", "rank", "finished", "unknown")
         judged = {"confidence": translation.confidence, "word_confidences": list(translation.word_confidences)}
         return found | judged if self.judges else found

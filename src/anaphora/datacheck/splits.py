@@ -13,6 +13,7 @@ from anaphora.data.filters import MIN_LETTERS, log_ratio
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import RULES, SHOWN, Finding, Place, Rule, Tally, findings
 from anaphora.formats.entries.entry import Reason
+from anaphora.formats.json_text import attributes
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING
 from anaphora.text.normalise import Lowercase, lower_case
@@ -213,13 +214,7 @@ class SideSurvey:
 
     def json(self) -> dict[str, Any]:
         """Return the counts, for ``json.dumps``."""
-        counts = {
-            "split": self.split,
-            "side": self.side,
-            "lines": self.lines,
-            "empty": self.empty,
-            "words": self.words,
-            "characters": self.characters,
+        counts = attributes(self, "split", "side", "lines", "empty", "words", "characters") | {
             "median_characters": self.lengths.quantile(0.5),
             "longest_characters": self.lengths.quantile(1.0),
             "scripts": sorted(self.scripts()),

@@ -8,6 +8,7 @@ import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches, format_most_frequent, mean_f1, total
+from anaphora.formats.json_text import attributes
 from anaphora.wording import inflect
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -88,11 +89,7 @@ class ClassificationScores:
         ]
 
     def json(self) -> dict[str, Any]:
-        return {
-            "accuracy": self.accuracy,
-            "macro_f1": self.macro_f1,
-            "loss": self.loss,
-            "calibration_error": self.calibration_error,
+        return attributes(self, "accuracy", "macro_f1", "loss", "calibration_error") | {
             "reliability": [one._asdict() for one in self.reliability],
             "count": self.count,
             "labels": list(self.labels),
@@ -212,14 +209,8 @@ class SeveralLabelScores:
         ]
 
     def json(self) -> dict[str, Any]:
-        return {
-            "micro_f1": self.micro_f1,
-            "macro_f1": self.macro_f1,
-            "accuracy": self.accuracy,
-            "loss": self.loss,
-            "count": self.count,
-            "by_label": {label: one.json() for label, one in self.by_label.items()},
-        }
+        by_label = {label: one.json() for label, one in self.by_label.items()}
+        return attributes(self, "micro_f1", "macro_f1", "accuracy", "loss", "count") | {"by_label": by_label}
 
     def __str__(self) -> str:
         """For people: the metrics, and those of the most frequent labels."""

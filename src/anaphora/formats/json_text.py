@@ -113,6 +113,11 @@ class Jsonable:
         return asdict(self)
 
 
+def attributes(one: object, *names: str) -> dict[str, Any]:
+    """Return these attributes of an object by their names, a part of its JSON object."""
+    return {name: getattr(one, name) for name in names}
+
+
 def figures_as_json(figures: Any, *, indent: int | None = None) -> str:
     """Return the JSON text of objects, lists and values; null stands for NaN and for what is infinite."""
     return json.dumps(_finite(figures), ensure_ascii=False, allow_nan=False, indent=indent)

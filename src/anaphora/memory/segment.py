@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import KINDS, kind_of, read_entries
+from anaphora.formats.json_text import attributes
 from anaphora.formats.tsv import ignore, read_pairs
 
 
@@ -36,13 +37,7 @@ class Segment(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the segment for ``json.dumps``."""
-        return {
-            "number": self.number,
-            "source": self.source,
-            "target": self.target,
-            "origin": self.origin,
-            "added": self.day,
-        }
+        return attributes(self, "number", "source", "target", "origin") | {"added": self.day}
 
 
 class Match(NamedTuple):
