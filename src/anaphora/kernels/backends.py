@@ -65,7 +65,7 @@ def runs_in_c(backend: Backend) -> bool:
 
 
 def obstacle(backend: Backend) -> str:
-    """Return why the library in C does not compute in the precision of a backend, and the remedy; nothing if it does."""
+    """Return why the library in C cannot compute in the precision of a backend, with a remedy; nothing if it can."""
     precision = precision_of(backend)
     if compiled.obstacle() or compiled.has_gemm(precision):
         return compiled.obstacle()
