@@ -27,7 +27,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PYTHONS = os.environ.get("PYTHONS", "").split() or [sys.executable]
 RUN = ROOT / "tests" / "runs" / "format-2"
 TEXT = "adf\nbeg\ncdh\n"
-WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from anaphora.cli.app import main; sys.exit(main(sys.argv[1:]))"
+WITHOUT_TORCH = (
+    "import sys; sys.modules['torch'] = None; from anaphora.cli.app import main; sys.exit(main(sys.argv[1:]))"
+)
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -82,7 +84,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_packages_have_every_file_of_the_package_and_no_other(packages: Path, wheel: Path) -> None:
     data = PROJECT["tool"]["setuptools"]["package-data"]
-    files = {path for package, patterns in data.items() for pattern in patterns for path in _folder(package).glob(pattern)}
+    files = {
+        path for package, patterns in data.items() for pattern in patterns for path in _folder(package).glob(pattern)
+    }
     assert len(files) >= len(data)
     files |= set(PACKAGE.rglob("*.py"))
     expected = {str(path.relative_to(PACKAGE.parent)) for path in files} | {"anaphora/kernels/compiled/_library.so"}
