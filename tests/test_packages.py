@@ -92,7 +92,8 @@ def test_packages_have_every_file_of_the_package_and_no_other(packages: Path, wh
         assert found, package
         files |= found
     expected = {str(path.relative_to(PACKAGE.parent)) for path in files} | {"anaphora/kernels/compiled/_library.so"}
-    assert {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name} == expected
+    inside = {name for name in ZipFile(wheel).namelist() if not name.endswith("/") and ".dist-info/" not in name}
+    assert inside == expected
     [sdist] = packages.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/src/")[2] for name in archive.getnames()}
