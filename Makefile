@@ -116,8 +116,7 @@ sbom: packages
 	$(BIN)/pip --python $(SBOM)/bin/python install --disable-pip-version-check --quiet -c constraints.txt dist/*.whl
 	$(PYTHON) -m venv $(AUDIT)
 	$(AUDIT)/bin/pip install --disable-pip-version-check --quiet cyclonedx-bom
-	$(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/anaphora.cdx.json \
-	  $(SBOM)/bin/python
+	$(AUDIT)/bin/cyclonedx-py environment --output-reproducible --output-file dist/anaphora.cdx.json $(SBOM)/bin/python
 
 release-check:
 	@test -z "$$(git status --porcelain)" || { echo "The tree has changes that are not committed."; exit 1; }
