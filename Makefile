@@ -9,9 +9,13 @@
 #   make audit        known vulnerabilities of the pinned dependencies; needs the network
 #   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
 #   make reproduce    systems compared like for like: trains what the tables lack, for hours (benchmarks/README.md)
+#   make packages     dist/: an sdist and a wheel, tried without torch on every Python of PYTHONS that is here
+#   make sbom         dist/anaphora.cdx.json: what an installation without torch consists of (CycloneDX)
+#   make release-check   all that has to hold before a release (CONTRIBUTING.md)
 #   make clean        remove .venv and caches
 #
 #   PYTHON=python3.12         which Python builds the environment
+#   PYTHONS="python3.11 .."   with make packages: the first is tried with the lowest dependencies too
 #   BENCH="NAME --rounds 3"   what make bench measures, and how; everything without
 #   SCENES="NAME .."          with make golden: what is compared; all without
 #   RECORD=1 KEEP=FOLDER      with make golden: record the answers anew; write each into a file
@@ -21,6 +25,7 @@
 
 PYTHON ?= python3
 TORCH_INDEX ?=
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 VENV ?= .venv
 BENCH ?=
 MINUTES ?= 5
@@ -43,10 +48,13 @@ MADE := $(VENV)/.made
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 AUDIT := $(VENV)/audit
+SBOM := $(VENV)/sbom
+VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' src/anaphora/version.py)
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow faults golden mutations lint format audit bench reproduce peers clean
+.PHONY: quickstart install test slow faults golden mutations lint format audit bench reproduce peers packages sbom \
+        release-check clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -94,6 +102,31 @@ reproduce: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks.reproduce $(TABLES)
 
 peers: $(INSTALLED_PEERS)
+
+# a wheel of Linux takes OpenMP from the system, as torch does, so that both share their threads
+packages: $(INSTALLED_DEV)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	if ls dist/*-linux_*.whl 2> /dev/null; then PATH="$(abspath $(BIN)):$$PATH" \
+	  auditwheel repair --exclude libgomp.so.1 --wheel-dir dist dist/*-linux_*.whl && rm dist/*-linux_*.whl; fi
+	PACKAGES=dist PYTHONS="$(PYTHONS)" $(BIN)/pytest -n 2 -rs tests/test_packages.py
+
+sbom: packages
+	$(PYTHON) -m venv --clear --without-pip $(SBOM)
+	$(BIN)/pip --python $(SBOM)/bin/python install --disable-pip-version-check --quiet -c constraints.txt dist/*.whl
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --disable-pip-version-check --quiet cyclonedx-bom
+	$(AUDIT)/bin/cyclonedx-py environment --output-reproducible --output-file dist/anaphora.cdx.json $(SBOM)/bin/python
+
+release-check:
+	@test -z "$$(git status --porcelain)" || { echo "The tree has changes that are not committed."; exit 1; }
+	@grep -q '^## \[$(VERSION)\] - ....-..-..$$' CHANGELOG.md \
+	  || { echo "CHANGELOG.md has no heading '## [$(VERSION)] - YYYY-MM-DD', as src/anaphora/version.py has it."; exit 1; }
+	@! git show-ref --quiet --verify refs/tags/v$(VERSION) \
+	  || { echo "The tag v$(VERSION) exists: raise VERSION in src/anaphora/version.py."; exit 1; }
+	$(MAKE) lint audit test slow packages sbom
+	@test -z "$$(git status --porcelain)" || { echo "The checks changed files of the tree."; exit 1; }
+	@echo "Everything holds: git tag v$(VERSION), and push the tag."
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache src/*.egg-info

@@ -4,6 +4,7 @@ from pathlib import Path
 from runpy import run_path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError
 
@@ -17,13 +18,17 @@ class BuildLibrary(build_ext):
     Builds once more without OpenMP where it cannot be built with it, and says so.
     """
 
+    def get_ext_filename(self, fullname: str) -> str:
+        """Return a name for any Python, since ctypes loads the library."""
+        return f"{fullname.replace('.', '/')}.so"
+
     def build_extension(self, ext: Extension) -> None:
         self.force = True  # times of files say nothing
         ext.define_macros.append(("SOURCES_DIGEST", str(run_path(str(SOURCES / "sources.py"))["digest"](SOURCES))))
         beside = Path(self.get_ext_fullpath(ext.name)).parent
-        if beside.resolve() != SOURCES.resolve():  # a wheel has none beside its library, nor has it an earlier build's
-            for source in beside.glob("*.[ch]"):
-                source.unlink()
+        if beside.resolve() != SOURCES.resolve():  # a wheel has neither sources nor what an earlier build has left
+            for stale in (*beside.glob("*.[ch]"), *beside.glob("_library*")):
+                stale.unlink()
         try:
             super().build_extension(ext)
         except (CompileError, LinkError) as error:
@@ -33,4 +38,12 @@ class BuildLibrary(build_ext):
             super().build_extension(ext)
 
 
-setup(cmdclass={"build_ext": BuildLibrary})
+class BuildWheel(bdist_wheel):
+    """Tags the wheel for any Python 3 of a platform, or for any platform where the library could not be built."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        built = any(Path(self.bdist_dir).rglob("_library.so"))
+        return "py3", "none", super().get_tag()[2] if built else "any"
+
+
+setup(cmdclass={"build_ext": BuildLibrary, "bdist_wheel": BuildWheel})

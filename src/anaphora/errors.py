@@ -53,10 +53,10 @@ class ShapeError(AnaphoraError, ValueError):
 class MissingExtraError(AnaphoraError, ImportError):
     """An optional dependency is not installed."""
 
-    def __init__(self, package: str, extra: str) -> None:
+    def __init__(self, package: str, extra: str, alternative: str = "") -> None:
         """``package`` is what could not be imported, ``extra`` the extra of this project that brings it."""
         install = f"pip install 'anaphora[{extra}]', in a checkout  pip install '.[{extra}]'"
-        super().__init__(f"This needs {package}, which is not installed: run  {install}.")
+        super().__init__(f"This needs {package}, which is not installed: run  {install}.{alternative}")
 
 
 class StoppedError(AnaphoraError):

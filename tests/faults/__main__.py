@@ -65,7 +65,7 @@ def import_all() -> None:
     torch.set_num_threads(1)
     import_module("torch._dynamo")
     for module in walk_packages(anaphora.__path__, "anaphora."):
-        if not module.name.endswith(("__main__", "_library")):
+        if not module.name.endswith("__main__"):
             import_module(module.name)
     sys.stdout.flush()
 

@@ -8,7 +8,15 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels import compiled
-from anaphora.kernels.backends import Backend, InferencePrecision, _processor_has, backend_for, precision_of, without_c
+from anaphora.kernels.backends import (
+    Backend,
+    InferencePrecision,
+    _processor_has,
+    backend_for,
+    obstacle,
+    precision_of,
+    without_c,
+)
 from anaphora.kernels.tensor_backends import for_inference, for_training, prepare
 from tests.runtimes import updating
 
@@ -95,6 +103,23 @@ def test_the_processor_decides(precision: InferencePrecision, features: frozense
 )
 def test_other_devices_are_left_to_torch(precision: InferencePrecision, expected: Backend) -> None:
     assert backend_for(precision, "cuda", has=lambda feature: True) == expected
+
+
+@pytest.mark.parametrize(
+    ("supported", "lacks"),
+    [
+        ({"fp32", "bf16", "int8"}, ("", "", "")),
+        ({"int8"}, ("needs AVX2 for fp32", "needs AVX-512 with bf16 for bf16", "")),
+        (set[str](), ("multiplies on x86-64 processors alone",) * 3),
+    ],
+)
+def test_a_processor_that_the_library_in_c_does_not_serve_is_named_with_what_it_lacks(
+    supported: set[str], lacks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "has_gemm", lambda precision="fp32": precision in supported)
+    monkeypatch.setattr(compiled, "obstacle", lambda: "")
+    found = [obstacle(backend).partition(",")[0] for backend in ("torch", "bf16", "int8")]
+    assert found == list(lacks)
 
 
 def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

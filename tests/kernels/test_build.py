@@ -113,29 +113,22 @@ def test_a_checkout_uses_its_library_until_a_source_has_another_content(
 @NEEDS_COMPILER
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("packed", [False, True], ids=["checkout", "sdist"])
-def test_an_installed_package_runs_its_kernels_and_warns_of_nothing(
-    checkout: Path, tmp_path: Path, packed: bool
-) -> None:
+def test_an_installed_checkout_runs_its_kernels_and_warns_of_nothing(checkout: Path, tmp_path: Path) -> None:
     pytest.importorskip("setuptools", minversion="77")
     pytest.importorskip("pip")
-    stale = (
-        checkout / f"build/lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}" / SOURCES.relative_to("src")
-    )
+    stale = checkout / f"build/lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}" / Path(*SOURCES.parts[1:])
     stale.mkdir(parents=True)
-    (stale / "stale.c").touch()  # an earlier version's build has copied sources that are gone
+    for name in ("stale.c", "_library.cpython-310-x86_64-linux-gnu.so"):
+        (stale / name).touch()  # an earlier version's build has left files that are gone
     for library in (checkout / SOURCES).glob("_library*"):
         library.unlink()
-    source, target = checkout, tmp_path / "installed"
-    if packed:
-        done = run("setup.py", "--quiet", "sdist", package=target, cwd=checkout)
-        assert not done.returncode, done.stderr
-        [source] = (checkout / "dist").iterdir()
-    command = ("-m", "pip", "install", "--no-deps", "--no-build-isolation", "--target", target, source)
+    target = tmp_path / "installed"
+    command = ("-m", "pip", "install", "--no-deps", "--no-build-isolation", "--target", target, checkout)
     done = run(*command, package=target, cwd=tmp_path)
     assert not done.returncode, done.stdout + done.stderr
     done = run("-W", "error", "-c", SCAN, target, package=target, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("True\n", "")
+    assert [file.name for file in (target / Path(*SOURCES.parts[1:])).glob("*.[chs]*")] == ["_library.so"]
 
 
 @NEEDS_COMPILER

@@ -64,6 +64,17 @@ def runs_in_c(backend: Backend) -> bool:
     return backend != without_c(backend) and compiled.has_gemm(precision_of(backend))
 
 
+def obstacle(backend: Backend) -> str:
+    """Return why the library in C cannot compute in the precision of a backend, with a remedy; nothing if it can."""
+    precision = precision_of(backend)
+    if compiled.obstacle() or compiled.has_gemm(precision):
+        return compiled.obstacle()
+    if not compiled.has_gemm("int8"):
+        return "multiplies on x86-64 processors alone"
+    needed = "AVX2" if precision == "fp32" else "AVX-512 with bf16"
+    return f"needs {needed} for {precision}, which this processor lacks: use int8"
+
+
 def packs(backend: Backend, weight_NK: "Weight") -> bool:
     """True if products with a weight are made in C."""
     fits = precision_of(backend) != "int8" or weight_NK.shape[1] <= INT8_LONGEST
@@ -84,7 +95,9 @@ _INSTRUCTIONS = {"avx2": 1, "fma3": 1, "avx512_bf16": 4, "amx_bf16": 5}
 def _processor_has(feature: str) -> bool:
     if has("instructions"):
         return call("instructions") >= _INSTRUCTIONS[feature]
-    import torch
-
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return False
     capabilities: Callable[[], dict[str, bool]] = getattr(torch.cpu, "get_capabilities", dict)  # newer torch alone
     return bool(capabilities().get(feature, False))

@@ -20,7 +20,7 @@ from anaphora.errors import ConfigError, MissingExtraError, RunError, ShapeError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, sha256
 from anaphora.formats.arrays import ArrayFile
-from anaphora.kernels.backends import InferencePrecision, runs_in_c
+from anaphora.kernels.backends import InferencePrecision, obstacle, runs_in_c
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.running import runtime_for
@@ -184,6 +184,8 @@ def load(
         described = _load_described(path, which, runtime, report)
         if described is not None:
             return described
+    if opener is None and device == "cpu" and (lack := obstacle(runtime.inference_backend)):
+        demand_torch(f" The library in C, which needs no torch, {lack}.")
     trained = None if opener else load_trained(path, which, report)
     if device != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
         raise ConfigError(f'{path} can run on the CPU alone, but device = "{device}": leave it out.')
@@ -224,6 +226,8 @@ def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> A
             raise ConfigError(f'{path} has weights in {own}, and not for precision = "{precision}": leave it out.')
         precision = own
     runtime = runtime_for(device, precision)
+    if device == "cpu" and (lack := obstacle(runtime.inference_backend)):
+        raise ConfigError(f"{path} is a bundle, which the library in C computes, but that {lack}.")
     if device != "cpu" or not runs_in_c(runtime.inference_backend):
         raise ConfigError(f"{path} is a bundle, which runs on the CPU, by the library in C: load the run folder here.")
     trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
@@ -346,12 +350,12 @@ def digest_of(weights: Arrays) -> Callable[[], str]:
     return lambda: sha256(serialise(weights))
 
 
-def demand_torch() -> None:
-    """Raise MissingExtraError where torch is not there."""
+def demand_torch(alternative: str = "") -> None:
+    """Raise MissingExtraError, with what would do as well, where torch is not there."""
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtraError("torch", "train") from None
+        raise MissingExtraError("torch", "train", alternative) from None
 
 
 def load_as(

@@ -4,12 +4,12 @@ A pointwise step is one pass over a row where torch makes one for each operation
 busy, even where it has few rows.
 
 The ``*.c`` files beside this one follow the numbering of the parts that call them; each has its ``*.py`` with the
-arrays it takes. They are built when the package is installed on a machine with a C compiler, and nothing is missing
-without one: then, in double precision, and on other devices, a part makes the same steps of torch operations.
+arrays it takes. They are built where there is a C compiler, for wheels or when the package is installed. Without them,
+in double precision, and on other devices, a part makes the same steps of torch operations.
 """
 
 from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
-from anaphora.kernels.compiled.library import Array, available, empty, has, suits, thread_count
+from anaphora.kernels.compiled.library import Array, available, empty, has, obstacle, suits, thread_count
 from anaphora.kernels.compiled.loop import ADDS, has_loop, loop, rows_by, run_once
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.compiled.topk import top_k
@@ -26,6 +26,7 @@ __all__ = [
     "has_loop",
     "log_softmax_rows",
     "loop",
+    "obstacle",
     "pack_columns",
     "pack_rows",
     "rows_by",

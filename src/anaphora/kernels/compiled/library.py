@@ -9,7 +9,6 @@ import sys
 import warnings
 from ctypes import CDLL, c_int64, c_void_p, cast
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,23 +31,23 @@ Checkpoints record it, so that a resumed run can say that its last bits may diff
 
 
 @cache
-def _library() -> CDLL | None:
-    """Return the library; None where it was not built, cannot be loaded, or was built of other sources."""
-    found = find_spec("anaphora.kernels.compiled._library")
-    if found is None or found.origin is None:
-        return None
+def _library() -> CDLL | str:
+    """Return the library, or why there is none."""
+    file = Path(__file__).with_name("_library.so")
+    if not file.exists():
+        return "was not built when anaphora was installed: install a C compiler, then anaphora again"
     try:
-        library = CDLL(found.origin)
-    except OSError:
-        return None
-    if not is_built_of(library, digest(Path(found.origin).parent)):
+        library = CDLL(str(file))
+    except OSError as error:
+        return f"cannot be loaded ({error}): install what is missing"
+    if not is_built_of(library, digest(file.parent)):
         warnings.warn(
             "The kernels in C are not used: their sources have changed since the library was built. Build it again "
             "with  pip install -e .",
             RuntimeWarning,
             stacklevel=2,
         )
-        return None
+        return "was built of other sources: build it again with  pip install -e ."
     return library
 
 
@@ -65,7 +64,13 @@ def is_built_of(library: CDLL, sources: int) -> bool:
 
 def available() -> bool:
     """True if the library was built and can be loaded."""
-    return _library() is not None
+    return not obstacle()
+
+
+def obstacle() -> str:
+    """Return why the library cannot be used, and the remedy; nothing if it can."""
+    found = _library()
+    return found if isinstance(found, str) else ""
 
 
 def has(name: str) -> bool:
