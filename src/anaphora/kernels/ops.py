@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import wraps
 from types import FunctionType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -328,6 +328,9 @@ class Ops(Primitives[V]):
 class BlockOps(Ops[Any]):
     """Operations that arrays and tensors have under the same names: blocks X x B x width, or X x B x S x width."""
 
+    library: ClassVar[Any]
+    """Module of such arrays."""
+
     def width(self, a: Any) -> int:
         return math.prod(a.shape[2:])
 
@@ -340,6 +343,21 @@ class BlockOps(Ops[Any]):
 
     def mul(self, a: Any, b: Any) -> Any:
         return a * b
+
+    def tanh(self, a: Any) -> Any:
+        return self.library.tanh(a)
+
+    def exp(self, a: Any) -> Any:
+        return self.library.exp(a)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self.library.minimum(a, b)
+
+    def maxout(self, t: Any) -> Any:
+        return self.library.maximum(t[..., 0::2], t[..., 1::2])
+
+    def join(self, *blocks: Any) -> Any:
+        return self.library.concatenate(blocks, -1)
 
     def add_number(self, a: Any, number: float) -> Any:
         return a + number

@@ -21,10 +21,11 @@ from typing import Annotated, Literal
 import torch
 from pydantic import Field
 from torch import Tensor
+from torch.nn import functional
 
 from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
 from anaphora.kernels.linear import linear
-from anaphora.kernels.tensor_normalisation import normal
+from anaphora.kernels.normalisation import EPSILON
 from anaphora.nn.dropout import Rate
 from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Layer, Matrix, Weights
@@ -182,7 +183,7 @@ def _layer(name: str, x_BTX: Tensor, weights: dict[str, Tensor]) -> Tensor:
     a_BTH = linear(x_BTX, weights[f"{name}.weight"])
     gain, bias = weights.get(f"{name}.gain"), weights.get(f"{name}.bias")
     if gain is not None:
-        a_BTH, _ = normal(a_BTH, gain, bias)
+        a_BTH = functional.layer_norm(a_BTH, gain.shape, gain, bias, EPSILON)
     elif bias is not None:
         a_BTH = a_BTH + bias
     return torch.tanh(a_BTH)

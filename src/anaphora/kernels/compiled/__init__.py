@@ -10,7 +10,7 @@ without one: then, in double precision, and on other devices, a part makes the s
 
 from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
 from anaphora.kernels.compiled.library import Array, available, empty, has, suits, thread_count
-from anaphora.kernels.compiled.loop import ADDS, has_loop, loop, rows_by, run_once
+from anaphora.kernels.compiled.loop import ADDS, has_loop, loop, run_once
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.compiled.topk import top_k
 
@@ -28,7 +28,6 @@ __all__ = [
     "loop",
     "pack_columns",
     "pack_rows",
-    "rows_by",
     "run_once",
     "softmax_rows",
     "suits",
