@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 import torch
 from torch import Tensor
 
-from anaphora.batch import Batch, Values, pad
+from anaphora.batch import Batch, Values
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
 from anaphora.inference import values as networks
@@ -162,14 +162,9 @@ class SynthesisNetwork(ValueNetwork, networks.SynthesisNetwork):
         self.decoder = Decoder(config.decoder, config.attention, self._width, self.encoder.spec, NoFusion())
         self.output = config.output.build(config.decoder.readout_width, values.size, values.pen + 1)
 
-    @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of the steps of encoder and decoder: see ``protocols.ProgramModel``."""
-        self.eval()
-        example = Batch.of_rows([0], pad([[self.symbols.unk, self.symbols.eos]]))
-        memory, first = self.encode(example.to(device_of(self)))
-        of_decoder = self.decoder.describe(torch.zeros(1, 1, self._width), first, memory)
-        return {**self.encoder.programs(), "decoder": of_decoder}
+        return {**self.encoder.programs(), "decoder": self.decoder.describe()}
 
     def encode(self, batch: Batch) -> ValueState:
         text = batch.input_ids
