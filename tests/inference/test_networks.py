@@ -13,7 +13,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
 from anaphora.inference.network import open_network
-from anaphora.kernels.beam_decoding import BeamDecoding
+from anaphora.kernels.compiled.beam import BeamDecoding
 from anaphora.kernels.densities import Draws
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, InferencePrecision, _processor_has, backend_for, precision_of, without_c
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.tensor_backends import for_inference, for_training, prepare
 from tests.runtimes import updating
 
@@ -17,8 +17,8 @@ from .exactness import drawn, small_network
 TOLERANCE: dict[Backend, float] = {"torch": 1e-5, "gemm": 1e-5, "bf16": 2e-2, "gemm-bf16": 2e-2}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
-NEEDS_GEMM = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
-NEEDS_BF16 = pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
+NEEDS_GEMM = pytest.mark.skipif(not has_gemm(), reason="the library was not built, or AVX2 is missing")
+NEEDS_BF16 = pytest.mark.skipif(not has_gemm("bf16"), reason="the processor lacks bf16")
 EACH_BACKEND = pytest.mark.parametrize(
     "backend", ["torch", pytest.param("gemm", marks=NEEDS_GEMM), "bf16", pytest.param("gemm-bf16", marks=NEEDS_BF16)]
 )
@@ -86,7 +86,7 @@ FMA = AVX2 | {"fma3"}
     ],
 )
 def test_the_processor_decides(precision: InferencePrecision, features: frozenset[str], expected: Backend) -> None:
-    packs = compiled.has_gemm(precision_of(expected))
+    packs = has_gemm(precision_of(expected))
     assert backend_for(precision, has=features.__contains__) == (expected if packs else without_c(expected))
 
 

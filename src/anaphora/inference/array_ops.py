@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.linear import linear
 from anaphora.kernels.normalisation import EPSILON
 from anaphora.kernels.ops import BlockOps

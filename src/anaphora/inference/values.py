@@ -10,7 +10,7 @@ from anaphora.errors import ShapeError
 from anaphora.inference.encoder_decoder import Decoder
 from anaphora.inference.operations import Recurrence
 from anaphora.inference.weights import Weights, affine
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.densities import MixtureShape, ValuePredictions, VectorOutput
 
 
@@ -39,7 +39,7 @@ class ValueState(NamedTuple):
 class PredictionNetwork:
     """Recurrent layers that read vector t - 1 and predict vector t; over arrays, or tensors (``models.values``)."""
 
-    output: Any
+    output: VectorOutput
     recurrence: Any
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
@@ -67,7 +67,7 @@ class PredictionNetwork:
 class SynthesisNetwork:
     """A decoder of vectors with attention over a text; over arrays, or tensors (``models.values``)."""
 
-    output: Any
+    output: VectorOutput
     decoder: Any
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.library import has
+from anaphora.kernels.compiled.loop import run_once
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.normalisation import EPSILON
-from anaphora.kernels.ops import BlockOps, Composition, Gradient
+from anaphora.kernels.ops import BlockOps, Composition, Writes
 from anaphora.kernels.prepared import array_of
 
 
@@ -131,18 +132,14 @@ class Eager(BlockOps):
         return a * (da - (a * da).sum(-1, keepdim=True)) * scale
 
     def fuse(
-        self,
-        name: str,
-        composition: Composition[Tensor],
-        inputs: Sequence[Tensor],
-        writes: Sequence[int | Tensor | Gradient],
+        self, name: str, composition: Composition[Tensor], inputs: Sequence[Tensor], writes: Writes[Tensor]
     ) -> Sequence[Tensor]:
         first = inputs[0]
-        if not self._matmuls.native(first) or not compiled.has(name):
+        if not self._matmuls.native(first) or not has(name):
             return composition(self, *inputs)
         outputs = [one if isinstance(one, Tensor) else first.new_empty(*first.shape[:2], one) for one in writes]  # type: ignore[arg-type]
         reads = [one.contiguous() for one in inputs if not any(one is other for other in outputs)]
-        compiled.run_once(name, list(map(array_of, outputs)), list(map(array_of, reads)))
+        run_once(name, list(map(array_of, outputs)), list(map(array_of, reads)))
         return outputs
 
     def capped_exp(self, a: Tensor, largest: float) -> tuple[Tensor, Tensor]:

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from anaphora.kernels.compiled import gemm
+from anaphora.kernels.compiled.gemm import gemm
 from anaphora.kernels.prepared import Weight, packed
 from anaphora.kernels.runtime import current
 

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.matrices import Matrices
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.rows import Rows

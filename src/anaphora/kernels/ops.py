@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import wraps
 from types import FunctionType
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -34,6 +34,10 @@ class Gradient(NamedTuple):
     name: str
     by_column: bool = False
     """True if a matrix is read column after column (``Ops.columns``)."""
+
+
+Writes = Sequence[int | V | Gradient]
+"""Outputs of a fused operation: each its width, the input that it overwrites, or a gradient that it adds to."""
 
 
 def _left_to_subclasses(interface: type[T]) -> type[T]:
@@ -305,21 +309,19 @@ class Ops(Primitives[V]):
         """a + b."""
         return self.sum((a, b), keeps=True)
 
-    def fuse(
-        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
-    ) -> Sequence[V]:
+    def fuse(self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Writes[V]) -> Sequence[V]:
         """Several operations on rows by one function in C, or by their composition.
 
         Args:
             name: the function; it reads the inputs that it does not overwrite, in their order.
             composition: the same of simpler operations of ``self`` over the inputs.
             inputs: values.
-            writes: by output, its width, the input that it overwrites, or a gradient that it adds to.
+            writes: by output.
         """
         return composition(self, *inputs)
 
     def fused_over_memory(
-        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
+        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Writes[V]
     ) -> Sequence[V]:
         """``fused``, of a function that looks at positions; its composition takes tensors of more dimensions."""
         return composition(self, *inputs)
@@ -328,7 +330,7 @@ class Ops(Primitives[V]):
 class BlockOps(Ops[Any]):
     """Operations that arrays and tensors have under the same names: blocks X x B x width, or X x B x S x width."""
 
-    library: ClassVar[Any]
+    library: Any
     """Module of such arrays."""
 
     def width(self, a: Any) -> int:

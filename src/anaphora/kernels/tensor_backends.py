@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels import compiled
 from anaphora.kernels.autograd_bridge import apply_derived
 from anaphora.kernels.backends import Backend, has_bf16, packs, precision_of
-from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision
+from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision, gemm, gemm_of_columns, pack_columns, pack_rows
 from anaphora.kernels.prepared import array_of, is_kept, packed
 from anaphora.kernels.runtime import Runtime, current
 
@@ -125,7 +124,7 @@ def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
     """Return the weight ready for products in which a row has the same bits in any batch."""
     precision = precision_of(backend)
     if packs(backend, weight_NK):
-        return PackedForward(compiled.pack_rows(array_of(weight_NK), precision))
+        return PackedForward(pack_rows(array_of(weight_NK), precision))
     if precision == "int8" and weight_NK.dtype == torch.float32:
         return _QuantizedWeight(weight_NK)
     return _plain(precision, weight_NK, steady_linear)
@@ -185,7 +184,7 @@ class PackedForward:
 
     def times(self, a_XK: Tensor) -> Tensor:
         """W a."""
-        return torch.from_numpy(compiled.gemm(array_of(a_XK), self.forward))
+        return torch.from_numpy(gemm(array_of(a_XK), self.forward))
 
 
 class PackedWeight(PackedForward):
@@ -194,22 +193,22 @@ class PackedWeight(PackedForward):
     def __init__(self, weight_NK: Tensor, precision: Literal["fp32", "bf16"]) -> None:
         """``weight_NK``: of single precision, on the processor."""
         self._weight_NK, self._precision = array_of(weight_NK), precision
-        super().__init__(compiled.pack_rows(self._weight_NK, precision))
+        super().__init__(pack_rows(self._weight_NK, precision))
 
     @cached_property
     def backward(self) -> PackedMatrix:
         """The right side of dy W."""
-        return compiled.pack_columns(self._weight_NK, self._precision)
+        return pack_columns(self._weight_NK, self._precision)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         """W' dy."""
-        return torch.from_numpy(compiled.gemm(array_of(dy_XN), self.backward))
+        return torch.from_numpy(gemm(array_of(dy_XN), self.backward))
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
         """Sum dy a' over the rows."""
         onto = None if onto_NK is None else array_of(onto_NK)
-        a = compiled.pack_columns(array_of(a_RK), self._precision)
-        return torch.from_numpy(compiled.gemm_of_columns(array_of(dy_RN), a, onto))
+        a = pack_columns(array_of(a_RK), self._precision)
+        return torch.from_numpy(gemm_of_columns(array_of(dy_RN), a, onto))
 
 
 class _RoundedWeight:
