@@ -124,7 +124,7 @@ class ValueNetwork(Network, ABC):
             return self.output.predict(self._states(batch.to(device_of(self))), batch.targets)
 
 
-class PredictionNetwork(ValueNetwork, networks.PredictionNetwork):
+class PredictionNetwork(ValueNetwork, networks.PredictionNetwork):  # type: ignore[misc]
     """A stack of recurrent layers over vectors. Batches have ``Values`` as inputs and targets."""
 
     def __init__(self, config: PredictionConfig) -> None:
@@ -148,7 +148,7 @@ class PredictionNetwork(ValueNetwork, networks.PredictionNetwork):
         return states_TBH
 
 
-class SynthesisNetwork(ValueNetwork, networks.SynthesisNetwork):
+class SynthesisNetwork(ValueNetwork, networks.SynthesisNetwork):  # type: ignore[misc]
     """A decoder of vectors with attention over a text. Batches have ``Ids`` as inputs and ``Values`` as targets."""
 
     def __init__(self, config: SynthesisConfig, text: VocabularyInfo) -> None:

@@ -204,12 +204,12 @@ class SoftAttention(Attention):
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
         carried = {signal_of(read) for part in self.parts("query") for read in part.reads if is_previous(read)}
-        first = {
-            "weights": lambda: ops.add("first_position", annotations),
-            "coverage": lambda: ops.add("zero_positions", annotations),
-            "clock": lambda: ops.add("zeros", annotations, width=1),
+        first: dict[str, tuple[str, dict[str, int]]] = {
+            "weights": ("first_position", {}),
+            "coverage": ("zero_positions", {}),
+            "clock": ("zeros", {"width": 1}),
         }
-        return {signal: make() for signal, make in first.items() if signal in carried}
+        return {name: ops.add(one, annotations, **options) for name, (one, options) in first.items() if name in carried}
 
 
 class SoftWindow(Attention):

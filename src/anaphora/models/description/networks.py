@@ -155,10 +155,10 @@ def _tagger(names: Names, model: StepTagger) -> Table:
         "chain": {},
     }
     if isinstance(output, LinearChainTags):
-        weights, barred = output.weights.tensors(), (output.barred_CC, output.barred_first_C, output.barred_last_C)
-        for name, mask in zip(("transitions", "first", "last"), barred, strict=True):
-            weight = names.of(weights[f"chain.{name}"])
-            table["chain"][name] = {"weight": weight, "barred": mask.flatten().nonzero().flatten().tolist()}
+        weights = output.weights.tensors()
+        for name, mask in output.barred.items():
+            scores = {"weight": names.of(weights[name]), "barred": mask.flatten().nonzero().flatten().tolist()}
+            table["chain"][name.removeprefix("chain.")] = scores
     return table
 
 
