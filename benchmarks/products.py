@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.gemm import gemm, has_gemm, pack_rows
 
 SHAPES = ((64, 512, 512), (40, 256, 768), (20, 200, 800), (5, 512, 2048), (5, 256, 10016), (1, 256, 768))
 """Rows, inner and columns of products in a time loop, and in search."""
@@ -41,9 +41,9 @@ def ways(rows: int, inner: int, columns: int) -> dict[str, Way]:
         "bf16 torch": lambda: functional.linear(a.bfloat16(), rounded).float(),
     }
     own: dict[str, Way] = {
-        f"{kind} own": partial(compiled.gemm, a.numpy(), compiled.pack_rows(weight.numpy(), kind))
+        f"{kind} own": partial(gemm, a.numpy(), pack_rows(weight.numpy(), kind))
         for kind in ("fp32", "bf16", "int8")
-        if compiled.has_gemm(kind)
+        if has_gemm(kind)
     }
     return own | found
 

@@ -23,7 +23,7 @@ from anaphora import files
 from anaphora.cli.app import main
 from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.inference.matrices import matrices_of
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.run import Run
 from anaphora.run.bundle import Bundle, BundlePrecision
 from anaphora.run.weights import kinds_of, parse
@@ -32,7 +32,7 @@ from tests.faults.damage import KINDS, Damage
 from tests.faults.tasks import SAMPLES
 from tests.sealing import safetensors_bytes
 
-pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library in C is not built for this processor")
+pytestmark = pytest.mark.skipif(not has_gemm(), reason="the library in C is not built for this processor")
 
 RUNS = Path(__file__).parent / "runs"
 NETWORKS = {

@@ -12,7 +12,7 @@ import torch
 from anaphora.events import Event, Note
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.cells.recorded import AutogradCell, Operands, State
-from anaphora.kernels.compiled import has_gemm
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.native import loops
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import Stack, StackConfig

@@ -18,7 +18,7 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.gemm import has_gemm
 from tests.package import PACKAGE, ROOT
 
 pytestmark = pytest.mark.slow
@@ -75,7 +75,7 @@ def wheel(packages: Path) -> Path:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``model.anaphora``, ``new.txt``, and ``expected.txt``, its translation by this Python."""
-    if not compiled.has_gemm():
+    if not has_gemm():
         pytest.skip("needs the library in C")
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "new.txt").write_text(TEXT)

@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.gemm import gemm, has_gemm, pack_rows
 from anaphora.models.translator import Translator
 from benchmarks import ours
 from benchmarks.flops import training_flops
@@ -45,8 +45,8 @@ def multiply(setting: Setting) -> Sample:
 
 def _products(a: Tensor, b: Tensor, precision: Precision) -> Iterator[Callable[[], object]]:
     """a b in every way that this machine has."""
-    if compiled.has_gemm(precision):
-        yield partial(compiled.gemm, a.numpy(), compiled.pack_rows(b.T.contiguous().numpy(), precision))
+    if has_gemm(precision):
+        yield partial(gemm, a.numpy(), pack_rows(b.T.contiguous().numpy(), precision))
     if precision == "bf16":
         a, b = a.bfloat16(), b.bfloat16()
     yield partial(torch.mm, a, b)

@@ -146,7 +146,7 @@ def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> No
     (memory, state, _), after = network.start(batch), model.start(batch)
     for vector_X in np.random.default_rng(4).normal(size=(4, size + pen)).astype(np.float32):
         found, state = network.next(memory, state, values=vector_X[None])
-        states, _, after = model.advance(after, vector_X[None])
+        states, after = model.advance(after, vector_X[None])
         parameters, flags = model.output.parameters_of(states)
         assert_near(found["flags"], flags)
         shape = model.output.shape

@@ -13,7 +13,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
 from anaphora.inference.network import open_network
-from anaphora.kernels.beam_decoding import BeamDecoding
+from anaphora.kernels.compiled.beam import BeamDecoding
 from anaphora.kernels.densities import Draws
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
@@ -274,8 +274,8 @@ def test_a_network_of_values(kind: str, output: dict[str, Any], size: int) -> No
     numbers = np.random.default_rng(4)
     draws = [numbers.random(shape) for shape in ((4,), (4, size), (4, pen + 1))]
     vectors = numbers.normal(size=(4, size + pen)).astype(np.float32)
-    states, _, after = model.advance(model.start(batch), vectors)
-    own, _, own_after = native.advance(native.start(batch), vectors)
+    states, after = model.advance(model.start(batch), vectors)
+    own, own_after = native.advance(native.start(batch), vectors)
     assert_near([own], [states])
     assert_near(own_after.state.values(), [after.state[name] for name in own_after.state])
     with torch.no_grad():

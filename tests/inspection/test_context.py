@@ -25,11 +25,10 @@ def test_a_loss_is_that_of_the_tokens_in_the_context_alone(language_model: Subje
     for size, loss in (*zip(found.sizes, found.cut, strict=True), (16, found.whole)):
         nats = 0.0
         for end in ends:
-            first, step = model.recurrence.initial_state(1), torch.zeros(0)
-            state = {name: rows_BH.unsqueeze(0) for name, rows_BH in first.items()}
+            state, step = model.recurrence.initial_state(1), torch.zeros(0)
             for token in ids_T[end - size : end]:
                 step, state = model.recurrence.advance(model.embedding.vectors(token.view(1, 1)), state)
-            nats -= float(model.output.log_probs(step[0])[0, ids_T[end]].detach())
+            nats -= float(model.output.log_probs(step)[0, ids_T[end]].detach())
         assert loss == pytest.approx(nats / 5, abs=1e-5)
 
 

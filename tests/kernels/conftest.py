@@ -26,6 +26,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scores import AnyScore, Dot, Score
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.nn.operations import TensorOperations
 from tests.networks import members
 
 from .network import Network
@@ -201,7 +202,7 @@ def decoder() -> Callable[..., Network]:
         shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}
         shapes |= {
             f"first {name}": value.shape
-            for name, value in attention.initial_state(torch.zeros(shapes["memory"])).items()
+            for name, value in attention.initial_state(TensorOperations(), torch.zeros(shapes["memory"])).items()
         }
         shapes |= {
             "combine_context.weight": (size.readout, size.memory),

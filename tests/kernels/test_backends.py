@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled
 from anaphora.kernels.backends import (
     Backend,
     InferencePrecision,
@@ -17,6 +16,7 @@ from anaphora.kernels.backends import (
     precision_of,
     without_c,
 )
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.tensor_backends import for_inference, for_training, prepare
 from tests.runtimes import updating
 
@@ -25,8 +25,8 @@ from .exactness import drawn, small_network
 TOLERANCE: dict[Backend, float] = {"torch": 1e-5, "gemm": 1e-5, "bf16": 2e-2, "gemm-bf16": 2e-2}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
-NEEDS_GEMM = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
-NEEDS_BF16 = pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
+NEEDS_GEMM = pytest.mark.skipif(not has_gemm(), reason="the library was not built, or AVX2 is missing")
+NEEDS_BF16 = pytest.mark.skipif(not has_gemm("bf16"), reason="the processor lacks bf16")
 EACH_BACKEND = pytest.mark.parametrize(
     "backend", ["torch", pytest.param("gemm", marks=NEEDS_GEMM), "bf16", pytest.param("gemm-bf16", marks=NEEDS_BF16)]
 )
@@ -94,7 +94,7 @@ FMA = AVX2 | {"fma3"}
     ],
 )
 def test_the_processor_decides(precision: InferencePrecision, features: frozenset[str], expected: Backend) -> None:
-    packs = compiled.has_gemm(precision_of(expected))
+    packs = has_gemm(precision_of(expected))
     assert backend_for(precision, has=features.__contains__) == (expected if packs else without_c(expected))
 
 
@@ -116,8 +116,8 @@ def test_other_devices_are_left_to_torch(precision: InferencePrecision, expected
 def test_a_processor_that_the_library_in_c_does_not_serve_is_named_with_what_it_lacks(
     supported: set[str], lacks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled, "has_gemm", lambda precision="fp32": precision in supported)
-    monkeypatch.setattr(compiled, "obstacle", lambda: "")
+    monkeypatch.setattr("anaphora.kernels.backends.has_gemm", lambda precision="fp32": precision in supported)
+    monkeypatch.setattr("anaphora.kernels.backends.library_obstacle", lambda: "")
     found = [obstacle(backend).partition(",")[0] for backend in ("torch", "bf16", "int8")]
     assert found == list(lacks)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled.library import is_built_of
+from anaphora.kernels.compiled.gemm import has_gemm
+from anaphora.kernels.compiled.library import available, is_built_of
 from anaphora.kernels.compiled.sources import digest
 
 ROOT = Path(__file__).parents[2]
@@ -28,15 +28,16 @@ done
 exec {compiler} "$@"
 """
 SOURCES = Path("src/anaphora/kernels/compiled")
-AVAILABLE = "from anaphora.kernels import compiled; print(compiled.available())"
+AVAILABLE = "from anaphora.kernels.compiled.library import available; print(available())"
 SCAN = """
 import sys
 from pathlib import Path
 from unittest.mock import patch
 import torch
 import anaphora
-from anaphora.kernels import compiled, native
+from anaphora.kernels import native
 from anaphora.kernels.cells import Lstm
+from anaphora.kernels.compiled.library import available
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
@@ -45,7 +46,7 @@ program = Program((Project("in", "x", "a", False), Unit("unit", Lstm(), ("a",)))
 zero, weights = torch.zeros(1, 16), {"in.weight": torch.ones(64, 3), "unit.h": torch.ones(64, 16)}
 with patch.object(native, "forward", wraps=native.forward) as in_c:
     scan(program, {"x": torch.ones(2, 1, 3)}, {"unit.h": zero, "unit.c": zero}, weights, {}, torch.tensor([2]))
-print(compiled.available() and in_c.called)
+print(available() and in_c.called)
 """
 
 
@@ -133,7 +134,7 @@ def test_an_installed_checkout_runs_its_kernels_and_warns_of_nothing(checkout: P
 
 @NEEDS_COMPILER
 def test_with_a_compiler_the_library_is_there() -> None:
-    assert compiled.available()
+    assert available()
 
 
 @NEEDS_COMPILER
@@ -156,5 +157,5 @@ def test_a_compiler_without_openmp_builds_the_library_for_one_thread(tmp_path: P
     [library] = tmp_path.rglob("_library*.so")
     assert b"GOMP" not in library.read_bytes()
     assert is_built_of(CDLL(str(library)), digest(SOURCES))
-    if compiled.has_gemm():
+    if has_gemm():
         assert CDLL(str(library)).gemm_supports(0)

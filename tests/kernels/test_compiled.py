@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
-from anaphora.kernels.compiled.library import run
+from anaphora.kernels.compiled.library import available, run
+from anaphora.kernels.compiled.loop import run_once
 from anaphora.kernels.compiled.places import find_places
+from anaphora.kernels.compiled.softmax import softmax_rows
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
@@ -22,7 +23,7 @@ from anaphora.kernels.softmax import softmax_loss
 
 from .exactness import drawn, over_tensors
 
-built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
+built = pytest.mark.skipif(not available(), reason="the library was not built: there is no C compiler")
 
 CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
 
@@ -105,7 +106,7 @@ BOUND = 2.5e-7
 @pytest.mark.parametrize(("function", "truth"), [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)])
 def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
     found, exact = torch.empty_like(EVERYWHERE), truth(EVERYWHERE.double())
-    over_tensors(compiled.run_once)(f"{function}_rows", [found.view(1, 1, -1)], [EVERYWHERE.view(1, 1, -1)])
+    over_tensors(run_once)(f"{function}_rows", [found.view(1, 1, -1)], [EVERYWHERE.view(1, 1, -1)])
     # a sigmoid below the smallest normal number may be any number as small
     assert bool(((found.double() - exact).abs() <= BOUND * exact.abs() + 1e-37).all())
     assert bool((found.abs() <= 1).all())
@@ -115,9 +116,7 @@ def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth
 def test_the_exponentials_of_the_softmax_are_exact_to_single_precision() -> None:
     z = torch.cat([torch.zeros(1), -EVERYWHERE[::50].abs()])[None]
     dz = z.clone()
-    top, s, right, mean = over_tensors(compiled.softmax_rows)(
-        True, dz, torch.empty(0), torch.tensor([1]), None, 0.0
-    ).flatten()
+    top, s, right, mean = over_tensors(softmax_rows)(True, dz, torch.empty(0), torch.tensor([1]), None, 0.0).flatten()
     exact = z[0].double().exp()
     assert (top, right, mean) == (0, z[0, 1], 0) and float(s) == pytest.approx(float(exact.sum()), rel=2 * BOUND)
     rest = torch.arange(len(exact)) != 1  # all but the target
@@ -129,7 +128,7 @@ def test_the_exponentials_of_the_softmax_are_exact_to_single_precision() -> None
 def test_a_target_that_is_no_word_is_refused_before_memory_is_touched() -> None:
     for target in (-1, 3):
         with pytest.raises(IndexError, match="0 to 2"):
-            over_tensors(compiled.softmax_rows)(True, drawn(1, 3), torch.empty(0), torch.tensor([target]), None, 0.0)
+            over_tensors(softmax_rows)(True, drawn(1, 3), torch.empty(0), torch.tensor([target]), None, 0.0)
 
 
 @built

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision
+from anaphora.kernels.compiled import gemm as products
+from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision, has_gemm
 from anaphora.kernels.compiled.library import call, has, run
 from anaphora.kernels.tensor_backends import for_inference
 from tests.runtimes import threads
 
 from .exactness import drawn, over_tensors
 
-pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
+pytestmark = pytest.mark.skipif(not has_gemm(), reason="the library was not built, or AVX2 is missing")
 
-gemm, gemm_of_columns = over_tensors(compiled.gemm), over_tensors(compiled.gemm_of_columns)
-pack_rows, pack_columns = over_tensors(compiled.pack_rows), over_tensors(compiled.pack_columns)
+gemm, gemm_of_columns = over_tensors(products.gemm), over_tensors(products.gemm_of_columns)
+pack_rows, pack_columns = over_tensors(products.pack_rows), over_tensors(products.pack_columns)
 LEVELS = {"baseline": 0, "avx2": 1, "avx512": 2, "avx512_vnni": 3, "avx512_bf16": 4, "amx": 5}
 """Instructions that make a difference, as ``processor.h`` numbers them."""
 HERE = call("instructions") if has("instructions") else 0

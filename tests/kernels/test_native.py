@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled, native, native_gradient
+from anaphora.kernels import native, native_gradient
 from anaphora.kernels.cells import (
     Cell,
     Elman,
@@ -30,6 +30,8 @@ from anaphora.kernels.cells import (
     Multiplicative,
     Peephole,
 )
+from anaphora.kernels.compiled.gemm import has_gemm
+from anaphora.kernels.compiled.loop import has_loop
 from anaphora.kernels.lowering import Lowering
 from anaphora.kernels.normalizers import Softmax
 from anaphora.kernels.prepared import with_prepared_weights
@@ -43,7 +45,7 @@ from tests.runtimes import threads
 from .exactness import assert_same_bits
 
 pytestmark = pytest.mark.skipif(
-    not compiled.has_loop() or not torch.cpu.get_capabilities()["avx2"],
+    not has_loop() or not torch.cpu.get_capabilities()["avx2"],
     reason="the library was not built, or the processor lacks AVX2",
 )
 
@@ -213,7 +215,7 @@ def test_windows_gates_and_sharpness_give_what_they_give_in_python(
         assert_same_in_c(replace(network, leaves=network.leaves | {name: 0 * leaf for name, leaf in clock.items()}))
 
 
-@pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
+@pytest.mark.skipif(not has_gemm("bf16"), reason="the processor lacks bf16")
 @pytest.mark.parametrize(
     ("cell", "attention"),
     [(Gru(), Concat()), (Gru(reset="before"), Concat()), *((Lstm(), attention) for attention in LOOKING)],

@@ -17,6 +17,7 @@ from anaphora.kernels.scores import General
 from anaphora.kernels.spans.local import LocalMonotonic, LocalPredictive
 from anaphora.nn.attention import AttentionConfig, SoftAttention
 from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.nn.operations import TensorOperations
 
 
 class Recorder:
@@ -97,7 +98,7 @@ def test_the_centre_of_an_attention_window_is_seen(window: Any) -> None:
     weights = {name: torch.randn(m.rows, m.columns or 1) for name, m in attention.matrices().items()}
     memory = attention.prepare(torch.randn(2, 5, 3), torch.tensor([5, 4]), weights)
     program = Program(attention.parts("q"), ("weights",))
-    first = attention.initial_state(torch.randn(2, 5, 3))
+    first = attention.initial_state(TensorOperations(), torch.randn(2, 5, 3))
     inputs = {"q": torch.randn(6, 2, 4)}
     given = (program, inputs, first, weights, memory, torch.tensor([4, 6]))
     scanned, recorder = observed(lambda: scan(*given))

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
-from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm, Peephole
+from anaphora.kernels.compiled.library import available
 from anaphora.kernels.naive import parts, units
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Kernels, Runtime, current, running
@@ -84,7 +84,7 @@ def test_naive_kernels_run_the_reference_equations(
     assert parts.with_naive_units(Program((), ())) == Program((), ())
 
 
-@pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
+@pytest.mark.skipif(not available(), reason="the library was not built: there is no C compiler")
 def test_only_native_kernels_run_in_c() -> None:
     block = torch.zeros(1)
     assert Runtime(kernels="native").native(block) and not Runtime(kernels="native").native(block.double())

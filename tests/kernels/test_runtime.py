@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled, prepared, tensor_backends
+from anaphora.kernels import prepared, tensor_backends
 from anaphora.kernels.backends import Backend, backend_for
-from anaphora.kernels.compiled import Array
-from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision
+from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision, has_gemm
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, current, running
@@ -28,10 +28,10 @@ from .exactness import CHANGES, drawn, small_network, stepped
 BF16 = Runtime(backend="bf16")
 FLOAT = Runtime(backend="torch")
 BACKENDS: list[Backend] = ["torch", "bf16"]
-BACKENDS += ["gemm"] if compiled.has_gemm() else []
-BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
+BACKENDS += ["gemm"] if has_gemm() else []
+BACKENDS += ["gemm-bf16"] if has_gemm("bf16") else []
 OF_INFERENCE: list[Backend] = [*BACKENDS, "int8"]
-OF_INFERENCE += ["gemm-int8"] if compiled.has_gemm("int8") else []
+OF_INFERENCE += ["gemm-int8"] if has_gemm("int8") else []
 
 
 def on_another_thread(do: Callable[[], None]) -> None:

@@ -11,7 +11,6 @@ from torch import Tensor
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.densities import MixtureShape
-from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.naive import values as naive_values
@@ -264,19 +263,12 @@ def losses(weights: Tensor | None) -> dict[str, Kernel]:
 
 
 WEIGHTS = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
-CONTINUED = torch.tensor([True, False, False])
 KERNELS: dict[str, Kernel] = {
     **{name: program.kernel() for name, program in PROGRAMS.items()},
     "conditioned-keep": conditioned(Gru()),
     "conditioned-new": conditioned(Gru(update="new", recurrent_bias=True)),
     **{f"folding-{name}": folding(name) for name in FOLDINGS},
     **{f"spelling-{name}": spelling(shape) for name, shape in SHAPES.items()},
-    "initial-state": Kernel(
-        lambda carried_BH, learned_H: initial_state(learned_H, carried_BH, CONTINUED),
-        lambda carried_BH, learned_H: torch.where(CONTINUED.unsqueeze(1), carried_BH, learned_H),
-        lambda size: leaves_of((3, size), (size,)),
-        lambda carried_BH: ~CONTINUED.unsqueeze(1),
-    ),
     "mean": pooling(mean_pool, lambda h_TM: h_TM.mean(0)),
     "max": pooling(max_pool, lambda h_TM: h_TM.amax(0)),
     "attention": pooling(attention_pool, lambda h_TM, s_T: torch.softmax(s_T, 0) @ h_TM, scored=True),

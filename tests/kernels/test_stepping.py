@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled
 from anaphora.kernels.cells import Gru
+from anaphora.kernels.compiled.gemm import has_gemm
+from anaphora.kernels.compiled.loop import has_loop
 from anaphora.kernels.prepared import PreparedWeights
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import advance
@@ -20,7 +21,7 @@ from anaphora.kernels.scores import Concat
 from .exactness import CHANGES
 
 pytestmark = pytest.mark.skipif(
-    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
+    not has_loop() or not has_gemm(), reason="the library was not built, or the processor lacks AVX2"
 )
 SEARCH = Runtime(backend="gemm")
 
@@ -77,7 +78,7 @@ def test_a_step_follows_its_weights_and_memory(change: Callable[[Parameter], Non
 
 
 def test_a_step_is_not_that_of_another_backend(search: Search) -> None:
-    if not compiled.has_gemm("bf16"):
+    if not has_gemm("bf16"):
         pytest.skip("the processor lacks bf16")
     found = [search.step(backend=backend) for backend in ("gemm", "gemm-bf16", "gemm")]
     assert torch.equal(found[0], found[2]) and not torch.equal(found[0], found[1])

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled, word_tables
+from anaphora.kernels import word_tables
 from anaphora.kernels.backends import Backend, backend_for
+from anaphora.kernels.compiled.gemm import has_gemm
+from anaphora.kernels.compiled.loop import has_loop
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, running
@@ -80,14 +82,14 @@ def test_a_table_gives_the_bits_of_products(
     of_words, lengths_B = network.words(ids_TB), torch.tensor(lengths)
     with running(runtime):
         expected = network.stack(of_words.vectors, lengths_B).outputs["h"]
-        state = {name: rows.unsqueeze(0) for name, rows in network.stack.initial_state(len(lengths)).items()}
+        state = network.stack.initial_state(len(lengths))
         step = network.stack.advance(of_words.vectors[:1], state)[0]
         assert network.reads_tables(WORDS)
         assert torch.equal(network.stack(of_words, lengths_B).outputs["h"], expected)
         assert torch.equal(network.stack.advance(network.words(ids_TB[:1]), state)[0], step)
 
 
-@pytest.mark.skipif(not compiled.has_loop() or not compiled.has_gemm(), reason="scans run in Python")
+@pytest.mark.skipif(not has_loop() or not has_gemm(), reason="scans run in Python")
 @torch.no_grad()
 def test_a_scan_in_c_looks_words_up_step_by_step() -> None:
     """Without a block of all rows that the loop would read once."""

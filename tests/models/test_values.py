@@ -86,7 +86,7 @@ def test_a_step_at_a_time_gives_the_states_of_the_whole_sequence(build: type) ->
     state = network.start(given)
     x_BX = np.zeros((3, 3), np.float32)
     for step in range(5):
-        states_BH, _, state = network.advance(state, x_BX)
+        states_BH, state = network.advance(state, x_BX)
         parameters_BP, _ = network.output.parameters_of(states_BH)
         np.testing.assert_allclose(Mixture.of(parameters_BP, network.output.shape).mean_ND[0], whole[0, step])
         x_BX = targets_BTX[:, step]

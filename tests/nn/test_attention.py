@@ -20,6 +20,7 @@ from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
 from anaphora.nn.attention import AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.nn.operations import TensorOperations
 from anaphora.nn.weights import Weights, Xavier
 from tests.kernels.exactness import assert_same_bits
 from tests.kernels.network import Network
@@ -84,7 +85,7 @@ class Asked(Network):
     def first(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What is carried: from the leaves where it has a gradient, else as the attention says."""
         assert self.attention
-        made = self.attention.initial_state(leaves["memory"])
+        made = self.attention.initial_state(TensorOperations(), leaves["memory"])
         return {name: leaves.get(f"first {name}", value) for name, value in made.items()}
 
     def naive(self, **changed: Tensor) -> dict[str, Tensor]:
@@ -125,7 +126,7 @@ def asked(
     leaves = {"x": leaf(int(lengths.max()), sentences, query), "memory": leaf(sentences, span, width)}
     for name, m in attention.matrices().items():
         leaves[name] = leaf(m.rows, m.columns) if m.columns else leaf(m.rows)
-    for name, value in attention.initial_state(leaves["memory"]).items():
+    for name, value in attention.initial_state(TensorOperations(), leaves["memory"]).items():
         # the number of the step has no gradient, nor have weights that only choose a window
         chosen_by = isinstance(options, AttentionConfig) and not isinstance(options.score, Hybrid)
         if name == "clock" or (name == "weights" and chosen_by):

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from anaphora.batch import Batch
-from anaphora.kernels import compiled, search_step
+from anaphora.kernels import search_step
 from anaphora.kernels.backends import Backend
+from anaphora.kernels.compiled.gemm import has_gemm
+from anaphora.kernels.compiled.loop import has_loop
 from anaphora.protocols import Searchable, SearchStart, Stepper, VocabularyInfo
 from anaphora.search.bounds import Bounds
 from anaphora.search.compiled_search import CompiledStepper, compiled_search
@@ -21,11 +23,11 @@ from anaphora.search.request import SearchRequest
 from tests import networks
 
 IN_C = pytest.mark.skipif(
-    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
+    not has_loop() or not has_gemm(), reason="the library was not built, or the processor lacks AVX2"
 )
 BACKENDS: list[Backend] = ["gemm"]
-BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
-BACKENDS += ["gemm-int8"] if compiled.has_gemm("int8") else []
+BACKENDS += ["gemm-bf16"] if has_gemm("bf16") else []
+BACKENDS += ["gemm-int8"] if has_gemm("int8") else []
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 EOS = SYMBOLS.eos
 TRANSLATORS: dict[str, dict[str, Any]] = {

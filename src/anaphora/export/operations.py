@@ -9,7 +9,7 @@ from anaphora.export.graph import END, Graph, refuse_graph
 from anaphora.export.parts import Parts
 from anaphora.inference.operations import Operations
 from anaphora.inference.weights import Weights
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.program import Program
 from anaphora.kernels.program_data import program_from_data
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.linear import linear
 from anaphora.kernels.normalisation import EPSILON
 from anaphora.kernels.ops import BlockOps
@@ -37,6 +37,8 @@ def normalize(a: Array, gain_W: Array, bias_W: Array | None) -> Array:
 
 class ArrayOps(BlockOps):
     """Operations of one part."""
+
+    library = np
 
     def __init__(self, part: str, weights: Mapping[str, Array], memory: Mapping[str, Array]) -> None:
         """``part`` is the name in front of those of its weights and its memory."""
@@ -75,9 +77,6 @@ class ArrayOps(BlockOps):
         ends = np.cumsum(blocks)[:-1] * (a.shape[-1] // sum(blocks))
         return [np.ascontiguousarray(block) for block in np.split(a, ends, -1)]
 
-    def join(self, *blocks: Array) -> Array:
-        return np.concatenate(blocks, -1)
-
     def every_step(self, of_sentence: Array, like: Array) -> Array:
         return np.repeat(of_sentence[None], len(like), 0)
 
@@ -87,17 +86,11 @@ class ArrayOps(BlockOps):
         a[..., -vector.shape[-1] :] += vector
         return a
 
-    def tanh(self, a: Array) -> Array:
-        return np.tanh(a)
-
     def sigmoid(self, a: Array) -> Array:
         return sigmoid(a)
 
     def relu(self, a: Array) -> Array:
         return np.maximum(a, 0)
-
-    def maxout(self, t: Array) -> Array:
-        return np.maximum(t[..., 0::2], t[..., 1::2])
 
     def normal(self, a: Array, gain: str, bias: str = "") -> tuple[Array, None]:
         return normalize(a, self.vector(gain), self.vector(bias) if bias else None), None
@@ -108,18 +101,12 @@ class ArrayOps(BlockOps):
         found: Array = q / q.cumsum(-1)[..., -1:]
         return found
 
-    def exp(self, a: Array) -> Array:
-        return np.exp(a)
-
     def capped_exp(self, a: Array, largest: float) -> tuple[Array, Array]:
         value = np.exp(np.minimum(a, self.number(largest)))
         return value, value  # the derivative has no use
 
     def log_sigmoid(self, a: Array) -> Array:
         return -np.logaddexp(self.number(0), -a)
-
-    def minimum(self, a: Array, b: Array) -> Array:
-        return np.minimum(a, b)
 
     def sum_positions(self, a: Array) -> Array:
         return sum_steps(np.moveaxis(a, -2, 0))

@@ -6,7 +6,7 @@ import numpy as np
 
 from anaphora.inference.array_ops import sigmoid, sum_steps
 from anaphora.inference.weights import affine
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.convolution_plan import Plan
 from anaphora.kernels.linear import linear
 

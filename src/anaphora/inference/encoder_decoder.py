@@ -7,10 +7,10 @@ import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.inference.operations import Graph, Recurrence
-from anaphora.inference.outputs import NetworkStepper, lower_network, output_of
+from anaphora.inference.outputs import NetworkStepper, output_of
 from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import SearchStart, Step, VocabularyInfo
@@ -183,7 +183,7 @@ class DecodingStepper(NetworkStepper):
         if model.language_model or (memory.shortlist and not memory.narrow):
             return None
         output = memory.shortlist or model.output
-        return lower_network(self, model.decoder, memory.encoded, start.state.signals, memory.sentences, output)
+        return self.lower_layers(model.decoder, memory.encoded, start.state.signals, output)
 
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets of a batch are predicted from, T x B x H."""

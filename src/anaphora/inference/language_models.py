@@ -8,9 +8,9 @@ import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.inference.operations import Graph, Recurrence
-from anaphora.inference.outputs import NetworkStepper, lower_network, output_of
+from anaphora.inference.outputs import NetworkStepper, output_of
 from anaphora.inference.weights import NOTHING, Weights
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import SearchStart, Step, VocabularyInfo
 
@@ -163,5 +163,4 @@ class RecurrentStepper(TextStepper):
 
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None where its steps have to be taken one by one."""
-        sentences = len(start.memory_lengths_B)
-        return lower_network(self, self._model.recurrence, {}, start.state, sentences, self._model.output)
+        return self.lower_layers(self._model.recurrence, {}, start.state, self._model.output)

@@ -86,7 +86,7 @@ def _try(model: Any, sample: Batch) -> None:
             model.predict(sample)
         case PredictionNetwork() | SynthesisNetwork(), Values(values_BTD=values_BTX):
             model.predict(sample)
-            states_BH, *_ = model.advance(model.start(sample), values_BTX[:, 0, :-1])
+            states_BH, _ = model.advance(model.start(sample), values_BTX[:, 0, :-1])
             draws = np.zeros(1), np.zeros((1, model.output.size)), np.zeros((1, model.output.flags))
             model.output.draw(states_BH, draws, 0.0)
         case _ if not isinstance(model, Aligner):

@@ -17,7 +17,7 @@ from anaphora.inference.array_ops import normalize, sum_steps
 from anaphora.inference.convolutions import compose_words, fold, lay_along, weighted_windows, windows_of
 from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights, affine, freeze
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.convolution_plan import expected_length, folding, unfolding
 from anaphora.kernels.linear import linear
 from anaphora.kernels.program_data import program_from_data

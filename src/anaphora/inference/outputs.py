@@ -8,7 +8,8 @@ import numpy as np
 from anaphora.batch import Ids
 from anaphora.errors import ShapeError
 from anaphora.inference.weights import Weights, affine, freeze
-from anaphora.kernels.compiled import Array, log_softmax_rows, softmax_rows
+from anaphora.kernels.compiled.library import Array
+from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.linear import linear
 from anaphora.kernels.log_probs import CandidateLayer, OutputLayer, locate_candidates
 from anaphora.kernels.prepared import array_of
@@ -166,28 +167,21 @@ class NetworkStepper:
         found: Mapping[str, Any] = layers.weights
         return found
 
+    def lower_layers(
+        self, layers: Any, memory: Mapping[str, Any], first: Mapping[str, Any], output: Any
+    ) -> SearchedNetwork | None:
+        """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
 
-def lower_network(
-    stepper: NetworkStepper,
-    layers: Any,
-    memory: Mapping[str, Any],
-    first: Mapping[str, Any],
-    sentences: int,
-    output: Any,
-) -> SearchedNetwork | None:
-    """Return a network as a search in C takes it; ``first`` is the initial state, B x width by carried signal.
-
-    None where the steps cannot be taken in C: where parts have an obstacle, products are not made in C, or words are
-    not looked up in a table and scored by one softmax. ``layers`` have the program of a step and its weights; the
-    numbers are arrays, or tensors on the CPU.
-    """
-    scores = output.scores()
-    if scores is None or not first or not is_possible(layers.program, scores.weight_UH):
-        return None
-    words = stepper.words(np.full((sentences, 1), stepper.bos))
-    if not isinstance(words, Words):
-        return None
-    words = words._replace(ids_XB1=array_of(words.ids_XB1))
-    read, state = ({name: array_of(block) for name, block in of.items()} for of in (memory, first))
-    weights = stepper.weights_of(layers)
-    return SearchedNetwork(layers.program, weights, read, state, words, scores, stepper.bos, stepper.eos)
+        None where the steps cannot be taken in C: where parts have an obstacle, products are not made in C, or words
+        are not looked up in a table and scored by one softmax. ``layers`` have the program of a step and its weights;
+        the numbers are arrays, or tensors on the CPU.
+        """
+        scores = output.scores()
+        if scores is None or not first or not is_possible(layers.program, scores.weight_UH):
+            return None
+        words = self.words(np.full((len(next(iter(first.values()))), 1), self.bos))
+        if not isinstance(words, Words):
+            return None
+        words = words._replace(ids_XB1=array_of(words.ids_XB1))
+        read, state = ({name: array_of(block) for name, block in of.items()} for of in (memory, first))
+        return SearchedNetwork(layers.program, self.weights_of(layers), read, state, words, scores, self.bos, self.eos)

@@ -9,7 +9,7 @@ from anaphora.batch import Batch, Ids, Items, Labels, Values
 from anaphora.inference.array_ops import sigmoid
 from anaphora.inference.operations import Graph
 from anaphora.inference.weights import Weights
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.outputs.viterbi import best_tags
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from anaphora.inference.array_ops import ArrayOps
 from anaphora.kernels import native, stepping
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.word_tables import read_words, read_words_of_step

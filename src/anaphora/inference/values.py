@@ -10,7 +10,7 @@ from anaphora.errors import ShapeError
 from anaphora.inference.encoder_decoder import Decoder
 from anaphora.inference.operations import Recurrence
 from anaphora.inference.weights import Weights, affine
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.densities import MixtureShape, ValuePredictions, VectorOutput
 
 
@@ -37,7 +37,10 @@ class ValueState(NamedTuple):
 
 
 class PredictionNetwork:
-    """Recurrent layers that read vector t - 1 and predict vector t."""
+    """Recurrent layers that read vector t - 1 and predict vector t; over arrays, or tensors (``models.values``)."""
+
+    output: VectorOutput
+    recurrence: Any
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self.output, self.recurrence = ValueOutput(weights, data), Recurrence(weights, data["recurrence"])
@@ -46,10 +49,10 @@ class PredictionNetwork:
         """Return the state before the first vector."""
         return ValueState({}, self.recurrence.initial_state(batch.size))
 
-    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, None, ValueState]:
-        """Return the states to predict from after one vector and its pen flag, no attention, and the new state."""
+    def advance(self, before: ValueState, x_BX: Any) -> tuple[Any, ValueState]:
+        """Return the states to predict from after one vector and its pen flag, and the new state."""
         h_BH, after = self.recurrence.advance(x_BX[None], before.state)
-        return h_BH, None, ValueState({}, after)
+        return h_BH, ValueState({}, after)
 
     def predict(self, batch: Batch) -> ValuePredictions:
         """Predict each true vector."""
@@ -62,29 +65,35 @@ class PredictionNetwork:
 
 
 class SynthesisNetwork:
-    """A decoder of vectors with attention over a text."""
+    """A decoder of vectors with attention over a text; over arrays, or tensors (``models.values``)."""
+
+    output: VectorOutput
+    decoder: Any
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self.output, self.decoder = ValueOutput(weights, data), Decoder(weights, data)
 
     def start(self, batch: Batch) -> ValueState:
         """Return the text, and the state before the first vector."""
+        return self.encode(batch)
+
+    def encode(self, batch: Batch) -> ValueState:
+        """Return the same, with its gradient where there is one."""
         memory, state, _ = self.decoder.encode(batch)
         return ValueState(memory, state)
 
-    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, Array | None, ValueState]:
-        """Return the states to predict from after one vector and its pen flag, attention, and the new state."""
+    def advance(self, before: ValueState, x_BX: Any) -> tuple[Any, ValueState]:
+        """Return the states to predict from after one vector and its pen flag, and the new state."""
         state = {name: rows[None] for name, rows in before.state.items()}
-        o_1BH, weights_1BS, after = self.decoder.advance(x_BX[None], state, dict(before.memory))
-        weights_BS = None if weights_1BS is None else weights_1BS[0]
-        return o_1BH[0], weights_BS, before._replace(state={name: rows[0] for name, rows in after.items()})
+        o_1BH, _, after = self.decoder.advance(x_BX[None], state, before.memory)
+        return o_1BH[0], before._replace(state={name: rows[0] for name, rows in after.items()})
 
     def predict(self, batch: Batch) -> ValuePredictions:
         """Predict each true vector."""
         targets = batch.targets
         if not isinstance(targets, Values):
             raise ShapeError("A synthesis network needs a batch whose targets are Values.")
-        memory, state, _ = self.decoder.encode(batch)
+        memory, state = self.encode(batch)
         true_TBX = targets.values_BTD.swapaxes(0, 1)[..., : self.output.size + self.output.flags - 1]
         x_TBX = np.concatenate([np.zeros_like(true_TBX[:1]), true_TBX[:-1]])
         states_TBH = self.decoder.scan(x_TBX, targets.lengths_B, state, memory)

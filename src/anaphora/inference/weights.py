@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from anaphora.files import DamagedError
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.linear import linear
 
 NOTHING = np.zeros(0, np.float32)

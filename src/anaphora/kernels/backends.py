@@ -23,9 +23,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled.gemm import INT8_LONGEST, PackedPrecision
-from anaphora.kernels.compiled.library import call, has
+from anaphora.kernels.compiled.gemm import INT8_LONGEST, PackedPrecision, has_gemm
+from anaphora.kernels.compiled.library import call, has, suits
+from anaphora.kernels.compiled.library import obstacle as library_obstacle
 
 if TYPE_CHECKING:
     from anaphora.kernels.prepared import Weight
@@ -42,10 +42,10 @@ def backend_for(
     """Return the backend of a precision; of processors on this one, or one that ``has`` some features."""
     has = has or _processor_has
     if precision == "int8":
-        return "gemm-int8" if device == "cpu" and compiled.has_gemm("int8") else "int8"
+        return "gemm-int8" if device == "cpu" and has_gemm("int8") else "int8"
     if precision == "bf16" or (precision == "auto" and device == "cpu" and has_bf16(has)):
-        return "gemm-bf16" if device == "cpu" and has_bf16(has) and compiled.has_gemm("bf16") else "bf16"
-    return "gemm" if device == "cpu" and has("avx2") and has("fma3") and compiled.has_gemm() else "torch"
+        return "gemm-bf16" if device == "cpu" and has_bf16(has) and has_gemm("bf16") else "bf16"
+    return "gemm" if device == "cpu" and has("avx2") and has("fma3") and has_gemm() else "torch"
 
 
 def without_c(backend: Backend) -> Backend:
@@ -61,15 +61,15 @@ def precision_of(backend: Backend) -> PackedPrecision:
 
 def runs_in_c(backend: Backend) -> bool:
     """True if a backend is that of the packed GEMM, and it is there."""
-    return backend != without_c(backend) and compiled.has_gemm(precision_of(backend))
+    return backend != without_c(backend) and has_gemm(precision_of(backend))
 
 
 def obstacle(backend: Backend) -> str:
     """Return why the library in C cannot compute in the precision of a backend, with a remedy; nothing if it can."""
     precision = precision_of(backend)
-    if compiled.obstacle() or compiled.has_gemm(precision):
-        return compiled.obstacle()
-    if not compiled.has_gemm("int8"):
+    if library_obstacle() or has_gemm(precision):
+        return library_obstacle()
+    if not has_gemm("int8"):
         return "multiplies on x86-64 processors alone"
     needed = "AVX2" if precision == "fp32" else "AVX-512 with bf16"
     return f"needs {needed} for {precision}, which this processor lacks: use int8"
@@ -78,7 +78,7 @@ def obstacle(backend: Backend) -> str:
 def packs(backend: Backend, weight_NK: "Weight") -> bool:
     """True if products with a weight are made in C."""
     fits = precision_of(backend) != "int8" or weight_NK.shape[1] <= INT8_LONGEST
-    return fits and runs_in_c(backend) and compiled.suits(weight_NK)
+    return fits and runs_in_c(backend) and suits(weight_NK)
 
 
 def has_bf16(has: Callable[[str], bool] | None = None) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 
 
 class Application(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 
 from anaphora.batch import Items, Values
 from anaphora.errors import ShapeError
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 
 LARGEST = 4.0
 """R: correlations are within tanh(4) = 0.9993 of 0."""
@@ -73,16 +73,19 @@ class Mixture(NamedTuple):
         weights_NK = _log_softmax(self.log_weights_NK * (1 + bias))
         return self._replace(log_weights_NK=weights_NK, log_deviations_NKD=self.log_deviations_NKD - bias)
 
-    def log_probs(self, targets_ND: Array) -> Array:
-        """ln p of each row; equations 4 to 7."""
-        u_NKD = (targets_ND[:, None] - self.means_NKD) * np.exp(-self.log_deviations_NKD)  # 4
+    def joint(self, targets_ND: Any, library: Any = np) -> tuple[Any, Any, Any]:
+        """ln w + ln N, u and v, which is None without correlation; equations 4 to 6, in arrays of ``library``."""
+        u_NKD = (targets_ND[:, None] - self.means_NKD) * library.exp(-self.log_deviations_NKD)  # 4
         joint_NK = self.log_weights_NK - self.log_deviations_NKD.sum(2) - 0.5 * log(2 * pi) * u_NKD.shape[2]
         if self.r_NK is None:
-            joint_NK = joint_NK - 0.5 * (u_NKD * u_NKD).sum(2)
-        else:
-            u1_NK, u2_NK, cosh_NK = u_NKD[..., 0], u_NKD[..., 1], np.cosh(self.r_NK)
-            v_NK = u2_NK * cosh_NK - u1_NK * np.sinh(self.r_NK)  # 5
-            joint_NK = joint_NK + np.log(cosh_NK) - 0.5 * (u1_NK * u1_NK + v_NK * v_NK)  # 6
+            return joint_NK - 0.5 * (u_NKD * u_NKD).sum(2), u_NKD, None
+        u1_NK, u2_NK, cosh_NK = u_NKD[..., 0], u_NKD[..., 1], library.cosh(self.r_NK)
+        v_NK = u2_NK * cosh_NK - u1_NK * library.sinh(self.r_NK)  # 5
+        return joint_NK + library.log(cosh_NK) - 0.5 * (u1_NK * u1_NK + v_NK * v_NK), u_NKD, v_NK  # 6
+
+    def log_probs(self, targets_ND: Array) -> Array:
+        """ln p of each row; equations 4 to 7."""
+        joint_NK, *_ = self.joint(targets_ND)
         top_N1 = joint_NK.max(1, keepdims=True)
         found: Array = np.log(np.exp(joint_NK - top_N1).sum(1)) + top_N1[:, 0]  # 7
         return found

@@ -11,15 +11,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.library import has
+from anaphora.kernels.compiled.loop import run_once
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.ops import BlockOps, Composition, Gradient
+from anaphora.kernels.normalisation import EPSILON
+from anaphora.kernels.ops import BlockOps, Composition, Writes
 from anaphora.kernels.prepared import array_of
-from anaphora.kernels.tensor_normalisation import Normal, normal, normal_back
 
 
 class Eager(BlockOps):
     """Operations of one part: the matrix ``h`` of part ``cell0`` is ``cell0.h``."""
+
+    library = torch
 
     def __init__(self, matmuls: Matmuls, part: str, sentences: int) -> None:
         """``part`` is the name in front; blocks have rows of the first ``sentences``."""
@@ -40,7 +43,7 @@ class Eager(BlockOps):
     dot, dot_back = mix, mix_back
 
     def vector(self, name: str) -> Tensor:
-        return self._matmuls.tensor(self.full(name))
+        return self._matmuls.given(self.full(name))
 
     columns = vector
 
@@ -76,9 +79,6 @@ class Eager(BlockOps):
         width = a.shape[-1] // sum(blocks)
         return torch.split(a, [width * block for block in blocks], -1)
 
-    def join(self, *blocks: Tensor) -> Tensor:
-        return torch.cat(blocks, -1)
-
     def every_step(self, of_sentence: Tensor, like: Tensor) -> Tensor:
         return of_sentence.expand(len(like), -1, -1)
 
@@ -89,9 +89,6 @@ class Eager(BlockOps):
         vector = self.vector(name)
         a[..., -vector.shape[-1] :] += vector
         return a
-
-    def tanh(self, a: Tensor) -> Tensor:
-        return torch.tanh(a)
 
     def tanh_back(self, t: Tensor, dt: Tensor) -> Tensor:
         return torch.addcmul(dt, dt * t, t, value=-1)
@@ -108,20 +105,25 @@ class Eager(BlockOps):
     def relu_back(self, r: Tensor, dr: Tensor) -> Tensor:
         return dr * (r > 0)
 
-    def maxout(self, t: Tensor) -> Tensor:
-        return torch.maximum(t[..., 0::2], t[..., 1::2])
-
     def maxout_back(self, t: Tensor, do: Tensor) -> Tensor:
         is_first = t[..., 0::2] >= t[..., 1::2]
         return torch.stack([do * is_first, do * ~is_first], -1).flatten(-2)
 
-    def normal(self, a: Tensor, gain: str, bias: str = "") -> tuple[Tensor, Normal]:
-        return normal(a, self.vector(gain), self.vector(bias) if bias else None)
+    def normal(self, a: Tensor, gain: str, bias: str = "") -> tuple[Tensor, list[Tensor]]:
+        y, *rows = torch.native_layer_norm(
+            a, a.shape[-1:], self.vector(gain), self.vector(bias) if bias else None, EPSILON
+        )
+        return y, [a, *rows]
 
-    def normal_back(self, saved: Normal, dy: Tensor, gain: str) -> Tensor:
-        da, dgain = normal_back(saved, dy, self.vector(gain))
+    def normal_back(self, saved: list[Tensor], dy: Tensor, gain: str) -> Tensor:
+        """By torch's reading of what ``kernels/README.md`` derives, in one pass."""
+        a, mean, inverse = saved
+        da, dgain, _ = torch.ops.aten.native_layer_norm_backward(
+            dy, a, a.shape[-1:], mean, inverse, self.vector(gain), None, [True, True, False]
+        )
         self.add_whole_gradient(gain, dgain)
-        return da
+        found: Tensor = da
+        return found
 
     def softmax(self, e: Tensor, open_: Tensor, scale: float) -> Tensor:
         return torch.softmax((e * scale).masked_fill(open_, -torch.inf), -1)
@@ -130,22 +132,15 @@ class Eager(BlockOps):
         return a * (da - (a * da).sum(-1, keepdim=True)) * scale
 
     def fuse(
-        self,
-        name: str,
-        composition: Composition[Tensor],
-        inputs: Sequence[Tensor],
-        writes: Sequence[int | Tensor | Gradient],
+        self, name: str, composition: Composition[Tensor], inputs: Sequence[Tensor], writes: Writes[Tensor]
     ) -> Sequence[Tensor]:
         first = inputs[0]
-        if not self._matmuls.native(first) or not compiled.has(name):
+        if not self._matmuls.native(first) or not has(name):
             return composition(self, *inputs)
         outputs = [one if isinstance(one, Tensor) else first.new_empty(*first.shape[:2], one) for one in writes]  # type: ignore[arg-type]
         reads = [one.contiguous() for one in inputs if not any(one is other for other in outputs)]
-        compiled.run_once(name, list(map(array_of, outputs)), list(map(array_of, reads)))
+        run_once(name, list(map(array_of, outputs)), list(map(array_of, reads)))
         return outputs
-
-    def exp(self, a: Tensor) -> Tensor:
-        return torch.exp(a)
 
     def capped_exp(self, a: Tensor, largest: float) -> tuple[Tensor, Tensor]:
         value = torch.exp(a.clamp(max=largest))
@@ -156,9 +151,6 @@ class Eager(BlockOps):
 
     def log_sigmoid_back(self, f: Tensor, df: Tensor) -> Tensor:
         return df * -torch.expm1(f)
-
-    def minimum(self, a: Tensor, b: Tensor) -> Tensor:
-        return torch.minimum(a, b)
 
     def row_sum(self, a: Tensor) -> Tensor:
         return a.sum(-1, keepdim=True)

@@ -8,7 +8,7 @@ from array import array
 
 import numpy as np
 
-from anaphora.kernels.compiled import Array, empty
+from anaphora.kernels.compiled.library import Array, empty
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import SearchedNetwork, SearchStep, of_rows

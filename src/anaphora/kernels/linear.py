@@ -1,10 +1,10 @@
-"""One product outside of every loop: y = W a for each row, of arrays in C or of tensors (``tensor_linear.py``)."""
+"""One product outside of every loop: y = W a for each row, of arrays in C or of tensors (``tensor_backends.py``)."""
 
 from typing import Any, TypeVar
 
 import numpy as np
 
-from anaphora.kernels.compiled import gemm
+from anaphora.kernels.compiled.gemm import gemm
 from anaphora.kernels.prepared import Weight, packed
 from anaphora.kernels.runtime import current
 
@@ -21,7 +21,7 @@ def linear(a_XK: Block, weight_NK: Any, lengths_B: Any = None) -> Block:
     if isinstance(a_XK, np.ndarray):
         found = gemm(a_XK, packed(weight_NK, current()))
     else:
-        from anaphora.kernels import tensor_linear
+        from anaphora.kernels import tensor_backends
 
-        found = tensor_linear.linear(a_XK, weight_NK, lengths_B)
+        found = tensor_backends.linear(a_XK, weight_NK, lengths_B)
     return found  # type: ignore[no-any-return]

@@ -12,7 +12,8 @@ import numpy as np
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled import topk
+from anaphora.kernels.compiled.library import suits
 from anaphora.kernels.search_step import Scores, WordCandidates
 from anaphora.protocols import Array, DeviceArray
 
@@ -44,8 +45,8 @@ def top_k(values_NV: DeviceArray, k: int) -> tuple[Array, Array]:
     """
     rows, size = values_NV.shape
     is_array = isinstance(values_NV, np.ndarray)
-    if is_array and compiled.suits(values_NV) and values_NV.flags.c_contiguous and k <= min(_FEW, size):
-        return compiled.top_k(values_NV, k)
+    if is_array and suits(values_NV) and values_NV.flags.c_contiguous and k <= min(_FEW, size):
+        return topk.top_k(values_NV, k)
     if k >= size:
         return _sorted(values_NV, np.tile(np.arange(size), (rows, 1)))
     if is_array:

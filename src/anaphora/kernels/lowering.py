@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
-from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Operation, Place, entries
+from anaphora.kernels.compiled.library import Array, empty, thread_count
+from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Operation, Place, entries, loop
 from anaphora.kernels.matrices import Matrices
 from anaphora.kernels.prepared import Weight, array_of
 from anaphora.kernels.rows import Rows
@@ -202,8 +201,8 @@ class Lowering:
     def finish(self) -> None:
         """Take all steps."""
         self._merge_additions()
-        threads = compiled.thread_count() if self.is_large else 1
-        compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, threads)
+        threads = thread_count() if self.is_large else 1
+        loop(self.entries(), self.rows.active, self.hypotheses, self._backward, threads)
         actions, self._after = self._after, []  # which hold this: a cycle would keep all rows until it is collected
         for action in actions:
             action()
@@ -233,7 +232,7 @@ class Lowering:
     def entries(self) -> "array[int]":
         """Return the operations as C takes them, each value at a place of its own."""
         places, size = self.laid_out()
-        arena = compiled.empty(size)
+        arena = empty(size)
         for value, (at, height) in places.items():
             value.array = arena[at : at + height * value.width].reshape(height, value.width)
         return entries(self.operations())

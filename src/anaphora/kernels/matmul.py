@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.matrices import Matrices
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.rows import Rows
-from anaphora.kernels.tensor_backends import PackedWeight, PreparedWeight, pad_rows, prepare
-from anaphora.kernels.tensor_linear import linear
+from anaphora.kernels.tensor_backends import PackedWeight, PreparedWeight, linear, pad_rows, prepare
 
 
 class Matmuls(Matrices):
@@ -52,15 +51,13 @@ class Matmuls(Matrices):
         """Return a memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
 
-    def tensor(self, name: str) -> Tensor:
-        """Return a weight or a memory tensor as it was given."""
+    def given(self, name: str) -> Tensor:
         return self._weights[name] if name in self._weights else self._memory[name]
 
     def gradient(self, name: str, rows: int) -> Tensor:
         """Return the gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
         if name not in self._gradients:
-            whole = self._weights[name] if name in self._weights else self._memory[name]
-            self._gradients[name] = torch.zeros_like(whole)
+            self._gradients[name] = torch.zeros_like(self.given(name))
         return self._gradients[name][:rows]
 
     def add_gradient(self, name: str, gradient: Tensor) -> None:

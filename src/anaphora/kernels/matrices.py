@@ -7,8 +7,8 @@ are arrays, or tensors whose memory is read. ``matmul.py`` adds products of tens
 from collections.abc import Mapping
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.compiled import Array
 from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.prepared import PreparedWeights, Weight, array_of, packed
 from anaphora.kernels.program import Program
 from anaphora.kernels.rows import Rows

@@ -25,7 +25,7 @@ The deviation is bounded below since the likelihood has no bound without it: a c
 the data repeats (pens report whole numbers) would win every batch.
 """
 
-from math import log, pi
+from math import log
 
 import torch
 from torch import Tensor
@@ -65,7 +65,7 @@ def mixture_loss(
 
     def derive(recording: bool, parameters_NP: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         mixture = mixture_of(parameters_NP, shape)
-        joint_NK, u_NKD, v_NK = _joint(mixture, targets_ND)
+        joint_NK, u_NKD, v_NK = mixture.joint(targets_ND, torch)
         log_probs_N = torch.logsumexp(joint_NK, 1)
         weight_N = torch.ones_like(log_probs_N) if weights_N is None else weights_N.to(log_probs_N.dtype)
         loss = -(weight_N * log_probs_N).sum(dtype=torch.float64)  # 7
@@ -80,18 +80,6 @@ def mixture_loss(
 
 def _by_component(block: Tensor, shape: MixtureShape) -> Tensor:
     return block.reshape(-1, shape.components, shape.size)
-
-
-def _joint(mixture: Mixture, targets_ND: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """ln w + ln N, u and v; equations 4 to 6."""
-    log_weights_NK, means_NKD, s_NKD, r_NK = mixture
-    u_NKD = (targets_ND.unsqueeze(1) - means_NKD) * torch.exp(-s_NKD)  # 4
-    joint_NK = log_weights_NK - s_NKD.sum(2) - 0.5 * log(2 * pi) * u_NKD.shape[2]
-    if r_NK is None:
-        return joint_NK - 0.5 * (u_NKD * u_NKD).sum(2), u_NKD, None
-    u1_NK, u2_NK = u_NKD.unbind(2)
-    v_NK = u2_NK * torch.cosh(r_NK) - u1_NK * torch.sinh(r_NK)  # 5
-    return joint_NK + torch.log(torch.cosh(r_NK)) - 0.5 * (u1_NK * u1_NK + v_NK * v_NK), u_NKD, v_NK  # 6
 
 
 def _backward(

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.compiled import Array, empty
+from anaphora.kernels.compiled.library import Array, empty
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.normalisation import Normalise

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Array
-from anaphora.kernels.compiled.loop import Place, entries, place_of
+from anaphora.kernels.compiled.library import Array, empty, thread_count
+from anaphora.kernels.compiled.loop import Place, entries, loop, place_of
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matrices import Matrices
 from anaphora.kernels.parts import is_previous, signal_of
@@ -125,7 +124,7 @@ class OperationList:
     @property
     def threads(self) -> int:
         """Number of threads that share the work of a step."""
-        return compiled.thread_count() if self.is_large else 1
+        return thread_count() if self.is_large else 1
 
     def suits(self, matmuls: Matrices) -> bool:
         """True if this is of its weights."""
@@ -157,7 +156,7 @@ class BoundOperations(NamedTuple):
     def fill(self, signals: Mapping[str, Array]) -> tuple["array[int]", Array]:
         """Return the ``entries`` over contiguous signals, and the room for everything else, which must live as long."""
         numbers = array("q", self.numbers)
-        others = compiled.empty(self.operations.size)
+        others = empty(self.operations.size)
         addresses, first = {name: block.ctypes.data for name, block in signals.items()}, others.ctypes.data
         for place, name in self.operations.signals:
             numbers[place] = addresses[name]
@@ -168,7 +167,7 @@ class BoundOperations(NamedTuple):
     def run(self, signals: Mapping[str, Array], active: Sequence[int], hypotheses: int = 1) -> None:
         """Take all steps over contiguous signals: see ``compiled.loop``."""
         numbers, room = self.fill(signals)
-        compiled.loop(numbers, active, hypotheses, False, self.operations.threads)
+        loop(numbers, active, hypotheses, False, self.operations.threads)
         del room  # it was there until now
 
 

@@ -36,6 +36,10 @@ class Gradient(NamedTuple):
     """True if a matrix is read column after column (``Ops.columns``)."""
 
 
+Writes = Sequence[int | V | Gradient]
+"""Outputs of a fused operation: each its width, the input that it overwrites, or a gradient that it adds to."""
+
+
 def _left_to_subclasses(interface: type[T]) -> type[T]:
     """Let methods that a subclass does not have raise NotImplementedError."""
 
@@ -305,21 +309,19 @@ class Ops(Primitives[V]):
         """a + b."""
         return self.sum((a, b), keeps=True)
 
-    def fuse(
-        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
-    ) -> Sequence[V]:
+    def fuse(self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Writes[V]) -> Sequence[V]:
         """Several operations on rows by one function in C, or by their composition.
 
         Args:
             name: the function; it reads the inputs that it does not overwrite, in their order.
             composition: the same of simpler operations of ``self`` over the inputs.
             inputs: values.
-            writes: by output, its width, the input that it overwrites, or a gradient that it adds to.
+            writes: by output.
         """
         return composition(self, *inputs)
 
     def fused_over_memory(
-        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Sequence["int | V | Gradient"]
+        self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Writes[V]
     ) -> Sequence[V]:
         """``fused``, of a function that looks at positions; its composition takes tensors of more dimensions."""
         return composition(self, *inputs)
@@ -327,6 +329,9 @@ class Ops(Primitives[V]):
 
 class BlockOps(Ops[Any]):
     """Operations that arrays and tensors have under the same names: blocks X x B x width, or X x B x S x width."""
+
+    library: Any
+    """Module of such arrays."""
 
     def width(self, a: Any) -> int:
         return math.prod(a.shape[2:])
@@ -340,6 +345,21 @@ class BlockOps(Ops[Any]):
 
     def mul(self, a: Any, b: Any) -> Any:
         return a * b
+
+    def tanh(self, a: Any) -> Any:
+        return self.library.tanh(a)
+
+    def exp(self, a: Any) -> Any:
+        return self.library.exp(a)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self.library.minimum(a, b)
+
+    def maxout(self, t: Any) -> Any:
+        return self.library.maximum(t[..., 0::2], t[..., 1::2])
+
+    def join(self, *blocks: Any) -> Any:
+        return self.library.concatenate(blocks, -1)
 
     def add_number(self, a: Any, number: float) -> Any:
         return a + number

@@ -17,8 +17,8 @@ from weakref import ref
 import numpy as np
 
 from anaphora.kernels.backends import precision_of
-from anaphora.kernels.compiled import Array, pack_rows
-from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.compiled.gemm import PackedMatrix, pack_rows
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.runtime import Runtime
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from itertools import accumulate
 import numpy as np
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Array
-from anaphora.kernels.compiled.loop import Place
+from anaphora.kernels.compiled.library import Array, has
+from anaphora.kernels.compiled.loop import ADDS, Place
 from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.ops import Composition, Gradient, Ops
+from anaphora.kernels.ops import Composition, Gradient, Ops, Writes
 
 
 class Recorder(Ops[Value]):
@@ -177,13 +176,9 @@ class Recorder(Ops[Value]):
         return self._run("softmax_positions_back", a.width, a, da, open_, self.number(scale))
 
     def fuse(
-        self,
-        name: str,
-        composition: Composition[Value],
-        inputs: Sequence[Value],
-        writes: Sequence[int | Value | Gradient],
+        self, name: str, composition: Composition[Value], inputs: Sequence[Value], writes: Writes[Value]
     ) -> Sequence[Value]:
-        if not compiled.has(name):
+        if not has(name):
             return composition(self, *inputs)
         written, adds = list[Value](), list[Value]()
         for number, one in enumerate(writes):
@@ -191,7 +186,7 @@ class Recorder(Ops[Value]):
                 written.append(self._ops.value(one))
                 continue
             written.append(self._gradient(one) if isinstance(one, Gradient) else one)
-            if isinstance(one, Gradient) or compiled.ADDS.get(name) == number:
+            if isinstance(one, Gradient) or ADDS.get(name) == number:
                 adds.append(written[-1])
         self._ops.run(name, written, [value for value in inputs if value not in written], adds)
         return written

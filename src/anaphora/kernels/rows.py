@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 
 
 class Rows:

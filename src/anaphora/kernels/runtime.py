@@ -15,9 +15,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from anaphora.errors import ConfigError
-from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, InferencePrecision, backend_for, runs_in_c, without_c
-from anaphora.kernels.compiled.library import set_thread_count
+from anaphora.kernels.compiled.library import set_thread_count, suits, thread_count
+from anaphora.kernels.compiled.loop import has_loop
 from anaphora.kernels.device import Device
 
 if TYPE_CHECKING:
@@ -84,14 +84,14 @@ class Runtime:
 
     def native(self, block: "Weight") -> bool:
         """True if the steps of a part run in C; ``block`` is one of its arrays or tensors."""
-        return self.kernels == "native" and compiled.suits(block)
+        return self.kernels == "native" and suits(block)
 
     def loops_in_c(self, block: "Weight", recording: bool) -> bool:
         """True if one call of C takes all steps of a loop; ``block`` is one of its arrays or tensors.
 
         Its products are those of the packed GEMM. ``recording``: whether there will be a backward pass.
         """
-        if (recording and not self.training) or self.observer or not compiled.has_loop() or not self.native(block):
+        if (recording and not self.training) or self.observer or not has_loop() or not self.native(block):
             return False
         return runs_in_c(self.training_backend if recording else self.inference_backend)
 
@@ -131,7 +131,7 @@ def running(runtime: Runtime) -> Iterator[None]:
 
     A generator must not yield within it: what it yields to would run so too.
     """
-    threads = compiled.thread_count()
+    threads = thread_count()
     changes = runtime.threads not in (0, threads)
     token = _current.set(runtime)
     try:

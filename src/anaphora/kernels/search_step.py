@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from anaphora.kernels import native
-from anaphora.kernels.compiled import Array, empty, thread_count
 from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.compiled.library import Array, empty, thread_count
 from anaphora.kernels.compiled.loop import Place, StepEntries, entries_in
 from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matrices import Matrices, Weights

@@ -16,9 +16,9 @@ its dz.
 import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled
 from anaphora.kernels.autograd_bridge import derived_loss
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
+from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.runtime import current
 from anaphora.kernels.tensor_backends import prepare
@@ -109,7 +109,7 @@ def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Array, ids_E: Array
 def log_softmax(z_NV: Tensor) -> Tensor:
     """log softmax(z) of every row; ``z_NV`` is used up."""
     if current().native(z_NV) and not z_NV.requires_grad:
-        return torch.from_numpy(compiled.log_softmax_rows(array_of(z_NV.contiguous())))
+        return torch.from_numpy(log_softmax_rows(array_of(z_NV.contiguous())))
     return torch.log_softmax(z_NV, 1)
 
 
@@ -120,7 +120,7 @@ def _derive(
     if current().native(z_NV):
         z, bias, targets = map(array_of, (z_NV, bias_V, targets_N))
         weights = None if weights_N is None else array_of(weights_N)
-        return z_NV, torch.from_numpy(compiled.softmax_rows(recording, z, bias, targets, weights, smoothing))
+        return z_NV, torch.from_numpy(softmax_rows(recording, z, bias, targets, weights, smoothing))
     if bias_V.numel():
         z_NV += bias_V
     size, y_N1 = z_NV.shape[1], targets_N[:, None]

@@ -72,9 +72,9 @@ def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor
         dtop_NF = tanh_back_(dz_NF.clone(), y_NF)  # 2
         da_RF = dtop_NF.new_zeros(len(rows.ids_RW), dtop_NF.shape[1])
         da_RF.scatter_(0, rows.begins_N.unsqueeze(1) + place_NF, dtop_NF)
-        table_CE = matmuls.tensor("characters.weight")
+        table_CE = matmuls.given("characters.weight")
         dx_RWE = da_RF.new_zeros(*rows.ids_RW.shape, table_CE.shape[1])
-        sizes = [len(matmuls.tensor(f"width{w}.bias")) for w in range(1, shape.widths + 1)]
+        sizes = [len(matmuls.given(f"width{w}.bias")) for w in range(1, shape.widths + 1)]
         for w, da_RN in enumerate(torch.split(da_RF, sizes, 1), 1):  # 1
             dx_RWE[:, :w] += _affine_back(matmuls, f"width{w}", da_RN.contiguous()).view_as(dx_RWE[:, :w])
         dtable_CE = matmuls.gradient("characters.weight", len(table_CE))
@@ -121,7 +121,7 @@ def _maxima(a_RF: Tensor, rows: _Rows, lengths_N: Tensor, recording: bool) -> tu
 
 def _affine(matmuls: Matmuls, part: str, a_RK: Tensor) -> Tensor:
     """W a + b."""
-    return matmuls.times(f"{part}.weight", a_RK) + matmuls.tensor(f"{part}.bias")
+    return matmuls.times(f"{part}.weight", a_RK) + matmuls.given(f"{part}.bias")
 
 
 def _affine_back(matmuls: Matmuls, part: str, dy_RN: Tensor) -> Tensor:

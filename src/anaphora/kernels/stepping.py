@@ -10,7 +10,7 @@ from collections import OrderedDict
 import numpy as np
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.compiled import Array, empty
+from anaphora.kernels.compiled.library import Array, empty
 from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.operation_list import BoundOperations, GivenSignal, OperationList, one_step, operation_list
 from anaphora.kernels.parts import previous

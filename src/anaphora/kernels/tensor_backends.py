@@ -1,16 +1,25 @@
-"""The matmul backends over tensors, in training and without a gradient: see ``backends.py``."""
+"""The matmul backends over tensors, in training and without a gradient: see ``backends.py``.
 
-from collections.abc import Callable
+A product outside of every loop is ``linear``:
+
+    1  y  = W a
+    1' da = W' dy,   dW = sum dy a'
+
+In training all three are made by its backend, like those of the loop. Elsewhere a row has the same bits in any batch,
+and the gradient is left to autograd.
+"""
+
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels import compiled
+from anaphora.kernels.autograd_bridge import apply_derived
 from anaphora.kernels.backends import Backend, has_bf16, packs, precision_of
-from anaphora.kernels.compiled.gemm import PackedMatrix
+from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision, gemm, gemm_of_columns, pack_columns, pack_rows
 from anaphora.kernels.prepared import array_of, is_kept, packed
 from anaphora.kernels.runtime import Runtime, current
 
@@ -23,21 +32,60 @@ _COLUMNS, _RUN = 12, 4
 MKL); nor does one of a single column (with oneDNN, as in bf16)."""
 
 
-class Multiplication(Protocol):
-    """A weight W (N x K) made ready for products without a gradient."""
+Multiplication: TypeAlias = "PackedForward | TorchWeight | _RoundedWeight | _QuantizedWeight"
+"""A weight W (N x K) made ready for products without a gradient: ``times``, W a for every row."""
 
-    def times(self, a_XK: Tensor) -> Tensor:
-        """W a for every row."""
+PreparedWeight: TypeAlias = "PackedWeight | TorchWeight | _RoundedWeight"
+"""A weight made ready for products and their gradients: ``back``, W' dy for every row, and ``outer``, the sum of dy a'
+over the rows, added to ``onto_NK`` where that is given."""
 
 
-class PreparedWeight(Multiplication, Protocol):
-    """A weight W (N x K) made ready for products and their gradients."""
+def linear(a_XK: Tensor, weight_NK: Tensor, lengths_B: Tensor | None = None) -> Tensor:
+    """y = W a, ... x N, for every row of ... x K.
 
-    def back(self, dy_XN: Tensor) -> Tensor:
-        """W' dy for every row."""
+    With ``lengths_B``, a is B x S x K and what lies past the end of a sentence is of no consequence: in training, zero.
+    """
+    wants_gradient = torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad)
+    runtime = current()
+    if wants_gradient and runtime.training:
+        return _train_product(a_XK, weight_NK, None if lengths_B is None else _rows_within(lengths_B, a_XK))
+    return steady_linear(a_XK, weight_NK) if wants_gradient else prepare_for_inference(weight_NK, runtime).times(a_XK)
 
-    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
-        """Return the gradient of W, sum dy a' over the rows; added to ``onto_NK`` where that is given."""
+
+def _train_product(a_XK: Tensor, weight_NK: Tensor, rows_R: Tensor | None) -> Tensor:
+    weight, shape = prepare(weight_NK), a_XK.shape[:-1]
+    wants_a, wants_weight = a_XK.requires_grad, weight_NK.requires_grad
+
+    def forward(recording: bool, a_XK: Tensor, weight_NK: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        a_RK = _take(a_XK, rows_R)
+        return _scatter(weight.times(a_RK), rows_R, shape), (a_RK, weight_NK)  # 1
+
+    def backward(saved: Sequence[Tensor], dy_XN: Tensor) -> tuple[Tensor | None, ...]:
+        dy_RN = _take(dy_XN, rows_R)
+        da_XK = _scatter(weight.back(dy_RN), rows_R, shape) if wants_a else None  # 1'
+        return da_XK, weight.outer(dy_RN, saved[0]) if wants_weight else None
+
+    return apply_derived(forward, backward, a_XK, weight_NK)
+
+
+def _rows_within(lengths_B: Tensor, a_BSK: Tensor) -> Tensor:
+    """Return the rows of the positions that sentences have."""
+    places_S = torch.arange(a_BSK.shape[1], device=lengths_B.device)
+    return (places_S < lengths_B.unsqueeze(1)).flatten().nonzero().squeeze(1).to(a_BSK.device)
+
+
+def _take(block_XW: Tensor, rows_R: Tensor | None) -> Tensor:
+    """Some rows of a block, or all of them, without gaps."""
+    flat = block_XW.flatten(0, -2)
+    return flat.contiguous() if rows_R is None else flat.index_select(0, rows_R)
+
+
+def _scatter(block_RW: Tensor, rows_R: Tensor | None, shape: torch.Size) -> Tensor:
+    """Return the block of such a shape with these rows, and zeros elsewhere."""
+    if rows_R is None:
+        return block_RW.view(*shape, -1)
+    flat = block_RW.new_zeros(shape.numel(), block_RW.shape[-1])
+    return flat.index_copy_(0, rows_R, block_RW).view(*shape, -1)
 
 
 def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> PreparedWeight:
@@ -76,11 +124,9 @@ def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
     """Return the weight ready for products in which a row has the same bits in any batch."""
     precision = precision_of(backend)
     if packs(backend, weight_NK):
-        return PackedForward(compiled.pack_rows(array_of(weight_NK), precision))
-    if precision == "int8":
-        return (
-            _QuantizedWeight(weight_NK) if weight_NK.dtype == torch.float32 else TorchWeight(weight_NK, steady_linear)
-        )
+        return PackedForward(pack_rows(array_of(weight_NK), precision))
+    if precision == "int8" and weight_NK.dtype == torch.float32:
+        return _QuantizedWeight(weight_NK)
     return _plain(precision, weight_NK, steady_linear)
 
 
@@ -107,7 +153,7 @@ _Product = Callable[[Tensor, Tensor], Tensor]
 """a W' from a and W."""
 
 
-def _plain(precision: Literal["fp32", "bf16"], weight_NK: Tensor, product: _Product) -> PreparedWeight:
+def _plain(precision: PackedPrecision, weight_NK: Tensor, product: _Product) -> PreparedWeight:
     """``product``: torch's way."""
     rounds = precision == "bf16" and weight_NK.dtype == torch.float32
     return _RoundedWeight(weight_NK, product) if rounds else TorchWeight(weight_NK, product)
@@ -138,7 +184,7 @@ class PackedForward:
 
     def times(self, a_XK: Tensor) -> Tensor:
         """W a."""
-        return torch.from_numpy(compiled.gemm(array_of(a_XK), self.forward))
+        return torch.from_numpy(gemm(array_of(a_XK), self.forward))
 
 
 class PackedWeight(PackedForward):
@@ -147,22 +193,22 @@ class PackedWeight(PackedForward):
     def __init__(self, weight_NK: Tensor, precision: Literal["fp32", "bf16"]) -> None:
         """``weight_NK``: of single precision, on the processor."""
         self._weight_NK, self._precision = array_of(weight_NK), precision
-        super().__init__(compiled.pack_rows(self._weight_NK, precision))
+        super().__init__(pack_rows(self._weight_NK, precision))
 
     @cached_property
     def backward(self) -> PackedMatrix:
         """The right side of dy W."""
-        return compiled.pack_columns(self._weight_NK, self._precision)
+        return pack_columns(self._weight_NK, self._precision)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         """W' dy."""
-        return torch.from_numpy(compiled.gemm(array_of(dy_XN), self.backward))
+        return torch.from_numpy(gemm(array_of(dy_XN), self.backward))
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
         """Sum dy a' over the rows."""
         onto = None if onto_NK is None else array_of(onto_NK)
-        a = compiled.pack_columns(array_of(a_RK), self._precision)
-        return torch.from_numpy(compiled.gemm_of_columns(array_of(dy_RN), a, onto))
+        a = pack_columns(array_of(a_RK), self._precision)
+        return torch.from_numpy(gemm_of_columns(array_of(dy_RN), a, onto))
 
 
 class _RoundedWeight:

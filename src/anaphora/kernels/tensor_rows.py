@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 import torch
 from torch import Tensor
 
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.rows import Rows
 
 

@@ -22,7 +22,7 @@ from weakref import WeakSet
 import numpy as np
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.compiled import Array, empty
+from anaphora.kernels.compiled.library import Array, empty
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import OneToOne, Project

@@ -61,10 +61,6 @@ class EncoderDecoder(Network, ABC):
     def written(self) -> Embedding:
         """The embedding of what is written."""
 
-    @abstractmethod
-    def example(self) -> Batch:
-        """Return the smallest batch that it can encode, without targets."""
-
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
         targets, memory = batch.target_ids, self.encode(batch)
@@ -132,18 +128,11 @@ class EncoderDecoder(Network, ABC):
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which autograd may save
 
-    @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of the steps of encoder, language model and decoder: see ``protocols.ProgramModel``."""
-        self.eval()
-        memory = self.encode(self.example().to(device_of(self)))
-        bos_11 = torch.tensor([[self.symbols.bos]])
-        of_language, language_11L = dict[str, Sequence[PartDescription]](), None
-        if self.language_model:
-            of_language["language model"] = self.language_model.recurrence.describe()
-            language_11L = self.language_model(bos_11, torch.tensor([1]))
-        of_decoder = self.decoder.describe(self.written.vectors(bos_11), memory.first, memory.signals, language_11L)
-        return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
+        fused = self.language_model
+        of_language = {"language model": fused.recurrence.describe()} if fused else {}
+        return {**self.encoder.programs(), **of_language, "decoder": self.decoder.describe()}
 
     def stepper(self) -> TensorDecodingStepper:
         """Return the model one token at a time; puts it into evaluation mode."""

@@ -232,7 +232,7 @@ class LanguageModel(TextNetwork):
 
     def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
-        return self.recurrence.advance_rows(self.words(ids_N.unsqueeze(0)), state)
+        return self.recurrence.advance(self.words(ids_N.unsqueeze(0)), state)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of a step: see ``protocols.ProgramModel``."""

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.batch import Batch, pad
+from anaphora.batch import Batch
 from anaphora.config import Config, Conflict, by_kind, other_than
 from anaphora.errors import ConfigError
 from anaphora.kernels.penalties import guidance
@@ -178,8 +178,3 @@ class Translator(EncoderDecoder):
     def written(self) -> Embedding:
         """That of target words."""
         return self.target_embedding
-
-    def example(self) -> Batch:
-        """Return a sentence of one word."""
-        sentence = pad([[self.symbols.unk, self.symbols.eos]])
-        return Batch.of_rows([0], sentence)

@@ -9,14 +9,15 @@ that ends. What is predicted has one flag more: whether the sequence ends there.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import torch
 from torch import Tensor
 
-from anaphora.batch import Batch, Values, pad
+from anaphora.batch import Batch, Values
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
+from anaphora.inference import values as networks
 from anaphora.inference.values import ValueState
 from anaphora.kernels.densities import ValuePredictions
 from anaphora.nn.attention import AnyAttention, WindowAttention
@@ -94,17 +95,19 @@ class SynthesisConfig(Config):
 
 
 class ValueNetwork(Network, ABC):
-    """A network that predicts vectors; one at a time, for sampling."""
+    """A network that predicts vectors; one at a time, for sampling, as those of ``inference.values`` do over arrays."""
 
     output: ValueOutput
 
-    @abstractmethod
+    @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
-        """Before the first vector."""
+        start: ValueState = cast(Any, super()).start(batch.to(device_of(self)))
+        return start
 
-    @abstractmethod
-    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, Array | None, ValueState]:
-        """After reading one vector and its pen flag: the states to predict from, attention, and the new state."""
+    @torch.inference_mode()
+    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, ValueState]:
+        states_BH, after = cast(Any, super()).advance(before, torch.from_numpy(x_BX).to(device_of(self)))
+        return array_of(states_BH), after
 
     @abstractmethod
     def _states(self, batch: Batch) -> Tensor:
@@ -120,12 +123,8 @@ class ValueNetwork(Network, ABC):
         with torch.inference_mode():
             return self.output.predict(self._states(batch.to(device_of(self))), batch.targets)
 
-    def _step(self, x_BX: Array) -> Tensor:
-        """Return a vector for each row as one step of time, 1 x B x X."""
-        return torch.from_numpy(x_BX).to(device_of(self)).unsqueeze(0)
 
-
-class PredictionNetwork(ValueNetwork):
+class PredictionNetwork(ValueNetwork, networks.PredictionNetwork):  # type: ignore[misc]
     """A stack of recurrent layers over vectors. Batches have ``Values`` as inputs and targets."""
 
     def __init__(self, config: PredictionConfig) -> None:
@@ -141,15 +140,6 @@ class PredictionNetwork(ValueNetwork):
         """Return the parts of a step: see ``protocols.ProgramModel``."""
         return {"recurrence": self.recurrence.describe()}
 
-    @torch.inference_mode()
-    def start(self, batch: Batch) -> ValueState:
-        return ValueState({}, self.recurrence.initial_state(batch.size))
-
-    @torch.inference_mode()
-    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, None, ValueState]:
-        h_BH, after = self.recurrence.advance_rows(self._step(x_BX), before.state)
-        return array_of(h_BH), None, ValueState({}, after)
-
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.inputs, Values):
             raise ShapeError("A prediction network needs a batch whose inputs are Values.")
@@ -158,7 +148,7 @@ class PredictionNetwork(ValueNetwork):
         return states_TBH
 
 
-class SynthesisNetwork(ValueNetwork):
+class SynthesisNetwork(ValueNetwork, networks.SynthesisNetwork):  # type: ignore[misc]
     """A decoder of vectors with attention over a text. Batches have ``Ids`` as inputs and ``Values`` as targets."""
 
     def __init__(self, config: SynthesisConfig, text: VocabularyInfo) -> None:
@@ -172,27 +162,11 @@ class SynthesisNetwork(ValueNetwork):
         self.decoder = Decoder(config.decoder, config.attention, self._width, self.encoder.spec, NoFusion())
         self.output = config.output.build(config.decoder.readout_width, values.size, values.pen + 1)
 
-    @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of the steps of encoder and decoder: see ``protocols.ProgramModel``."""
-        self.eval()
-        example = Batch.of_rows([0], pad([[self.symbols.unk, self.symbols.eos]]))
-        memory, first = self._encode(example.to(device_of(self)))
-        of_decoder = self.decoder.describe(torch.zeros(1, 1, self._width), first, memory)
-        return {**self.encoder.programs(), "decoder": of_decoder}
+        return {**self.encoder.programs(), "decoder": self.decoder.describe()}
 
-    @torch.inference_mode()
-    def start(self, batch: Batch) -> ValueState:
-        return self._encode(batch.to(device_of(self)))
-
-    @torch.inference_mode()
-    def advance(self, before: ValueState, x_BX: Array) -> tuple[Array, Array | None, ValueState]:
-        state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
-        o_1BH, weights_1BS, after = self.decoder.advance(self._step(x_BX), state, before.memory)
-        weights_BS = None if weights_1BS is None else array_of(weights_1BS[0])
-        return array_of(o_1BH[0]), weights_BS, before._replace(state={name: rows[0] for name, rows in after.items()})
-
-    def _encode(self, batch: Batch) -> ValueState:
+    def encode(self, batch: Batch) -> ValueState:
         text = batch.input_ids
         x_SBD = self.embedding.vectors(text.ids_BT.T)
         encoded = self.encoder(x_SBD.transpose(0, 1), text.lengths_B)
@@ -203,7 +177,7 @@ class SynthesisNetwork(ValueNetwork):
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.targets, Values):
             raise ShapeError("A synthesis network needs a batch whose targets are Values.")
-        memory, state = self._encode(batch)
+        memory, state = self.encode(batch)
         true_TBX = batch.targets.values_BTD.transpose(0, 1)[..., : self._width]
         x_TBX = torch.cat([torch.zeros_like(true_TBX[:1]), true_TBX[:-1]])
         states_TBH: Tensor = self.decoder(x_TBX, batch.targets.lengths_B, state, memory)[0]

@@ -9,7 +9,6 @@ transducer    a real-valued sequence in, a text out; the handwriting of a text, 
 
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -95,12 +94,6 @@ class Describer(Writer):
         lengths_B = torch.full((batch.size,), wanted[0])
         return self.encoder(grid.values_BSD, lengths_B), lengths_B
 
-    def example(self) -> Batch:
-        """Return a grid of zeros."""
-        config = self.config.encoder
-        grid = Grid(np.zeros((1, config.rows * config.columns, config.width), np.float32))
-        return Batch.of_rows([0], grid)
-
 
 class VectorTransducerConfig(WriterConfig):
     """The tables of a transducer of vectors."""
@@ -128,8 +121,3 @@ class VectorTransducer(Writer):
         if not isinstance(rows, Values) or rows.values_BTD.shape[2] != self._width:
             raise ShapeError(f"This transducer needs a batch whose inputs are Values of width {self._width}.")
         return self.encoder(rows.values_BTD, rows.lengths_B), rows.lengths_B
-
-    def example(self) -> Batch:
-        """Return a vector of zeros."""
-        values = Values(np.zeros((1, 1, self._width), np.float32), np.array([1]))
-        return Batch.of_rows([0], values)

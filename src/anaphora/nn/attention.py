@@ -9,7 +9,7 @@ none      the summary of the sentence alone (``bridge.py``)
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import log
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -155,8 +155,8 @@ class Attention(ABC):
         """Fill what starts from a number of its own, after all else was filled."""
 
     @abstractmethod
-    def initial_state(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
-        """Return its state before the first step: B x width by signal."""
+    def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
+        """Return its state before the first step, B x width by signal; ``ops`` as for ``Bridge.initial_state``."""
 
 
 class SoftAttention(Attention):
@@ -201,15 +201,15 @@ class SoftAttention(Attention):
     def initialise(self, weights: Weights) -> None:
         """Nothing has a number of its own."""
 
-    def initial_state(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+    def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
-        sentences, positions = annotations_BSM.shape[:2]
         carried = {signal_of(read) for part in self.parts("query") for read in part.reads if is_previous(read)}
-        widths = {"weights": positions, "coverage": positions, "clock": 1}
-        state = {signal: annotations_BSM.new_zeros(sentences, widths[signal]) for signal in widths if signal in carried}
-        if "weights" in state:
-            state["weights"][:, 0] = 1
-        return state
+        first: dict[str, tuple[str, dict[str, int]]] = {
+            "weights": ("first_position", {}),
+            "coverage": ("zero_positions", {}),
+            "clock": ("zeros", {"width": 1}),
+        }
+        return {name: ops.add(one, annotations, **options) for name, (one, options) in first.items() if name in carried}
 
 
 class SoftWindow(Attention):
@@ -236,9 +236,9 @@ class SoftWindow(Attention):
             with torch.no_grad():
                 weights.tensors()["window.bias"][2 * self.config.components :] += log(self.config.initial_step)
 
-    def initial_state(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+    def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Return all Gaussians in front of the first position."""
-        return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self.config.components)}
+        return {"kappa": ops.add("zeros", annotations, width=self.config.components)}
 
 
 def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attention | None:

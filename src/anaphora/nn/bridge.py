@@ -10,18 +10,16 @@ With ``summary_layer`` "tanh" the summary is c = tanh(V h), h the last state of 
 2014, appendix A.1.1), and the decoder starts from c and sees c.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from anaphora.config import SET, Conflict
 from anaphora.errors import ConfigError
-from anaphora.kernels.matmul import Matmuls
-from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
+from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.stack import RecurrentConfig
-from anaphora.nn.weights import Matrix, project, projection_matrices
+from anaphora.nn.weights import Matrix, projection_matrices
 
 
 class BridgeConfig(RecurrentConfig):
@@ -135,47 +133,36 @@ class Bridge:
                     matrices |= projection_matrices(f"start{layer}_{field}", self.config.size, width, self.config.bias)
         return matrices
 
-    def summary(self, encoded: EncoderOutput, weights: Mapping[str, Tensor]) -> Tensor:
-        """Return the sentence encodings of all steps, B x width, or of each step, B x T x width."""
-        return self._summaries(encoded, weights)[-1]["h"]
+    def summaries(self, ops: Any, summaries: Sequence[Mapping[str, Any]], weights: Mapping[str, Tensor]) -> Any:
+        """Return the sentence encodings that the decoder starts from, and of which the last is what every step sees.
+
+        ``ops`` are those of ``operations.py``, or the graph that lists them instead (``models.description.graph``).
+        """
+        if self.config.sentence_encoding_layer == "none":
+            return summaries
+        return [{"h": ops.add("tanh", ops.project(weights, "summary", summaries[-1]["h"]))}]
 
     def initial_state(
-        self, encoded: EncoderOutput, lengths_B: Tensor, weights: Mapping[str, Tensor]
-    ) -> dict[str, Tensor]:
-        """Return the state before the first word, B x size by carried signal."""
-        summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
-        if self.config.initial_state == "mean":
-            summaries = [{"h": _mean(encoded.annotations_BSM, lengths_B)}]
-        above = max(0, len(summaries) - self.config.layers)  # the top layers of a deeper encoder
-        for layer in range(self.config.layers):
+        self, ops: Any, annotations: Any, summaries: Sequence[Mapping[str, Any]], weights: Mapping[str, Tensor]
+    ) -> dict[str, Any]:
+        """Return the state of the layers before the first word, B x size by carried signal."""
+        config, state = self.config, dict[str, Any]()
+        if config.initial_state == "mean":
+            summaries = [{"h": ops.add("mean", annotations)}]
+        above = max(0, len(summaries) - config.layers)  # the top layers of a deeper encoder
+        for layer in range(config.layers):
             summary = summaries[min(above + layer, len(summaries) - 1)]
-            for field in self.config.cell.state:
-                whole = summary.get(field, summary["h"])
-                state[f"layer{layer}.{field}"] = self._start(f"start{layer}_{field}", whole, weights)
+            for field in config.cell.state:
+                value = summary.get(field, summary["h"])
+                if config.initial_state == "zero":
+                    value = ops.add("zeros", annotations, width=config.size)
+                elif config.initial_state != "copy":
+                    value = ops.project(weights, f"start{layer}_{field}", value)
+                    if config.initial_state_activation == "tanh":
+                        value = ops.add("tanh", value)
+                state[f"layer{layer}.{field}"] = value
         return state
-
-    def _summaries(self, encoded: EncoderOutput, weights: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
-        if self.config.sentence_encoding_layer == "none":
-            return encoded.summaries
-        return [{"h": torch.tanh(project(weights, "summary", encoded.summaries[-1]["h"]))}]
-
-    def _start(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
-        config = self.config
-        if config.initial_state == "zero":
-            return whole_BM.new_zeros(len(whole_BM), self.config.size)
-        if config.initial_state == "copy":
-            return whole_BM
-        value_BH = project(weights, part, whole_BM)
-        return torch.tanh(value_BH) if config.initial_state_activation == "tanh" else value_BH
 
 
 def _form(layers: int, size: int, fields: tuple[str, ...]) -> str:
     return f"{layers} x {size} with {', '.join(fields)}"
-
-
-def _mean(annotations_BSM: Tensor, lengths_B: Tensor) -> Tensor:
-    """Return the mean of the annotations of each sentence, as attention that looks everywhere alike."""
-    lengths_B1 = lengths_B.to(annotations_BSM.device).unsqueeze(1)
-    open_BS = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device) < lengths_B1
-    matmuls = Matmuls({}, {"mean.values": annotations_BSM}, recording=False)
-    return matmuls.attend("mean.values", (open_BS.to(annotations_BSM) / lengths_B1).unsqueeze(0))[0]

@@ -21,7 +21,7 @@ the query of the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -36,10 +36,11 @@ from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
+from anaphora.nn.operations import TensorOperations
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import BetweenTransitions, Layers
-from anaphora.nn.weights import Matrix, Start, Weights, project, projection_matrices
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 from anaphora.protocols import PartDescription
 
 CONFLICTS = (
@@ -102,7 +103,7 @@ class Decoder(nn.Module):
         Raises ConfigError where the options do not go together.
         """
         super().__init__()
-        self.config = config
+        self.config, self.spec = config, spec
         self.attention = attention_of(attention, config.size, spec)
         self.bridge = Bridge(config, spec)
         self._readout = Readout(config, self._context, fusion)
@@ -187,23 +188,35 @@ class Decoder(nn.Module):
         weights = self.weights.tensors()
         if self.attention:
             return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
-        summary, held = self.bridge.summary(encoded, weights), "columns" if self.bridge.columns else "vector"
-        memory = {f"summary.{held}": summary}
+        held = "columns" if self.bridge.columns else "vector"
+        ops = TensorOperations(lengths_B)
+        summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
+        return {f"summary.{held}": summary} | self.project_summary(ops, summary)
+
+    def project_summary(self, ops: Any, summary: Any) -> dict[str, Any]:
+        """Return the memory of steps that see the summary of a sentence; ``ops`` as for ``Bridge.initial_state``."""
+        weights, held = self.weights.tensors(), "columns" if self.bridge.columns else "vector"
         names = {"context": "layer0.condition" if self.bridge.beside_state else f"context.{held}"}
-        for part, name in (names | {"combine_context": f"combine_context.{held}"}).items():
-            if f"{part}.weight" in weights:
-                memory[name] = project(weights, part, summary)
-        return memory
+        names["combine_context"] = f"combine_context.{held}"
+        return {
+            name: ops.project(weights, part, summary) for part, name in names.items() if f"{part}.weight" in weights
+        }
 
     def initial_state(self, encoded: EncoderOutput, lengths_B: Tensor) -> dict[str, Tensor]:
         """Return the state before the first word, B x width by carried signal."""
-        state = self.bridge.initial_state(encoded, lengths_B, self.weights.tensors())
-        like = next(iter(state.values()))
+        ops = TensorOperations(lengths_B)
+        summaries = self.bridge.summaries(ops, encoded.summaries, self.weights.tensors())
+        return self.start(ops, encoded.annotations_BSM, summaries)
+
+    def start(self, ops: Any, annotations: Any, summaries: Any) -> dict[str, Any]:
+        """Return the same from what ``Bridge.summaries`` returned; ``ops`` as there."""
+        weights = self.weights.tensors()
+        state = self.bridge.initial_state(ops, annotations, summaries, weights)
         if self.bridge.columns:
-            state["clock"] = like.new_zeros(len(like), 1)
+            state["clock"] = ops.add("zeros", annotations, width=1)
         if self.config.input_feeding:
-            state[self._fed] = like.new_zeros(len(like), self.weights.tensors()["feed.weight"].shape[1])
-        return state | (self.attention.initial_state(encoded.annotations_BSM) if self.attention else {})
+            state[self._fed] = ops.add("zeros", annotations, width=weights["feed.weight"].shape[1])
+        return state | (self.attention.initial_state(ops, annotations) if self.attention else {})
 
     def forward(
         self,
@@ -240,16 +253,16 @@ class Decoder(nn.Module):
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 
-    def describe(
-        self,
-        x_11D: Tensor,
-        first: Mapping[str, Tensor],
-        memory: Mapping[str, Tensor],
-        language_11L: Tensor | None = None,
-    ) -> tuple[PartDescription, ...]:
+    @torch.no_grad()
+    def describe(self) -> tuple[PartDescription, ...]:
         """Return the parts of a step without dropout, by running one for one sentence."""
-        state = {name: rows.unsqueeze(0) for name, rows in first.items()}
-        return describe(self.program, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
+        weights, lengths_B = self.weights.tensors(), torch.ones(1, dtype=torch.int64)
+        like = weights["input0.weight"]
+        encoded = self.spec.example(like)
+        read = {"x": like} | ({"language": weights["gate.weight"]} if "gate.weight" in weights else {})
+        inputs = {name: like.new_zeros(1, 1, weight.shape[1]) for name, weight in read.items()}
+        state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(encoded, lengths_B).items()}
+        return describe(self.program, inputs, state, weights, self.prepare(encoded, lengths_B))
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         self._layers.initialise(self.weights, start, generator)

@@ -78,7 +78,7 @@ class FrozenLanguageModel(nn.Module):
     @torch.no_grad()
     def advance(self, ids_N: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """Return its top state after one more word of every row, N x width, and all that it carries on."""
-        return self.recurrence.advance_rows(self._vectors(ids_N).unsqueeze(0), state)
+        return self.recurrence.advance(self._vectors(ids_N).unsqueeze(0), state)
 
     def _vectors(self, ids: Tensor) -> Tensor:
         return self.embedding.vectors(ids.masked_fill(ids == self._bos, self.begin))

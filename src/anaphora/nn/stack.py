@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
 from anaphora.kernels.cells import AnyCell, Lstm
 from anaphora.kernels.description import describe
-from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Add, Part, Project, Unit, previous
 from anaphora.kernels.program import Program
@@ -229,7 +228,7 @@ class Stack(nn.Module):
             demand_carry(carry, state)
             mask_B = carry_mask_B
             state = {name: carry[name].where(mask_B.unsqueeze(1), zeros_BH) for name, zeros_BH in state.items()}
-        return state | {name: initial_state(value_H, state[name], mask_B) for name, value_H in vectors.items()}
+        return state | {name: state[name].where(mask_B.unsqueeze(1), value_H) for name, value_H in vectors.items()}
 
     def forward(
         self,
@@ -259,16 +258,12 @@ class Stack(nn.Module):
             outputs["undropped"] = scanned.outputs[program.returns[-1]]
         return scanned._replace(outputs=outputs)
 
-    def advance(self, x_XBD: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return one step: the output of the top layer, and the new state."""
-        program, weights, x_XBW = read_words_of_step(self.program, self.weights.tensors(), x_XBD)
-        signals = advance(program, {"x": x_XBW}, state, weights, {})
-        return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
-
-    def advance_rows(self, x_1ND: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    def advance(self, x_1ND: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """Return one step of N rows: the output of the top layer, N x H, and the new state, N x H by carried signal."""
-        h_1NH, after = self.advance(x_1ND, {name: rows.unsqueeze(0) for name, rows in state.items()})
-        return h_1NH[0], {name: rows[0] for name, rows in after.items()}
+        program, weights, x_1NW = read_words_of_step(self.program, self.weights.tensors(), x_1ND)
+        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
+        signals = advance(program, {"x": x_1NW}, before, weights, {})
+        return signals[self.program.returns[0]][0], {name: signals[name][0] for name in self.program.carried}
 
     def describe(self) -> tuple[PartDescription, ...]:
         """Return the parts of a step without dropout."""

@@ -16,16 +16,15 @@ any batch.
 """
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
-from anaphora.kernels.linear import linear
-from anaphora.kernels.tensor_normalisation import normal
 from anaphora.nn.dropout import Rate
+from anaphora.nn.operations import TensorOperations
 from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Layer, Matrix, Weights
 
@@ -54,8 +53,11 @@ class WindowConfig(Config, ABC):
         """Return its weights."""
 
     @abstractmethod
-    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
-        """Return the states of the last L - steps + 1 places of every row, B x T x width."""
+    def states(self, ops: Any, x_BLD: Any, weights: Mapping[str, Tensor]) -> Any:
+        """Return the states of the last L - steps + 1 places of every row, B x T x width.
+
+        ``ops`` are those of ``operations.py``, or the graph that lists them instead (``models.description.graph``).
+        """
 
 
 class Feedforward(WindowConfig):
@@ -81,11 +83,11 @@ class Feedforward(WindowConfig):
         """H, and perhaps its gain and d."""
         return _layer_matrices("hidden", self.size, self.words * embedding, self.layer_norm, self.bias)
 
-    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+    def states(self, ops: Any, x_BLD: Any, weights: Mapping[str, Tensor]) -> Any:
         """tanh(H x + d), and x with direct connections."""
-        x_BTX = side_by_side(x_BLD, self.words)
-        h_BTH = _layer("hidden", x_BTX, weights)
-        return torch.cat([h_BTH, x_BTX], dim=-1) if self.direct else h_BTH
+        x_BTX = ops.add("windows", x_BLD, words=self.words)
+        h_BTH = _layer(ops, "hidden", x_BTX, weights)
+        return ops.join([h_BTH, x_BTX]) if self.direct else h_BTH
 
 
 class LogBilinear(WindowConfig):
@@ -107,16 +109,11 @@ class LogBilinear(WindowConfig):
             return {"predict.weight": Matrix(self.words, embedding)}
         return {"predict.weight": Matrix(embedding, self.words * embedding)}
 
-    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+    def states(self, ops: Any, x_BLD: Any, weights: Mapping[str, Tensor]) -> Any:
         """sum_i C_i x_{t-i}."""
         if self.diagonal:
-            places = x_BLD.shape[1] - self.words + 1
-            first_D, *others = weights["predict.weight"].unbind()
-            y_BTD = x_BLD[:, :places] * first_D
-            for place, c_D in enumerate(others, 1):  # one by one, in the same order in any batch
-                y_BTD = torch.addcmul(y_BTD, x_BLD[:, place : place + places], c_D)
-            return y_BTD
-        return linear(side_by_side(x_BLD, self.words), weights["predict.weight"])
+            return ops.add("diagonal_windows", x_BLD, weight=ops.named(weights["predict.weight"]))
+        return ops.project(weights, "predict", ops.add("windows", x_BLD, words=self.words))
 
 
 class Convolution(WindowConfig):
@@ -151,20 +148,15 @@ class Convolution(WindowConfig):
             found |= _layer_matrices(f"layer{layer}", self.size, self.words * below, self.layer_norm, self.bias)
         return found
 
-    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+    def states(self, ops: Any, x_BLD: Any, weights: Mapping[str, Tensor]) -> Any:
         """Layer on layer, each shorter than the one below by what it cannot see whole."""
         for layer in range(self.layers):
-            x_BLD = _layer(f"layer{layer}", side_by_side(x_BLD, self.words), weights)
+            x_BLD = _layer(ops, f"layer{layer}", ops.add("windows", x_BLD, words=self.words), weights)
         return x_BLD
 
 
 AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminator="kind"), by_kind]
 """A body as a recipe names it: ``{kind = "feed-forward", words = 5}``."""
-
-
-def side_by_side(x_BLD: Tensor, words: int) -> Tensor:
-    """Return every ``words`` vectors that follow each other as one, the oldest first: B x (L - words + 1) x words D."""
-    return x_BLD.unfold(1, words, 1).transpose(2, 3).flatten(2)
 
 
 def _layer_matrices(name: str, size: int, width: int, layer_norm: bool, bias: bool) -> dict[str, Matrix]:
@@ -177,15 +169,14 @@ def _layer_matrices(name: str, size: int, width: int, layer_norm: bool, bias: bo
     return found
 
 
-def _layer(name: str, x_BTX: Tensor, weights: dict[str, Tensor]) -> Tensor:
+def _layer(ops: Any, name: str, x_BTX: Any, weights: Mapping[str, Tensor]) -> Any:
     """tanh(W x + b), or with a gain tanh(gain * normal(W x) + b)."""
-    a_BTH = linear(x_BTX, weights[f"{name}.weight"])
-    gain, bias = weights.get(f"{name}.gain"), weights.get(f"{name}.bias")
-    if gain is not None:
-        a_BTH, _ = normal(a_BTH, gain, bias)
-    elif bias is not None:
-        a_BTH = a_BTH + bias
-    return torch.tanh(a_BTH)
+    gain = weights.get(f"{name}.gain")
+    if gain is None:
+        return ops.add("tanh", ops.project(weights, name, x_BTX))
+    a_BTH = ops.project({f"{name}.weight": weights[f"{name}.weight"]}, name, x_BTX)
+    scaled = ops.add("normalize", a_BTH, gain=ops.named(gain), bias=ops.named(weights.get(f"{name}.bias")))
+    return ops.add("tanh", scaled)
 
 
 class WindowBody(Layer):
@@ -199,5 +190,5 @@ class WindowBody(Layer):
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """Return the states of the last L - steps + 1 places of every row, B x T x width."""
-        states_BTH = self.config.states(x_BLD, self.weights.tensors())
+        states_BTH = self.config.states(TensorOperations(), x_BLD, self.weights.tensors())
         return apply_dropout(states_BTH, "window", self.config.dropout, self.training)

@@ -7,8 +7,7 @@ from itertools import count
 from typing import Protocol, runtime_checkable
 
 from anaphora.batch import Batch
-from anaphora.kernels.beam_decoding import BeamDecoding
-from anaphora.kernels.compiled.beam import MOST
+from anaphora.kernels.compiled.beam import MOST, BeamDecoding
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import CompiledRequest, SearchStart, Stepper

@@ -7,32 +7,3 @@ The ``*.c`` files beside this one follow the numbering of the parts that call th
 arrays it takes. They are built where there is a C compiler, for wheels or when the package is installed. Without them,
 in double precision, and on other devices, a part makes the same steps of torch operations.
 """
-
-from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
-from anaphora.kernels.compiled.library import Array, available, empty, has, obstacle, suits, thread_count
-from anaphora.kernels.compiled.loop import ADDS, has_loop, loop, rows_by, run_once
-from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
-from anaphora.kernels.compiled.topk import top_k
-
-__all__ = [
-    "ADDS",
-    "Array",
-    "available",
-    "empty",
-    "gemm",
-    "gemm_of_columns",
-    "has",
-    "has_gemm",
-    "has_loop",
-    "log_softmax_rows",
-    "loop",
-    "obstacle",
-    "pack_columns",
-    "pack_rows",
-    "rows_by",
-    "run_once",
-    "softmax_rows",
-    "suits",
-    "thread_count",
-    "top_k",
-]

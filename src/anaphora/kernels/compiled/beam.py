@@ -1,71 +1,73 @@
-"""Beam search in C: what it writes, and its steps; see ``beam.h``."""
+"""Beam search in C: all that a step does is one list of operations, and a call takes many steps; see ``beam.h``.
+
+A step scores the words (``search_step.py``), finds the most probable ones of each row by log softmax, and chooses among
+these continuations (``beam.c``). It gives the bits of single steps (``stepping.advance``) with the choice made in
+Python.
+"""
 
 from array import array
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from anaphora.kernels.compiled.library import Array, empty
-from anaphora.kernels.compiled.loop import StepEntries
+from anaphora.kernels.compiled.loop import Place
+from anaphora.kernels.lowering import Value
+from anaphora.kernels.search_step import SearchedNetwork, SearchStep, of_rows
 from anaphora.protocols import BeamEnds, BeamStep, CompiledRequest
 
 MOST = 64
 """Maximum number of hypotheses of a sentence."""
 
 
-class Beam:
-    """The struct of ``beam.h`` with all that it points to."""
+class BeamDecoding:
+    """The beam search of a batch: the struct of ``beam.h`` with all that it points to, and the steps."""
 
-    def __init__(self, request: CompiledRequest, bos: int, eos: int, columns: int) -> None:
-        """Before any token: all read ``bos``, and ``eos`` ends a hypothesis; ``columns`` of a row are scored."""
-        size, each, results, prefixes = request.beam, min(request.beam, columns), request.n, request.prefixes
-        norms = np.array(request.norms, np.float64)
-        sentences = len(prefixes)
-        rows, longest = sentences * size, max(map(len, prefixes))
-        forced = [prefix[0] if prefix else -1 for prefix in prefixes]
-        self.rows_N5 = np.zeros((rows, 5), np.int64)
-        self.rows_N5[:sentences, 0] = bos
-        self.rows_N5[:sentences, 1] = np.arange(sentences)
-        self.rows_N5[:sentences, 3] = forced
-        self.values_NC = empty(rows, each)
-        self.tokens_NC = empty(rows, each, dtype=np.int64)
+    def __init__(self, searched: SearchedNetwork, request: CompiledRequest) -> None:
+        """Of at most ``MOST`` hypotheses a sentence; with candidates, no sentence has a prefix."""
+        scores, size, prefixes = searched.scores, request.beam, request.prefixes
+        columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
+        each, norms = min(size, columns), np.array(request.norms, np.float64)
+        sentences, longest = len(prefixes), max(map(len, prefixes))
+        self._rows_N5 = np.zeros((sentences * size, 5), np.int64)
+        self._rows_N5[:sentences, 0] = searched.bos
+        self._rows_N5[:sentences, 1] = np.arange(sentences)
+        self._rows_N5[:sentences, 3] = [prefix[0] if prefix else -1 for prefix in prefixes]
+        values_NC, tokens_NC = empty(sentences * size, each), empty(sentences * size, each, dtype=np.int64)
         limits_B2 = np.array(list(zip(request.max_lengths, map(len, prefixes), strict=True)))
         prefixes_BT = np.array([[*own, *[0] * (longest - len(own))] for own in prefixes], np.int64)
-        best_Bn = np.full((sentences, results), -np.inf)
-        next_N5 = np.empty_like(self.rows_N5)
-        self._held = [limits_B2, prefixes_BT, norms, best_Bn]
-        self._held += [self.values_NC, self.tokens_NC, self.rows_N5, next_N5]
+        best_Bn, next_N5 = np.full((sentences, request.n), -np.inf), np.empty_like(self._rows_N5)
+        self._held = [limits_B2, prefixes_BT, norms, best_Bn, values_NC, tokens_NC, self._rows_N5, next_N5]
         pointers = (one.ctypes.data for one in self._held)
-        self.struct_20 = np.array([size, each, results, eos, 0, longest, *pointers, sentences, 0, 0, 0, 0, 0])
-        """int64."""
+        numbers = size, each, request.n, searched.eos, 0, longest
+        self._struct_20 = np.array([*numbers, *pointers, sentences, 0, 0, 0, 0, 0])
+        step = SearchStep(searched, self._rows_N5, size * sum(request.max_lengths))
+        if request.attention and searched.attends:
+            weights_NS, struct = step.written["weights"], of_rows(self._struct_20.reshape(1, -1), Place.FIXED)
+            self._struct_20[4] = weights_NS.shape[1]
+            step.after.run("keep_attention", (), (of_rows(weights_NS), struct))
+        z, bias, ids = step.score_words(_of_sentences)
+        banned = np.ascontiguousarray(scores.columns_of(request.banned_tokens))
+        never = _of_sentences(banned) if scores.candidates else of_rows(banned, Place.FIXED)
+        found = of_rows(values_NC), of_rows(tokens_NC)
+        step.last.run("best_tokens", found, (z, bias, of_rows(self._rows_N5), ids, never))
+        self._step, self._entries = step, step.entries()
 
-    def keep_attention(self, positions: int) -> None:
-        """Keep the attention of each row, which has as many positions; an operation has to write it."""
-        self.struct_20[4] = positions
-
-    @property
-    def live(self) -> int:
-        """Rows of the next step."""
-        return int(self.struct_20[14])
-
-    def take(self, operations: StepEntries, steps: int, carried: Sequence[tuple[Array, Array]]) -> list[BeamStep]:
-        """Take up to so many steps: fewer where all sentences are done.
-
-        ``carried`` are signals that go from one step to the next: what a step writes, and where the next one reads it.
-        """
-        size, _, _, _, width, *_ = self.struct_20.tolist()
-        read, most = self.live, min(len(self.rows_N5), self.live * size)
+    def take(self, steps: int) -> list[BeamStep]:
+        """Take up to so many steps: fewer where all sentences are done."""
+        size, _, _, _, width, *_ = self._struct_20.tolist()
+        read = int(self._struct_20[14])  # rows of the next step
+        most = min(len(self._rows_N5), read * size)
         counts_T2 = np.zeros((steps, 2), np.int64)
         stayed, ended = (empty(steps * most, 5, dtype=np.int64) for _ in range(2))
         weights: Any = empty(steps * most, width)
         logs = (stayed, counts_T2, ended, weights)
-        self.struct_20[16:] = [one.ctypes.data for one in logs]
-        places = array("q")
-        for written_NW, read_NW in carried:
-            places.extend((written_NW.ctypes.data, read_NW.ctypes.data, read_NW[0].nbytes))
-        rest = self.struct_20.ctypes.data, len(carried), places.buffer_info()[0]
-        taken = operations.search("search_beam", [steps], rest)
+        self._struct_20[16:] = [one.ctypes.data for one in logs]
+        places = array("q")  # what a step writes for the next one, and where that reads it
+        for name, read_NW in self._step.state.items():
+            places.extend((self._step.written[name].ctypes.data, read_NW.ctypes.data, read_NW[0].nbytes))
+        rest = self._struct_20.ctypes.data, len(self._step.state), places.buffer_info()[0]
+        taken = self._entries.search("search_beam", [steps], rest)
         found, first, gone, looked = list[BeamStep](), 0, 0, 0
         rows_N5: Any
         for more, ends in counts_T2[:taken].tolist():
@@ -77,3 +79,8 @@ class Beam:
             )
             first, gone, looked, read = first + more, gone + ends, looked + read, more
         return found
+
+
+def _of_sentences(rows_BW: Array) -> Value:
+    """Return the value with a row for each sentence."""
+    return of_rows(np.ascontiguousarray(rows_BW), Place.OF_SENTENCE)

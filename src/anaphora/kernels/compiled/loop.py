@@ -7,9 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-
-from anaphora.kernels.compiled.library import Array, address_of, call, empty, has, run, thread_count
+from anaphora.kernels.compiled.library import Array, address_of, call, has, run, thread_count
 
 _OPERANDS = 10
 _ALONE = 1 << 14
@@ -112,14 +110,6 @@ CAN_ADD = {
     "multiply_rows": 0,
 }
 """By function, which of the values that it writes it can add to what is there instead."""
-
-
-def rows_by(name: str, first: Array, *others: Array) -> Array:
-    """Return what one function such as ``tanh_rows`` makes of rows of single precision, in the shape of the first."""
-    written = empty(*first.shape)
-    blocks = [np.ascontiguousarray(block).reshape(-1, 1, block.shape[-1]) for block in (first, *others)]
-    run_once(name, [written.reshape(blocks[0].shape)], blocks)
-    return written
 
 
 def run_once(name: str, writes: Sequence[Array], reads: Sequence[Array]) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anaphora.kernels.compiled import Array
+from anaphora.kernels.compiled.library import Array
 
 
 def best_tags(scores_TBC: Array, lengths_B: Array, transitions: Array, first: Array, last: Array) -> Array:

@@ -7,7 +7,6 @@ from torch import nn
 from anaphora.errors import ConfigError
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.models.description.graph import Graph
-from anaphora.nn.attention import WindowAttention
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.cnn import CnnEncoder
@@ -132,54 +131,12 @@ class DecoderStart(NamedTuple):
 def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     """Return the memory and the initial state of a decoder."""
     annotations, summaries = encoded
-    weights = decoder.weights.tensors()
-    if decoder.config.sentence_encoding_layer == "tanh":
-        summaries = [{"h": graph.add("tanh", graph.project(weights, "summary", summaries[-1]["h"]))}]
-    state = _initial_state(graph, decoder, annotations, summaries)
+    summaries = decoder.bridge.summaries(graph, summaries, decoder.weights.tensors())
+    summary = summaries[-1]["h"]
+    state = decoder.start(graph, annotations or summary, summaries)
     if decoder.attention:
         return DecoderStart(_attention_memory(graph, decoder, annotations), state)
-    held = "columns" if decoder.bridge.columns else "vector"
-    names = {
-        "context": "layer0.condition" if decoder.bridge.beside_state else f"context.{held}",
-        "combine_context": f"combine_context.{held}",
-    }
-    summary = summaries[-1]["h"]
-    memory = {
-        name: graph.project(weights, part, summary) for part, name in names.items() if f"{part}.weight" in weights
-    }
-    return DecoderStart(memory, state)
-
-
-def _initial_state(graph: Graph, decoder: Decoder, annotations: str, summaries: list[dict[str, str]]) -> dict[str, str]:
-    """Return the initial state of all layers, of what is fed, and of attention (see ``nn/bridge.py``)."""
-    config, weights, state = decoder.config, decoder.weights.tensors(), dict[str, str]()
-    whole = annotations or summaries[-1]["h"]
-    if config.initial_state == "mean":
-        summaries = [{"h": graph.add("mean", annotations)}]
-    above = max(0, len(summaries) - config.layers)  # the top layers of a deeper encoder
-    for layer in range(config.layers):
-        summary = summaries[min(above + layer, len(summaries) - 1)]
-        for field in config.cell.state:
-            value = summary.get(field, summary["h"])
-            if config.initial_state == "zero":
-                value = graph.add("zeros", whole, width=config.size)
-            elif config.initial_state != "copy":
-                value = graph.project(weights, f"start{layer}_{field}", value)
-                if config.initial_state_activation == "tanh":
-                    value = graph.add("tanh", value)
-            state[f"layer{layer}.{field}"] = value
-    widths = {"clock": 1}
-    if config.input_feeding:
-        fed = "context" if config.input_feeding_from == "context" else "o"
-        widths[fed] = weights["feed.weight"].shape[1]
-    if decoder.attention and isinstance(decoder.attention.config, WindowAttention):
-        widths["kappa"] = decoder.attention.config.components
-    for name in decoder.program.carried:
-        if name in ("weights", "coverage"):
-            state[name] = graph.add("first_position" if name == "weights" else "zero_positions", annotations)
-        elif name not in state:
-            state[name] = graph.add("zeros", whole, width=widths[name])
-    return state
+    return DecoderStart(decoder.project_summary(graph, summary), state)
 
 
 def _attention_memory(graph: Graph, decoder: Decoder, annotations: str) -> dict[str, str]:

@@ -63,13 +63,13 @@ class Graph:
         self._operations.append((operation, list(signals), attributes, made))
         return made
 
+    def named(self, weight: Tensor | None) -> str:
+        """Return a weight as operations have it among their attributes: its name, none for none."""
+        return "" if weight is None else self.names.of(weight)
+
     def project(self, weights: Mapping[str, Tensor], part: str, signal: str) -> str:
         """Return W x + b of a projection, b where there is one."""
-        bias = weights.get(f"{part}.bias")
-        names = {
-            "weight": self.names.of(weights[f"{part}.weight"]),
-            "bias": "" if bias is None else self.names.of(bias),
-        }
+        names = {name: self.named(weights.get(f"{part}.{name}")) for name in ("weight", "bias")}
         return self.add("project", signal, **names)
 
     def join(self, signals: list[str]) -> str:

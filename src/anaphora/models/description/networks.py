@@ -1,8 +1,6 @@
 """The networks as data, by their kind."""
 
-from collections.abc import Mapping
-
-from torch import Tensor, nn
+from torch import nn
 
 from anaphora.errors import ConfigError
 from anaphora.models.alignment.aligner import Aligner
@@ -24,7 +22,6 @@ from anaphora.nn.outputs.hierarchical import HierarchicalOutput
 from anaphora.nn.outputs.output import EstimatedOutput, Output, SoftmaxOutput
 from anaphora.nn.outputs.tags import LinearChainTags, SigmoidTags
 from anaphora.nn.outputs.values import MixtureOutput
-from anaphora.nn.windows import Convolution, Feedforward, LogBilinear, WindowBody
 
 
 def describe(model: nn.Module, names: Names | None = None) -> Table:
@@ -106,7 +103,8 @@ def _language_model(names: Names, model: LanguageModel) -> Table:
 
 def _feed_forward(names: Names, model: FeedForwardLanguageModel) -> Table:
     graph = Graph(names)
-    states = _window(graph, model.window, embed(graph, model.embedding, "ids"))
+    x, body = embed(graph, model.embedding, "ids"), model.window
+    states = body.config.states(graph, x, body.weights.tensors())
     return {
         "kind": "feed-forward-language-model",
         "symbols": list(model.symbols),
@@ -114,36 +112,6 @@ def _feed_forward(names: Names, model: FeedForwardLanguageModel) -> Table:
         "window": graph.data({"states": states}),
         "output": _output(names, model.output),
     }
-
-
-def _window(graph: Graph, body: WindowBody, x: str) -> str:
-    """Return the states of a body over a fixed context: see ``nn/windows.py``."""
-    config, weights = body.config, body.weights.tensors()
-    match config:
-        case LogBilinear(diagonal=True):
-            return graph.add("diagonal_windows", x, weight=graph.names.of(weights["predict.weight"]))
-        case LogBilinear(words=words):
-            return graph.project(weights, "predict", graph.add("windows", x, words=words))
-        case Convolution(layers=layers, words=words):
-            for layer in range(layers):
-                x = _window_layer(graph, weights, f"layer{layer}", graph.add("windows", x, words=words))
-            return x
-        case Feedforward(words=words, direct=direct):
-            x = graph.add("windows", x, words=words)
-            h = _window_layer(graph, weights, "hidden", x)
-            return graph.join([h, x]) if direct else h
-    raise ConfigError(f'A network over a fixed context of kind "{config.kind}" has no description.')
-
-
-def _window_layer(graph: Graph, weights: Mapping[str, Tensor], name: str, x: str) -> str:
-    if f"{name}.gain" in weights:
-        a = graph.add("project", x, weight=graph.names.of(weights[f"{name}.weight"]), bias="")
-        scaling = {part: weights.get(f"{name}.{part}") for part in ("gain", "bias")}
-        of = {part: "" if tensor is None else graph.names.of(tensor) for part, tensor in scaling.items()}
-        a = graph.add("normalize", a, **of)
-    else:
-        a = graph.project(weights, name, x)
-    return graph.add("tanh", a)
 
 
 def _classifier(names: Names, model: PooledClassifier) -> Table:
@@ -187,10 +155,10 @@ def _tagger(names: Names, model: StepTagger) -> Table:
         "chain": {},
     }
     if isinstance(output, LinearChainTags):
-        weights, barred = output.weights.tensors(), (output.barred_CC, output.barred_first_C, output.barred_last_C)
-        for name, mask in zip(("transitions", "first", "last"), barred, strict=True):
-            weight = names.of(weights[f"chain.{name}"])
-            table["chain"][name] = {"weight": weight, "barred": mask.flatten().nonzero().flatten().tolist()}
+        weights = output.weights.tensors()
+        for name, mask in output.barred.items():
+            scores = {"weight": names.of(weights[name]), "barred": mask.flatten().nonzero().flatten().tolist()}
+            table["chain"][name.removeprefix("chain.")] = scores
     return table
 
 

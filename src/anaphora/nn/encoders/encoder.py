@@ -40,6 +40,12 @@ class EncoderSpec(NamedTuple):
     columns: bool = False
     """True if there is a sentence encoding for every token of the translation, false for one per sentence."""
 
+    def example(self, like: Tensor) -> EncoderOutput:
+        """Return this of a sentence of one position, all of it zero; ``like`` lends its type."""
+        summary = like.new_zeros(1, *[1] * self.columns, self.summary)
+        annotations_BSM = like.new_zeros(1, int(self.annotations), self.width)
+        return EncoderOutput(annotations_BSM, [dict.fromkeys(self.fields, summary)] * self.layers)
+
 
 class Encoder(Layer, ABC):
     """An encoder of any kind."""

@@ -128,22 +128,18 @@ class LinearChain(Config):
 
 
 class LinearChainTags(TagOutput):
-    barred_CC: Tensor
-    barred_first_C: Tensor
-    barred_last_C: Tensor
-
     def __init__(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> None:
         size = len(tags)
-        super().__init__(
-            width,
-            size,
-            {"chain.transitions": Matrix(size, size), "chain.first": Matrix(size), "chain.last": Matrix(size)},
-        )
+        shapes = {"transitions": Matrix(size, size), "first": Matrix(size), "last": Matrix(size)}
+        super().__init__(width, size, {f"chain.{name}": matrix for name, matrix in shapes.items()})
         # made of the vocabulary, so no checkpoint needs them
-        for name, barred in zip(
-            ("barred_CC", "barred_first_C", "barred_last_C"), _transition_masks(tags, encoding), strict=True
-        ):
-            self.register_buffer(name, barred, persistent=False)
+        for name, barred in zip(shapes, _transition_masks(tags, encoding), strict=True):
+            self.register_buffer(f"barred_{name}", barred, persistent=False)
+
+    @property
+    def barred(self) -> dict[str, Tensor]:
+        """Masks of the scores of the chain that are barred, by their names among the weights."""
+        return {f"chain.{name}": self.get_buffer(f"barred_{name}") for name in ("transitions", "first", "last")}
 
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
         ids = _tags(targets)
@@ -164,11 +160,7 @@ class LinearChainTags(TagOutput):
     def chain(self) -> Chain:
         """Return the scores of neighbouring tags and of the ends; -inf bars."""
         weights = self.weights.tensors()
-        return Chain(
-            weights["chain.transitions"].masked_fill(self.barred_CC, -torch.inf),
-            weights["chain.first"].masked_fill(self.barred_first_C, -torch.inf),
-            weights["chain.last"].masked_fill(self.barred_last_C, -torch.inf),
-        )
+        return Chain(*(weights[name].masked_fill(mask, -torch.inf) for name, mask in self.barred.items()))
 
 
 AnyTagOutput = Annotated[Softmax | Sigmoid | LinearChain, Field(discriminator="kind"), by_kind]

@@ -220,7 +220,7 @@ def _sample(
     rows, read = batch.example_ids_B.tolist(), read_PX.shape[1]
     for vector_X in read_PX:
         x_BX = np.tile(vector_X.astype(np.float32), (len(rows), 1))
-        states_BH, _, state = network.advance(state, x_BX)
+        states_BH, state = network.advance(state, x_BX)
     drawn: list[Floats] = []
     ends = [length] * len(rows)
     for step in range(length):
@@ -231,7 +231,7 @@ def _sample(
             ends[row] = min(ends[row], step + 1)
         if step + 1 >= max(ends):
             break
-        states_BH, _, state = network.advance(state, values_BX[:, :read].astype(np.float32))
+        states_BH, state = network.advance(state, values_BX[:, :read].astype(np.float32))
     whole_BTX = np.stack(drawn, 1)
     return [
         SampledTrace(whole_TX[:end], bool(whole_TX[end - 1, -1])) for whole_TX, end in zip(whole_BTX, ends, strict=True)
