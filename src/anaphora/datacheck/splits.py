@@ -102,7 +102,8 @@ def rows(
     ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
     """
     if isinstance(corpus, LocatedExamples):
-        for one in corpus.examples():
+        examples: Iterator[Any] = corpus.examples()
+        for one in examples:
             place = Place(*corpus.file_and_line(one))
             yield Row((one.text,), (place,), label=corpus.label_of(one), faults=tuple(corpus.faults(one)))
         return
