@@ -42,7 +42,7 @@ class Update:
     loss: float
     """Training loss per target token, in nats: the mean negative log-likelihood under a plain softmax."""
     tokens: int
-    """Target tokens of this update."""
+    """Predictions of this update, such as target tokens."""
     rate: float
     gradient_norm: float
     seconds: float
@@ -51,6 +51,8 @@ class Update:
     """Seconds until training stops because its time is up."""
     gradient_norms: Mapping[str, float] = field(default_factory=dict)
     """The norm of the gradient of each tensor of weights, by its name, before clipping."""
+    unit: str = "tokens"
+    """Noun of predictions: a classifier's are of texts."""
 
 
 @dataclass(frozen=True)

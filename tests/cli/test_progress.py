@@ -13,16 +13,19 @@ def update(number: int, seconds: float = 0.5, epoch: int = 1) -> Update:
 
 def test_pace_is_tokens_over_seconds_and_time_left_counts_all_epochs() -> None:
     pace = Pace()
-    assert (pace.tokens_per_second, pace.seconds_left) == (0.0, 0.0)
+    assert (pace.predictions_per_second, pace.seconds_left) == (0.0, 0.0)
     for number in range(1, 5):
         pace.see(update(number))
-    assert pace.tokens_per_second == 200
+    assert pace.predictions_per_second == 200
     assert pace.loss == 2.0
     assert pace.seconds_left == (6 + 20) * 0.5
     pace.see(replace(update(5), seconds_left=4.0))  # the time is up before the epochs are done
     assert pace.seconds_left == 4.0
     pace.see(replace(update(6), seconds_left=-1.0))
     assert pace.seconds_left == 0.0
+    assert str(pace) == "loss 2.000  200 tokens/s"
+    pace.see(replace(update(7), unit="texts"))
+    assert str(pace) == "loss 2.000  200 texts/s"
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (3725, "1:02:05")])

@@ -1,21 +1,27 @@
 """Every planted fault is found and named with its line, in a large split by a sample; a clean one has none."""
 
+import json
 import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.corpora import Splits
+from anaphora.data.finding import Names
+from anaphora.data.labelled import labelled_splits
 from anaphora.data.sources import text_splits, translation_splits
+from anaphora.data.tagged import tagged_splits
 from anaphora.datacheck import splits, survey
 from anaphora.datacheck.findings import Finding, Place, Tally
 from anaphora.datacheck.survey import Repeats, Survey, survey_corpus
 from anaphora.formats.lines import write_lines
+from anaphora.formats.offsets import Offsets
 
 from .corpora import WORDS, sentences, write
 
@@ -341,3 +347,37 @@ def test_running_text_is_sampled_too(tmp_path: Path) -> None:
     found = by_kind(survey_corpus(text_splits([tmp_path]), exact=False).findings)
     assert found["overlap"].count == 1
     assert found["sampled"].total == COUNT
+
+
+@given(lines=st.sampled_from([-3, -2, -1, 1, 2, 3]), begin=st.integers(0, 300))
+@settings(deadline=None, max_examples=8)
+def test_a_side_that_is_shifted_from_a_line_on_is_found_with_its_block(lines: int, begin: int) -> None:
+    draw = Random(1)
+    sizes = [draw.randrange(41) for _ in range(600)]
+    sources = [f"line {number} " + "word " * size for number, size in enumerate(sizes)]
+    targets = [f"Zeile {number} " + "Wort " * size for number, size in enumerate(sizes)]
+    moved = targets[:begin] + targets[begin + lines :] if lines > 0 else targets[: begin - lines] + targets[begin:]
+    found = look([*zip(sources, moved, strict=False)], [("a man", "ein Mann")], target="de").findings
+    [shifted] = [one for one in found if one.kind == "shifted"]
+    assert shifted.count in range(200, 601, 100)
+    assert begin - 100 <= shifted.places[0].line - 1 <= begin + 100
+    assert f"{abs(lines)} line" in shifted.places[0].shown
+    assert ("earlier" if lines > 0 else "later") in shifted.places[0].shown
+
+
+def test_labels_that_contradict_each_other_are_found_in_a_split_and_between_two(tmp_path: Path) -> None:
+    write_lines(tmp_path / "train.tsv", ["good\ta fine film", "bad\tdull", "bad\ta fine  film", "bad\tdull"])
+    write_lines(tmp_path / "val.tsv", ["good\tdull", "bad\ta new one"])
+    found = survey_corpus(labelled_splits([tmp_path], Names())).findings
+    lines = {one.kind: (one.split, one.count, one.places[0].line) for one in found if "label" in one.what}
+    assert lines == {"contradictory": ("train", 1, 3), "label-overlap": ("val", 1, 1)}
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("characters", 0), ("UTF-16", 1)])
+def test_spans_that_cut_words_are_found(tmp_path: Path, unit: str, expected: int) -> None:
+    text, first = "\U0001f49a Ada Li lives here", 2 + (unit == "UTF-16")
+    spans = {"text": text, "label": [[first, first + 6, "PER"]]}
+    for split in ("train", "val"):
+        (tmp_path / f"{split}.jsonl").write_text(f"{json.dumps(spans)}\n")
+    found = survey_corpus(tagged_splits([tmp_path], Names(), Offsets("iob2"))).findings
+    assert [one.count for one in found if one.kind == "cut-words"] == [expected] * 2 * expected

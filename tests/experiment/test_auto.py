@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from anaphora import recipes
-from anaphora.errors import MissingExtraError
+from anaphora.errors import ConfigError, DataError, MissingExtraError
 from anaphora.events import Event, Note
 from anaphora.experiment.auto import automatic
 from anaphora.experiment.reading import read_experiment
@@ -172,3 +172,32 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     expected = TEXT_TIERS[tier]
     assert (experiment.recurrence.size, experiment.training.epochs) == (expected.size, expected.epochs)
     build("language-model", experiment.tables(), {"text": VocabularyInfo(50, 0, 1, 2, 3)}, "auto.toml")
+
+
+@pytest.mark.parametrize(("kind", "said"), [("none", "without an encoder"), ("cnn", "with a cnn encoder")])
+def test_another_kind_of_a_part_leaves_out_what_was_chosen_for_the_first(tmp_path: Path, kind: str, said: str) -> None:
+    (file := tmp_path / "texts.tsv").write_text("".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(40)))
+    setting = f"encoder.kind={kind}"
+    notes: list[Event] = []
+    content = automatic([file], report=notes.append, settings=[setting], task="classify")
+    experiment: Any = read_experiment(content, "it", [setting], data=[file])
+    assert experiment.encoder.kind == kind
+    assert said in str(notes[0])
+
+
+def test_one_direction_is_said_to_be_one(tmp_path: Path) -> None:
+    (file := tmp_path / "texts.tsv").write_text("".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(40)))
+    notes: list[Event] = []
+    automatic([file], report=notes.append, settings=["encoder.bidirectional=false"], task="classify")
+    assert "of one direction of 50 hidden units" in str(notes[0])
+
+
+def test_texts_in_another_encoding_are_read_in_it(tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[n % 2]}\télève {n}\n" for n in range(40))
+    (file := tmp_path / "texts.tsv").write_bytes(rows.encode("iso-8859-1"))
+    with pytest.raises(DataError, match="should be UTF-8"):
+        automatic([file], task="classify")
+    with pytest.raises(ConfigError, match="encoding"):
+        automatic([file], settings=["data.encoding=latin-7"], task="classify")
+    content = automatic([file], settings=["data.encoding=iso-8859-1"], task="classify")
+    assert read_experiment(content, "it", ["data.encoding=iso-8859-1"], data=[file]).task == "classify"

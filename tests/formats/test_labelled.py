@@ -22,6 +22,8 @@ SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
         ("a.csv", 'Label,id,Text\ngood,1,fine film\nbad,2,"awful, dull"\n', None, ONE),
         ("a.txt", "good fine film\nbad awful, dull\n", None, ONE),
         ("a.txt", "__label__good fine film\n__label__bad awful, dull\n", None, ONE),
+        ("a.txt", "fine film __label__good\nawful, dull\t__label__bad \n", None, ONE),
+        ("a.txt", "__label__a fine film __label__b\nnone\n", "|", SEVERAL),
         ("a.jsonl", '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n', None, ONE),
         ("a.json", '[\n {"review": "fine film", "class": "good"}\n]\n', None, ONE[:1]),
         ("a.csv", '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n', None, QUOTED),

@@ -157,3 +157,10 @@ def test_a_folder_that_cannot_be_written_to_is_read(tmp_path: Path) -> None:
                 memory.confirm(Segment("b", "B"))
     finally:
         tmp_path.chmod(0o755)
+
+
+def test_an_empty_database_is_said_to_be_empty(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / store.NAME).close()
+    (tmp_path / store.NAME).touch()
+    with pytest.raises(RunError, match="is an empty database"):
+        Memory(tmp_path)

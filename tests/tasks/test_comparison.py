@@ -34,7 +34,9 @@ def test_seeds_of_one_experiment_are_one_system_and_the_first_run_is_the_baselin
     assert first.value == pytest.approx(sum(first.values) / 2) and first.deviation is not None
     assert first.against_first is None and second.against_first is not None
     assert second.against_first.difference == pytest.approx(second.value - first.value)
-    assert {len(row.system.runs) for row in compared(*seeds, text=NEW).rows} == {1}
+    single = compared(*seeds, text=NEW)
+    assert {len(row.system.runs) for row in single.rows} == {1}
+    assert "a run stands for one seed" in markdown(single)[-1]
 
 
 def test_a_metric_that_runs_do_not_share_is_left_out_with_a_note(trained: Trained) -> None:

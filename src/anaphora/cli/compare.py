@@ -72,6 +72,11 @@ def markdown(table: "Table") -> list[str]:
         f"several systems. Each test draws {table.samples:,} times, seed {table.seed}.",
         *(f"{name}: {conditions}" for name, conditions in metrics),
     ]
+    if any(len(row.system.runs) == 1 for row in table.rows):
+        notes.append(
+            "The tests tell whether other sentences would change a difference, not whether other seeds would: a run "
+            "stands for one seed. Train each system with several (training.seed), and name all runs."
+        )
     return [lines[0], rule, *lines[1:], "", *notes]
 
 

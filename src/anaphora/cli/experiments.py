@@ -64,7 +64,7 @@ def experiment_text(asked: ExperimentRequest, report: Report, text: "AnyTokenize
         from anaphora.experiment.auto import automatic
 
         chosen = automatic(data, asked.source, asked.target, report, settings=settings, text=text, task=task)
-        return chosen, f"{AUTO}.toml"
+        return chosen, f"the experiment for {data[0]}"
     if task:
         raise ConfigError(f"--task chooses an experiment by the data, but {recipe} names one: keep one of them.")
     if not recipe.endswith(".toml"):

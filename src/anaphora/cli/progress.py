@@ -31,8 +31,8 @@ class Pace:
         self.recent.append(update)
 
     @property
-    def tokens_per_second(self) -> float:
-        """Target tokens a second."""
+    def predictions_per_second(self) -> float:
+        """Predictions a second, such as target tokens."""
         seconds = sum(update.seconds for update in self.recent)
         return sum(update.tokens for update in self.recent) / seconds if seconds else 0.0
 
@@ -53,7 +53,8 @@ class Pace:
         return max(0.0, min(to_the_end, last.seconds_left))
 
     def __str__(self) -> str:
-        return f"loss {self.loss:.3f}  {self.tokens_per_second:,.0f} tokens/s"
+        unit = self.recent[-1].unit if self.recent else "tokens"
+        return f"loss {self.loss:.3f}  {self.predictions_per_second:,.0f} {unit}/s"
 
 
 @contextmanager

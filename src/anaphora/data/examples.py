@@ -64,9 +64,16 @@ class LocatedExamples(ABC, Generic[Example]):
 
     lines = __iter__
 
-    def with_places(self) -> Iterator[tuple[Path, int, str]]:
-        """Return the text of each example with its file and its line, from 1."""
-        return ((*self.file_and_line(example), example.text) for example in self.examples())
+    def label_of(self, example: Example) -> str:
+        """Return the label of an example, where it has one for the whole of its text."""
+        return ""
+
+    def faults(self, example: Example) -> Iterator[tuple[str, str]]:
+        """Yield the kind of each fault of an example, by the rules of the data check, and the characters that show it.
+
+        By default there is none.
+        """
+        return iter(())
 
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""

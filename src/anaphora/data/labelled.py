@@ -73,6 +73,9 @@ class LabelledCorpus(ExampleCorpus[Example]):
             return formats.read_labelled_vectors(path, separator=separator, steps=steps)
         return formats.read_labelled(path, encoding=encoding, separator=separator, columns=columns)
 
+    def label_of(self, example: Example) -> str:
+        return "" if self.format.steps else " ".join(sorted(example.labels))
+
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """A table with a heading, or arrays."""
         between = self.format.separator or ""
@@ -166,7 +169,9 @@ def hold_vectors(data: Sequence[Path]) -> bool:
     if any(map(formats.is_array_file, files)):
         return True
     tables = (
-        islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if is_table(file.name, *formats.TABLES)
+        islice(read_lines(file, any_format=True, replace_invalid=True), _LOOKED_AT)
+        for file in files
+        if is_table(file.name, *formats.TABLES)
     )
     named = ([bool(_NAMES_ARRAY.search(line)) for line in lines] for lines in tables)
     return any(2 * sum(rows) >= len(rows) > 0 for rows in named)

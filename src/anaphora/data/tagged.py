@@ -46,6 +46,9 @@ class TaggedCorpus(ExampleCorpus[LocatedSentence]):
         sentences = self.format.read(exact_lines(path), str(path), labelled=True)
         return (LocatedSentence(path, sentence) for sentence in sentences if sentence.words)
 
+    def faults(self, example: LocatedSentence) -> Iterator[tuple[str, str]]:
+        return (("cut-words", word) for word in example.sentence.cut[:1])
+
     def write(self, examples: Sequence[LocatedSentence], folder: Path, name: str) -> None:
         """A file in the format of the corpus."""
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:

@@ -9,8 +9,11 @@ from heapq import heappush, heappushpop
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from anaphora.data.filters import RATIO_FACTOR
 from anaphora.datacheck.findings import SHOWN, Place, Tally
+from anaphora.wording import inflect
 
 LONG_CHARACTERS, LONG_MEDIANS = 500, 20
 """A line is too long if it has more characters than this, and is more than this many times as long as the median."""
@@ -19,6 +22,11 @@ _BINS = 12
 _FINE = 100
 """Steps per unit of the logarithm of a ratio."""
 _RATIO_EDGES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+
+_BLOCK, _REACH, _GAIN = 100, 3, 0.4
+"""Lines compared together, lines that a side may have moved, and the gain in correlation by moving it back."""
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _Extreme = tuple[float, int, Place, tuple[int, ...]]
 
@@ -112,6 +120,43 @@ class Ratios(Distribution):
         between = [f"{low:g} to {high:g}" for low, high in pairwise(_RATIO_EDGES)]
         labels = (f"under {_RATIO_EDGES[0]:g}", *between, f"{_RATIO_EDGES[-1]:g} and more")
         return Histogram("Length ratios", "target / source", labels, (("pairs", counts),))
+
+
+class Shifts:
+    """Lines whose sides belong to neighbouring lines, by how the lengths of the two sides go together.
+
+    Lines are compared in blocks; in one that is shifted, the logarithms of lengths (by which Gale and Church 1993
+    align) correlate better where one side is moved by a few lines.
+    """
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self._block: list[tuple[Place, float, float]] = []
+
+    def add(self, place: Place, source: int, target: int) -> None:
+        """Add a pair whose sides have so many characters."""
+        self._block.append((place, math.log(source), math.log(target)))
+        if len(self._block) == _BLOCK:
+            self._compare()
+            self._block.clear()
+
+    def _compare(self) -> None:
+        places, *lengths = zip(*self._block, strict=True)
+        source_N, target_N = np.array(lengths)
+        moved = {lines: _correlation(source_N, target_N, lines) for lines in range(-_REACH, _REACH + 1)}
+        best = max(moved, key=moved.__getitem__)
+        if moved[best] - moved[0] >= _GAIN:
+            where = "later" if best > 0 else "earlier"
+            self.tally.add(places[0], f"its other side is {inflect(abs(best), 'line')} {where}", _BLOCK)
+
+
+def _correlation(source_N: Floats, target_N: Floats, lines: int) -> float:
+    """Return the correlation of a side with the other one that is so many lines below; 0 for lines all alike."""
+    size = len(source_N) - abs(lines)
+    first, second = source_N[max(0, -lines) :][:size], target_N[max(0, lines) :][:size]
+    if not first.std() or not second.std():
+        return 0.0
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def length_histogram(sides: Sequence[tuple[str, Lengths]]) -> Histogram:

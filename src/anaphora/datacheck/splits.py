@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from anaphora.data.corpora import EntryFile, PairCorpus, PairFiles, TextCorpus
 from anaphora.data.examples import LocatedExamples
 from anaphora.data.filters import MIN_LETTERS, log_ratio
-from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
+from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, Shifts, length_histogram
 from anaphora.datacheck.findings import RULES, SHOWN, Finding, Place, Rule, Tally, findings
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.json_text import attributes
@@ -89,6 +89,10 @@ class Row(NamedTuple):
     places: tuple[Place, ...]
     kept: bool = True
     """True if the corpus has this row; its files may have others."""
+    label: str = ""
+    """Label of a text that has one."""
+    faults: tuple[tuple[str, str], ...] = ()
+    """Kind of each fault that the corpus itself knows, and the characters that show it."""
 
 
 def rows(
@@ -99,8 +103,10 @@ def rows(
     ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
     """
     if isinstance(corpus, LocatedExamples):
-        for file, number, text in corpus.with_places():
-            yield Row((text,), (Place(file, number),))
+        examples: Iterator[Any] = corpus.examples()
+        for one in examples:
+            place = Place(*corpus.file_and_line(one))
+            yield Row((one.text,), (place,), label=corpus.label_of(one), faults=tuple(corpus.faults(one)))
         return
     if isinstance(corpus, TextCorpus):
         lines = ((file, *line) for file in corpus.paths for line in enumerate(read_lines(file), 1))
@@ -242,11 +248,13 @@ class SplitSurvey:
         self.compared = 0
         """Lines that ``repeats`` are a fraction of, where they are not those that are surveyed."""
         self.sides = [SideSurvey(self.name, side) for side in sides]
+        self.labelled = False
+        """True if a text has a label."""
         self.faults: defaultdict[str, Tally] = defaultdict(Tally)
         """Of pairs, and of whole lines."""
         # where two splits share files, the first one reports skipped lines: a held-out one keeps no empty pair
         self._reports_skipped = training or (isinstance(corpus, PairCorpus) and corpus.keep("", ""))
-        self._ratios = Ratios()
+        self._ratios, self._shifts = Ratios(), Shifts()
         self._rejected = 0
 
     def read(self) -> Iterator[tuple[Row, bool]]:
@@ -256,6 +264,7 @@ class SplitSurvey:
             if drawn and (row.kept or (self._reports_skipped and not all(map(str.strip, row.texts)))):
                 self._add(row)
             if row.kept:
+                self.labelled |= bool(row.label)
                 yield row, drawn
 
     def findings(self, scripts: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
@@ -268,7 +277,9 @@ class SplitSurvey:
         skipped = {kind: tally for kind, tally in self.faults.items() if kind in {*Reason}}
         yield from findings(self.name, "", skipped, lines + self._rejected)
         others = {kind: tally for kind, tally in self.faults.items() if kind not in {*Reason}}
-        yield from findings(self.name, "", others | {"ratio": self._ratios.unusual()}, lines)
+        yield from findings(
+            self.name, "", others | {"ratio": self._ratios.unusual(), "shifted": self._shifts.tally}, lines
+        )
         yield from findings(self.name, "", self.repeats, self.compared or lines)
         for side in self.sides:
             if unknown := side.unknown:
@@ -296,6 +307,8 @@ class SplitSurvey:
         if len(row.texts) > 1:
             source, target = row.texts
             self._add_pair(source, target, row.places[0])
+        for kind, shown in row.faults:
+            self.faults[kind].add(row.places[0], shown)
 
     def _add_pair(self, source: str, target: str, place: Place) -> None:
         if place.line == 1 and [source.strip().lower(), target.strip().lower()] == [one.side for one in self.sides]:
@@ -305,5 +318,6 @@ class SplitSurvey:
         if source.strip() and target.strip():
             sizes = len(source), len(target)
             self._ratios.add(log_ratio(*sizes), place, *sizes)
+            self._shifts.add(place, *sizes)
             for kind, shown in pair_faults(source, target):
                 self.faults[kind].add(place, shown)

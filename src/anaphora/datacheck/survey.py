@@ -28,6 +28,9 @@ _EVERY = 10_000
 _MIN_REPEATED = 20
 """Characters of a line of running text that may not occur twice."""
 
+_OF_LABELS = {"ambiguous": "contradictory", "source-overlap": "label-overlap"}
+"""Kinds of repeats of texts that have labels in place of translations."""
+
 
 Records = np.ndarray[Any, np.dtype[np.void]]
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -147,7 +150,8 @@ def survey_corpus(
         for number in (*range(1, len(splits)), TRAIN):
             _read(number, splits[number], words, repeats, report)
         for split, repeated in zip(splits, repeats.results(len(splits)), strict=True):
-            split.repeats = repeated
+            kinds = _OF_LABELS if split.labelled else {}
+            split.repeats = {kinds.get(kind, kind): tally for kind, tally in repeated.items()}
     train = splits[TRAIN]
     train.compared = repeats.compared if train.every > 1 else 0
     scripts = {side.side: side.scripts() for side in train.sides}
@@ -167,8 +171,8 @@ def _read(number: int, split: SplitSurvey, words: Sequence[HeldOutWords], repeat
                 known.strike(text)
             else:
                 known.gather(number, text, place)
-        if len(row.texts) > 1 or len(row.texts[0].strip()) >= _MIN_REPEATED:
-            repeats.add(number, row.places[0], *row.texts)
+        if row.label or len(row.texts) > 1 or len(row.texts[0].strip()) >= _MIN_REPEATED:
+            repeats.add(number, row.places[0], *row.texts, *filter(None, [row.label]))
         if done % _EVERY == 0 or done == split.corpus.count:
             unit = "pairs" if len(row.texts) > 1 else "lines"
             report(Progress(f"reading {split.name}", done, split.corpus.count, unit))

@@ -1,6 +1,6 @@
 """The experiment for those who name none: the task and its size by the look of the data, and reported."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -10,9 +10,9 @@ from anaphora.config import unknown
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
-from anaphora.experiment.overrides import Table, override
+from anaphora.experiment.overrides import Setting, Table, override
 from anaphora.formats.tsv import Layout
-from anaphora.tasks.registry import TASKS, find_tasks
+from anaphora.tasks.registry import TASKS, find_tasks, parse
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
 from anaphora.tasks.task import GivenData, Task
 from anaphora.text.tokenization import AnyTokenizer
@@ -71,7 +71,7 @@ def automatic(
     if task and task not in tasks:
         raise ConfigError(unknown("--task", task, tasks))
     # the first task takes what no other claims
-    given = GivenData(data, names, languages, text)
+    given = GivenData(data, names, languages, text, word_at(named, "data.encoding") or "utf-8")
     chosen = tasks[task] if task else next(one for one in reversed(tasks.values()) if one.suits(given))
     sized = chosen.choose(given)
     table = sized.table
@@ -79,9 +79,18 @@ def automatic(
     if text is None and asked is not None and asked != _TOKENIZERS.get(word_at(table, "text.tokenizer")):
         other = asked(lowercase=value_at(table, "text.lowercase") is True)
         table = {**chosen.choose(given._replace(text=other)).table, "text": other.model_dump()}
+    table = override(table, _changed_kinds(table, settings))
     model = chosen.describe(override(table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {model}."))
     return tomli_w.dumps(table)
+
+
+def _changed_kinds(table: Table, settings: Sequence[str]) -> Iterator[str]:
+    """Yield a setting for each part of a table whose kind is set to another, which drops what was chosen for it."""
+    chosen = parse(table, "the data").tables()
+    for path, kind, _ in map(Setting.parse, settings):
+        if path[-1:] == ("kind",) and value_at(chosen, ".".join(path)) not in (None, kind):
+            yield f"{'.'.join(path[:-1])}={kind}"
 
 
 def _sized_tasks() -> dict[str, Task]:

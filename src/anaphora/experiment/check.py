@@ -194,7 +194,7 @@ def estimate(
         (folder / "data").mkdir()
         sampled = _write_sample(experiment, splits, folder / "data")
         scale, scale_valid = splits.train.count / sampled[0], splits.valid.count / sampled[1]
-        watch = _Watch(report if scale == 1 else silent, report)
+        watch = _Watch(report if scale == 1 else silent, report, folder)
         train(_trial(experiment, folder / "data", seconds), folder / "run", watch.see)
         run = Run.open(folder / "run")
         return watch.estimate(experiment, scale, scale_valid, run), run.tokenizers()
@@ -206,6 +206,8 @@ class _Watch:
 
     notes: Report
     progress: Report
+    folder: Path
+    """That of the trial, of which people know nothing."""
     started: float = field(default_factory=time.monotonic)
     updates: list[Update] = field(default_factory=list)
     first: float = 0.0
@@ -222,7 +224,7 @@ class _Watch:
                 self.progress(Progress("a short trial of the training", len(self.updates), 0, "updates"))
             case Validated() | Saved():
                 self.validation = now - self.last
-            case Note():
+            case Note(text) if str(self.folder) not in text:
                 self.notes(event)
             case Progress():
                 self.progress(replace(event, task=f"trial: {event.task}"))

@@ -1,8 +1,8 @@
 """Labelled texts: tables with a header, ``label text`` lines, fastText's ``__label__``, JSON, a folder per class.
 
 The format is known by the ending of the name (``.tsv``, ``.csv``, ``.jsonl``; ``.gz`` aside) and by the first line.
-Where a text may have several labels, they are several ``__label__`` in front of it, a list of JSON, or one cell or word
-with a separator between them; it may also have none.
+Where a text may have several labels, they are several ``__label__`` in front of it or behind it, a list of JSON, or one
+cell or word with a separator between them; it may also have none.
 """
 
 import json
@@ -144,23 +144,34 @@ def _open(path: Path, encoding: str) -> tuple[list[TableRow], Iterator[TableRow]
 
 
 def _plain(path: Path, first: Sequence[TableRow], rows: Iterator[TableRow]) -> Iterator[Row]:
-    kinds = (_MARK if any(_names(row.lines.split())) else "" for row in first if row.cells)
+    kinds = (_MARK if any(_split_marked(row.lines)[0]) else "" for row in first if row.cells)
     marked = not Evidence(Counter(kinds)).is_rare(_MARK)
     for row in chain(first, rows):
-        words, text = row.lines.split(), row.lines.strip()
-        if not words:
+        names, text = _split_marked(row.lines)
+        if not names and not text:
             continue
-        names = _names(words)
         if any(names) and not marked:
-            raise DataError(f"{path}:{row.number} begins with {_MARK}, as few others do: write all labels in one way.")
-        for word in words[: len(names) or not marked]:
-            text = text.removeprefix(word).lstrip()
-        yield row.number, names if marked or names else words[:1], text
+            raise DataError(f"{path}:{row.number} has {_MARK}, as few others do: write all labels in one way.")
+        if not marked and not names:
+            [first_word, *_] = text.split()
+            names, text = [first_word], text.removeprefix(first_word).lstrip()
+        yield row.number, names, text
 
 
-def _names(words: Sequence[str]) -> list[str]:
-    """Return the labels that are marked in front of a line, empty ones among them."""
-    return [word.removeprefix(_MARK) for word in takewhile(lambda word: word.startswith(_MARK), words)]
+def _split_marked(line: str) -> tuple[list[str], str]:
+    """Return the labels that are marked in front of a line or at its end, empty ones among them, and its text."""
+    words, text = line.split(), line.strip()
+    before = list(takewhile(_is_marked, words))
+    after = list(takewhile(_is_marked, reversed(words[len(before) :])))
+    for word in before:
+        text = text.removeprefix(word).lstrip()
+    for word in after:
+        text = text.removesuffix(word).rstrip()
+    return [word.removeprefix(_MARK) for word in (*before, *reversed(after))], text
+
+
+def _is_marked(word: str) -> bool:
+    return word.startswith(_MARK)
 
 
 def _table(columns: TableColumns, path: Path, first: Sequence[TableRow], rows: Iterator[TableRow]) -> Iterator[Row]:

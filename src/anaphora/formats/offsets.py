@@ -48,12 +48,14 @@ class Offsets:
                 continue
             text, spans = _text(item, place), _spans(item, place) if labelled else []
             _check(spans, len(text), place)
-            places = _cut(token_places(text), [edge for start, end, _ in spans for edge in (start, end)])
+            whole, edges = token_places(text), {edge for start, end, _ in spans for edge in (start, end)}
+            places = _cut(whole, sorted(edges))
+            cut = tuple(text[start:end] for start, end in whole if any(start < edge < end for edge in edges))
             words = tuple(text[start:end] for start, end in places)
             tags: tuple[str, ...] = ()
             if labelled:
                 tags = tuple(tags_of(_of_tokens(spans, places), len(words), self.encoding))
-            yield Sentence(number, words, tags, (line,), ())
+            yield Sentence(number, words, tags, (line,), (), cut)
 
     def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return the object with the spans of these tags under "label", or the key that it had them under."""
@@ -134,9 +136,9 @@ def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
 
 
 def _cut(places: Sequence[tuple[int, int]], edges: Sequence[int]) -> list[tuple[int, int]]:
-    cuts, pieces = sorted(set(edges)), list[tuple[int, int]]()
+    pieces = list[tuple[int, int]]()
     for start, end in places:
-        inner = [edge for edge in cuts if start < edge < end]
+        inner = [edge for edge in edges if start < edge < end]
         pieces += zip([start, *inner], [*inner, end], strict=True)
     return pieces
 

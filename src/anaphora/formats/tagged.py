@@ -37,6 +37,8 @@ class Sentence(NamedTuple):
     """All of its lines as they were read."""
     rows: tuple[int, ...]
     """The place of each word's line in ``lines``; where a line is a sentence, of none."""
+    cut: tuple[str, ...] = ()
+    """Words inside of which a labelled span begins or ends."""
 
     def line_of(self, word: int) -> int:
         """Return the line of the file that a word is in, from 1."""

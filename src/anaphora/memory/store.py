@@ -209,6 +209,8 @@ class Store:
             raise RunError(
                 f"{self.path} has format {version}, but this Anaphora reads up to {_FORMAT}: upgrade Anaphora."
             )
+        if not self._schema():
+            raise RunError(f"{self.path} is an empty database, without segments: remove it, or add some again.")
         if self._schema() != set(_SCHEMA):
             raise RunError(f"{self.path} is no translation memory, since it has other tables: move it away.")
 

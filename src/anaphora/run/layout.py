@@ -66,6 +66,12 @@ def check_free(path: Path) -> None:
         raise RunError(f"The run folder {path} cannot be made: there is no permission to write in {there}.")
 
 
+def check_writable(run: Path) -> None:
+    """Raise RunError when nothing can be written into a run folder, before work is done for it."""
+    if not os.access(run, os.W_OK):
+        raise RunError(f"{run} cannot be written to: there is no permission to; make the folder writable.")
+
+
 def check_is_run(path: Path) -> None:
     """Raise RunError when ``path`` is no run folder."""
     if not path.exists():

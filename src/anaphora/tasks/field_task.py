@@ -46,6 +46,8 @@ class FieldTask(ScoredTask):
 
     example_noun: ClassVar[str] = "text"
     """Noun of an example, for what is left out."""
+    predictions: ClassVar[str] = "tokens"
+    """Noun of what it predicts, in the plural."""
     predictor_class: ClassVar[type[FieldPredictor[Any]]]
     """Class of its predictor, which says what the fields of prediction are."""
 
@@ -119,6 +121,10 @@ class FieldJob(UpdatingJob):
     @property
     def fingerprints(self) -> Mapping[str, str]:
         return self._fingerprints
+
+    @property
+    def unit(self) -> str:
+        return self._task.predictions
 
     @property
     def longest(self) -> int:

@@ -63,6 +63,17 @@ def figure(table: Mapping[str, Any], key: str, words: str) -> str:
     return found.removesuffix("s") if number == 1 else found
 
 
+def encoder_in_words(table: Mapping[str, Any]) -> str:
+    """Return the size of a recurrent encoder in words, or the kind of another one."""
+    kind = word_at(table, "encoder.kind") or word_at(table, "encoder") or "recurrent"
+    if kind == "none":
+        return " without an encoder"
+    if kind != "recurrent":
+        return f" with a {kind} encoder"
+    directions = "one direction" if value_at(table, "encoder.bidirectional") is False else "two directions"
+    return figure(table, "encoder.size", f" of {directions} of {{:,}} hidden units")
+
+
 def value_at(table: Mapping[str, Any], key: str) -> object:
     """Return the value at a dotted key, or None."""
     here: object = table

@@ -55,6 +55,8 @@ class GivenData(NamedTuple):
     """Source and target, empty where they are not given."""
     text: AnyTokenizer | None = None
     """The [text] table that is taken over, if any."""
+    encoding: str = "utf-8"
+    """Character encoding of the files, as it was given, unchecked."""
 
 
 class SizedExperiment(NamedTuple):

@@ -99,6 +99,11 @@ class UpdatingJob(TrainingJob):
     """
 
     @property
+    def unit(self) -> str:
+        """Noun of the predictions that training counts, in the plural."""
+        return "tokens"
+
+    @property
     def longest(self) -> int:
         """Tokens, or vectors, of the longest row there may be in a batch; 0 when nothing bounds them."""
         return int(self._experiment.data.max_length)
@@ -145,9 +150,8 @@ class UpdatingJob(TrainingJob):
 
         batches, validate, record = ranks.in_turn(ready)
         better = context.experiment.better
-        return loop.train(
-            context.model, batches, training, run, validate, report, stop, better=better, record=record, ranks=ranks
-        )
+        how: Any = {"better": better, "record": record, "unit": self.unit, "ranks": ranks}
+        return loop.train(context.model, batches, training, run, validate, report, stop, **how)
 
 
 class FittingJob(TrainingJob):

@@ -104,14 +104,16 @@ def train(
     *,
     better: Better = "lower",
     record: Record | None = None,
+    unit: str = "tokens",
     ranks: Ranks = ALONE,
 ) -> Outcome:
     """Train ``model`` (which meets ``protocols.Model``) from where ``run`` stands, and leave its last weights in it.
 
     An update whose loss or gradient is not finite is skipped; after ``config.skip_limit`` of them in a row training
     goes back to its last checkpoint and continues with half the learning rate, at most
-    ``config.divergence_retries`` times without a new checkpoint. ``better`` says which values of ``config.metric`` are.
-    All ``ranks`` train the same; the first alone validates, and writes into ``run``, which is followed by the others.
+    ``config.divergence_retries`` times without a new checkpoint. ``better`` says which values of ``config.metric`` are,
+    ``unit`` is the noun of predictions. All ``ranks`` train the same; the first alone validates, and writes into
+    ``run``, which is followed by the others.
 
     Raises ConfigError for a device that is not there, RunError when the folder is in use or cannot be written to,
     DataError for an epoch without batches, and DivergedError when going back did not help; checkpoints are never made
@@ -129,7 +131,7 @@ def train(
             backend = backend_for(config.precision, device)
             runtime = Runtime(device, backend, training=True, seed=config.seed, prepared=evaluating.prepared)
             return _Training(
-                model, config, run, validate, report, stop, record, ranks, state, updates, runtime
+                model, config, run, validate, report, stop, record, unit, ranks, state, updates, runtime
             ).conduct()
         finally:
             model.to("cpu")
@@ -148,6 +150,7 @@ class _Training:
     _report: Report
     _stop: Stop
     _record: Record | None
+    _unit: str
     _ranks: Ranks
     _state: TrainingState
     _updates: Updates
@@ -246,6 +249,7 @@ class _Training:
                 seconds=time.perf_counter() - started,
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
                 gradient_norms=dict(zip(state.optimizer.names(), norms_K.tolist(), strict=True)),
+                unit=self._unit,
             )
             line = {name: getattr(event, name) for name in _LOGGED}
             self._run.metrics.add(line | {"seconds": round(event.seconds, 6)}, self._report)

@@ -63,8 +63,10 @@ def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(trained: t
     assert scores["accuracy"] == 1.0 and scores["confusion"] == [[10, 0], [0, 10]]
     texts = films / "new.txt"
     texts.write_text("the film was lovely\nso dull\n\n")
-    assert shown("predict", run, texts).lines[:2] == ["good", "bad"]
-    first = shown("predict", run, texts, "--json").objects[0]
+    assert shown("predict", run, texts).lines == ["good", "bad", ""]
+    first, _, blank = shown("predict", run, texts, "--json").objects
+    assert blank == {"label": "", "probability": 0.0, "probabilities": {}}
+    assert "The text is empty" in shown("inspect", run, "gates", "--text", " ", code=2).err
     assert first["label"] == "good" and sum(first["probabilities"].values()) == pytest.approx(1)
     shown("evaluate", run, "--beam", "3", code=2)
     shown("info", run)
@@ -122,6 +124,7 @@ def test_texts_with_several_labels_are_recognized_learnt_and_scored_on_other_dat
     assert scores["micro_f1"] > 0.9 and scores["macro_f1"] > 0.9 and scores["accuracy"] > 0.6
     model = anaphora.load("run")
     assert model.model.thresholds.tolist() != [0.5] * 3
+    assert model.predict([" "])[0].labels == ()
     for one in model.predict(["about film and sport", "about music"]):
         reached = zip(model.labels, one.probabilities.values(), model.model.thresholds, strict=True)
         assert one.labels == tuple(name for name, probability, least in reached if probability >= least)

@@ -204,12 +204,19 @@ def test_text_columns_and_files_are_read_as_what_they_are(treebank: Path, monkey
 
 
 def test_a_line_that_may_be_text_or_columns_is_reported(
-    trained_on_columns: Path, monkeypatch: pytest.MonkeyPatch
+    trained_on_columns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for given, noted in (("Ada sees cats\n", True), ("Ada sees cats .\n", False), ("Ada\n", False)):
         typed(monkeypatch, given)
         said = shown("predict", trained_on_columns / "run").err
         assert ("standard input:1 is read as a word and 2 columns: --format text reads a sentence." in said) is noted
+        assert ("standard input:1 is read as one word a line" in said) is (given == "Ada\n")
+    sentences = tmp_path / "sentences"
+    for given, words in (("Ada\nBo\n", ["Ada", "Bo"]), ("Ada\nBo sees cats\n", ["Ada", "", "Bo", "sees", "cats", ""])):
+        sentences.write_text(given)
+        printed = shown("predict", trained_on_columns / "run", sentences)
+        assert [line.partition("\t")[0] for line in printed.lines] == words
+        assert ("is read as one word a line" in printed.err) is (words == ["Ada", "Bo"])
 
 
 def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path) -> None:

@@ -88,12 +88,13 @@ def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transducer, words = anaphora.load(trained / "run"), tmp_path / "words"
-    words.write_text("ab\ndax\n\ncy\n")
+    words.write_text("ab\ndax\n\ncy\nxx\n")
     printed = shown("predict", trained / "run", words)
-    expected = transducer.predict(["ab", "dax", "", "cy"])
+    expected = transducer.predict(["ab", "dax", "", "cy", "xx"])
     assert printed.lines == [found.text for found in expected] and expected[2].text == ""
     assert "Input 2 ('dax') has symbols that training does not have, which are read as unknown: 'x'" in printed.err
     assert printed.err.count("read as unknown") == 1
+    assert "In all, 3 inputs have symbols that training does not have." in printed.err
     assert shown("predict", trained / "run", words, "--json").objects == [found.json() for found in expected]
     with pytest.raises(TypeError, match="Several texts"):
         transducer.predict("ab")

@@ -11,7 +11,7 @@ from anaphora.data.fields.field import Field
 from anaphora.data.fields.label import Label
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.vectors import Vectors
-from anaphora.errors import ConfigError, demand_number
+from anaphora.errors import ConfigError, DataError, demand_number
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
@@ -23,14 +23,14 @@ class Classification:
     """The class of a text."""
 
     label: str
-    """The most probable class."""
+    """The most probable class; empty for a blank text."""
     probabilities: dict[str, float]
-    """Of every class; they sum to 1."""
+    """Of every class; they sum to 1. A blank text has none."""
 
     @property
     def probability(self) -> float:
-        """Probability of the most probable class."""
-        return self.probabilities[self.label]
+        """Probability of the most probable class; 0 for a blank text."""
+        return self.probabilities.get(self.label, 0.0)
 
     def json(self) -> dict[str, Any]:
         return {"label": self.label, "probability": self.probability, "probabilities": self.probabilities}
@@ -46,7 +46,7 @@ class Labelling:
     labels: tuple[str, ...]
     """Those whose probability reaches their threshold, in the order of the classes."""
     probabilities: dict[str, float]
-    """Of every label, independent of the others."""
+    """Of every label, independent of the others. A blank text has none."""
     separator: str
     """Separator of the labels in ``str``."""
 
@@ -72,12 +72,12 @@ class PooledPredictor(FieldPredictor[Found]):
         return list(map(self._found, self.model.predict(batch).classes.tolist()))
 
     def _found(self, probabilities: Sequence[float]) -> Found:
-        """Return the class that the probabilities of every class say, or the labels."""
+        """Return the class that the probabilities of every class say, or the labels; nothing where there are none."""
         demand_number(sum(probabilities))
-        by_label = dict(zip(self.labels, probabilities, strict=True))
+        by_label = dict(zip(self.labels, probabilities, strict=False))
         if not cast(Label, self.targets).several:
-            return Classification(max(self.labels, key=by_label.__getitem__), by_label)
-        reached = zip(self.labels, probabilities, self.model.thresholds.tolist(), strict=True)
+            return Classification(max(by_label, key=by_label.__getitem__, default=""), by_label)
+        reached = zip(self.labels, probabilities, self.model.thresholds.tolist(), strict=False)
         names = tuple(name for name, one, least in reached if one >= least)
         return Labelling(names, by_label, self.experiment.data.label_separator)
 
@@ -91,26 +91,36 @@ class ClassifierPredictor(PooledPredictor):
         return Tokens("text", tokenizers["text"], lambda example: example.text, longest=longest), _labels(experiment)
 
     def predict(self, texts: Sequence[str]) -> list[Found]:
-        """Return the class of each text, or its labels. Raises TypeError for one text in place of several."""
+        """Return the class of each text, or its labels; a blank text has none.
+
+        Raises TypeError for one text in place of several.
+        """
         return list(self.predict_stream(texts))
 
     def predict_stream(self, texts: Iterable[str], **streaming: Unpack[Streaming]) -> Iterator[Found]:
         """Yield the same for texts as they come, in order."""
 
-        def read(text: str, number: int) -> tuple[None, str, str]:
-            return None, f"Text {number}", given_text(text, number).strip()
+        def read(text: str, number: int) -> tuple[str, str, str]:
+            content = given_text(text, number).strip()
+            return content, f"Text {number}", content
 
         return self._stream(texts, read, **streaming)
 
+    def _finish(self, kept: str, found: Found | None) -> Found | None:
+        return found if kept else self._found(())
+
     def example(self, text: str, target: str | None = None) -> Example:
         """Return a text with its class, or with the labels found: see ``prediction.examples``."""
+        text = one_text(text).strip()
+        if not text:
+            raise DataError("The text is empty: give one that has some words.")
         [found] = self.predict([text])
         labels = found.labels if isinstance(found, Labelling) else (found.label,)
         if target is not None:
             labels = (target,)
             if target not in self.labels:
                 raise ConfigError(unknown("class", target, self.labels))
-        rows = self.field.encode([one_text(text).strip()], str)
+        rows = self.field.encode([text], str)
         classes = Side.of(self.targets, [self.targets.encode([labels], str)])
         [batch] = prediction_batches(Side.of(self.field, [rows]), self.batch_size, classes)
         tokenizer = self.field.tokenizer

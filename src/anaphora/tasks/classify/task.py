@@ -30,7 +30,7 @@ from anaphora.tasks.classify.predictor import ClassifierPredictor, PooledPredict
 from anaphora.tasks.data_table import DataConfig, TableData, chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
-from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
+from anaphora.tasks.sizing import TOKENS, Tier, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table
 from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
@@ -142,6 +142,7 @@ class TextClassification(FieldTask):
     example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)'
     counted, tiers = "labelled texts", TIERS
     predictor_class: ClassVar[type[PooledPredictor]] = ClassifierPredictor
+    predictions = "texts"
     takes: ClassVar[Sequence[str]] = ("data", "columns")
 
     def splits(self, experiment: Any, report: Report = silent) -> Any:
@@ -216,9 +217,11 @@ class TextClassification(FieldTask):
     def choose(self, data: GivenData) -> SizedExperiment:
         """Choose the classifier for as many texts; DataError for data that cannot be read."""
         vectors = hold_vectors(data.paths)
+        own = data.names.own_files(data.paths) | {"encoding": data.encoding}
+        encoding = ClassifierExperiment.parse({"task": "classify", "data": own}, "the data").data.encoding
         # an empty separator splits nothing: only lists and marks are several labels
         columns = TEXTS._replace(chosen=data.names.columns)
-        layout = LabelledFormat("utf-8", None if vectors else "", vectors, columns=columns)
+        layout = LabelledFormat(encoding, None if vectors else "", vectors, columns=columns)
         found = labelled_splits(data.paths, data.names, layout)
         count = found.train.count
         tier = tier_for(count, TIERS)
@@ -228,7 +231,7 @@ class TextClassification(FieldTask):
         return SizedExperiment(_table(tier, found, vectors), f"{inflect(count, noun)} of {what}")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
-        size = figure(table, "encoder.size", " of two directions of {:,} hidden units")
+        size = encoder_in_words(table)
         if value_at(table, "model") == "vectors":
             return f"a classifier of vectors{size}"
         token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
@@ -244,6 +247,7 @@ class VectorClassification(TextClassification):
     next_command = "anaphora evaluate {run}"
     example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)'
     predictor_class = VectorClassifierPredictor
+    predictions = "sequences"
     takes = ("data",)
 
     def with_data_statistics(self, experiment: Any, splits: Any) -> Any:

@@ -142,11 +142,13 @@ def _kind_of(line: str, experiment: Any, place: str, held: Sequence[str], report
     if kind == "columns":
         count, column = len(line.split()), int(experiment.data.column)
         certain = "\t" in line or any(one.startswith(DOCUMENT) for one in held)
-        alike = len(held) > 1 and {len(one.split()) for one in held if one.strip()} == {count} and count > 1
-        if not certain and count > 1 and (alike or count in (column - 1, column)):
-            more = inflect(count - 1, "column")
-            report(Note(f"{place} is read as a word and {more}: --format text reads a sentence."))
-        if certain or alike or count in (1, column - 1, column):
+        counts = [len(one.split()) for one in held if one.strip()]
+        alike = len(held) > 1 and {*counts} == {count}
+        may_be = alike or (len(counts) == 1 if count == 1 else count in (column - 1, column))
+        if not certain and may_be:
+            more = f"a word and {inflect(count - 1, 'column')}" if count > 1 else "one word a line"
+            report(Note(f"{place} is read as {more}: --format text reads a sentence."))
+        if certain or may_be:
             return "columns"
     return "columns" if "\t" in line else "text"
 

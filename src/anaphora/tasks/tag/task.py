@@ -27,7 +27,7 @@ from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import FieldTask, ValidationSplit
 from anaphora.tasks.scores import DigestedText
-from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
+from anaphora.tasks.sizing import Tier, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolve, vector_format
 from anaphora.tasks.tag.predictor import StepPredictor, TaggerPredictor, VectorTaggerPredictor
 from anaphora.tasks.tag.scores import TagScores
@@ -218,7 +218,7 @@ class Tagging(FieldTask):
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         output = value_at(table, "output.kind") or value_at(table, "output")
         of = " of vectors" if value_at(table, "model") == "vectors" else ""
-        size = figure(table, "encoder.size", " of two directions of {:,} hidden units")
+        size = encoder_in_words(table)
         return f"a tagger{of}{size} with {output} output"
 
 

@@ -101,8 +101,9 @@ class TransducerPredictor:
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Transduction]:
-        """Yield the same for strings as they come; a Note names the first symbols that training does not have.
+        """Yield the same for strings as they come.
 
+        Notes name the first symbols that training does not have, and count the strings that have such symbols.
         Where both sides share their characters, an unknown one is copied: a known one stands in for it in search.
         """
         demand_several(texts)
@@ -115,12 +116,12 @@ class TransducerPredictor:
 
     def _replace_unknown(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
         """Yield strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
-        noted = False
+        count = 0
         for number, text in enumerate(texts, 1):
             unknown = self.source.unknown(text) if isinstance(text, str) else []
             copied.append(self.source.stand_ins(text) if unknown and self._copies else {})
-            if unknown and not noted:
-                noted = True
+            count += bool(unknown)
+            if unknown and count == 1:
                 shown = ", ".join(f"'{symbol}'" for symbol in unknown)
                 how = "are copied as others are" if self._copies else "are read as unknown"
                 report(
@@ -131,6 +132,8 @@ class TransducerPredictor:
                     )
                 )
             yield _replace_stand_ins(text, copied[-1]) if copied[-1] else text
+        if count > 1:
+            report(Note(f"In all, {count:,} inputs have symbols that training does not have.", warning=True))
 
 
 def _replace_stand_ins(text: str, stand_ins: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
 from anaphora.run.calibrations import Calibration, CalibrationQuality, LogisticRegression
+from anaphora.run.layout import check_writable
 from anaphora.search.hypothesis import Evidence, Floats
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.normalise import lowercase_of, normalise
@@ -217,6 +218,7 @@ def calibrate(
     from anaphora.tasks.runs import options_at
 
     run = cast(RunCalibrations, translator.calibrations)
+    check_writable(run.path)
     experiment = options_at(run.path)
     pairs = list(AlignedFiles(*files) if files else _held_out(run.path, report))
     if len(pairs) < LEAST:

@@ -20,6 +20,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.files import sha256
 from anaphora.prediction.candidates import Shortlist
 from anaphora.run import Run, shortlists
+from anaphora.run.layout import check_writable
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.wording import inflect
@@ -92,6 +93,7 @@ def make_shortlist(path: Path, report: Report = silent) -> TokenShortlist:
     experiment = experiment_of(path)
     if not isinstance(experiment, TranslationExperiment):
         raise ConfigError(f"A shortlist is of a translator, but {path} is none: give another run.")
+    check_writable(path)
     run = Run.open(path)
     tokenizers = run.tokenizers()
     source, target = tokenizers["source"], tokenizers["target"]
