@@ -49,7 +49,10 @@ def run(
     soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
     threads: Threads = 0,
 ) -> None:
-    """Print word alignments of sentence pairs, one line each (Pharaoh format)."""
+    """Print word alignments of sentence pairs.
+
+    There is one line for each pair, in the Pharaoh format.
+    """
     check_writable(output, read=[file, source, target, gold, possible])
 
     from anaphora.evaluation.alignment import agreement

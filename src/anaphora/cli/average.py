@@ -15,7 +15,10 @@ def run(
     last: Annotated[int, Option("Number of newest checkpoints to average; see training.keep.", min=2)] = 5,
     threads: Threads = 0,
 ) -> None:
-    """Average the last checkpoints; keep the average if it validates better."""
+    """Average the last checkpoints of a run.
+
+    The average is kept if it validates better.
+    """
     from anaphora.experiment.averaging import average_run
 
     with listening() as report:

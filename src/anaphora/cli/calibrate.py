@@ -16,7 +16,7 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
 ) -> None:
-    """Fit the confidence of translations on held-out pairs, and measure it.
+    """Fit the confidence of translations, and measure it.
 
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.

@@ -41,9 +41,10 @@ def run(
     strict: Annotated[bool, Option("Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check data before training: faults, duplicates, unknown words, time, memory.
+    """Check data before training.
 
-    The exit code is 0 if the data can be trained on, and 2 if not.
+    It finds faults, duplicates and unknown words, and estimates time and memory. The exit code is 0 if the data can
+    be trained on, and 2 if not.
     """
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")

@@ -38,7 +38,10 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Write a text by hand, or draw what a model of strokes predicts, as SVG or JSON."""
+    """Write a text by hand, or draw predicted strokes.
+
+    Drawings are SVG or JSON.
+    """
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])

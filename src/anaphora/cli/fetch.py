@@ -31,7 +31,10 @@ def run(
         bool, Option("List the files with sizes, checksums and URLs; download nothing.", name="--list")
     ] = False,
 ) -> None:
-    """Download a known corpus and verify its SHA-256, or list all."""
+    """Download a known corpus, or list all.
+
+    Every file is verified by its SHA-256.
+    """
     from anaphora.data.catalogue import CORPORA
     from anaphora.data.fetch import data_home, fetch, known_corpus
 

@@ -18,7 +18,7 @@ EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json")
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
-    """Show a run: data, model size, scores, checkpoints, damaged files.
+    """Show data, size, scores and damaged files of a run.
 
     Exits with 1 when no checkpoint can be used.
     """

@@ -27,7 +27,10 @@ def run(
     settings: SettingsOption = None,
     threads: Threads = 0,
 ) -> None:
-    """Interpolate language models with weights fitted on the validation split."""
+    """Interpolate language models.
+
+    Their weights are fitted on the validation split.
+    """
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment
     from anaphora.experiment.run_training import train

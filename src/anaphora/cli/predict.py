@@ -54,7 +54,10 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Print the prediction for each line or image; for a tagger, the tagged file."""
+    """Print the prediction for each line or image.
+
+    A tagger prints the tagged file.
+    """
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()
 

@@ -28,7 +28,7 @@ def run(
     program: Annotated[bool, Option("Print the program of one step instead: its parts, signals and weights.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the recipes, or print one to start your own from."""
+    """List the recipes, or print one to start from."""
     from anaphora.experiment import auto
 
     if program:

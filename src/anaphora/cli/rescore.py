@@ -33,7 +33,7 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Add a language-model score to each hypothesis of an n-best list."""
+    """Add language-model scores to an n-best list."""
     from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load_as

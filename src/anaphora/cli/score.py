@@ -31,7 +31,10 @@ def run(
     adapted: AdaptationOptions,
     machine: Machine,
 ) -> None:
-    """Print the log10 probability of each line, its end included."""
+    """Print the log10 probability of each line.
+
+    The end of a line is predicted too.
+    """
     adaptation = adapted.value()
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()

@@ -74,7 +74,7 @@ def run(
     ] = "keep",
     replay: ReplayOption = None,
 ) -> None:
-    """Train a recipe on its corpus or on your own text, into a run folder."""
+    """Train a recipe on its corpus or on your own text."""
     recipe = asked.recipe
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")

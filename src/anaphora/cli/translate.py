@@ -147,9 +147,10 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Translate lines, or what PO, TMX, XLIFF, HTML, SRT, VTT or OmegaT files lack.
+    """Translate lines, or what documents lack.
 
-    At a terminal, translate each line that is typed, until Ctrl-D.
+    Documents are PO, TMX, XLIFF, HTML, SRT, VTT and OmegaT files. At a terminal, translate each line that is typed,
+    until Ctrl-D.
     """
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
