@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
 from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import print_json, say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, RunError
 from anaphora.formats.json_text import figures_as_json
@@ -30,6 +30,7 @@ CONFLICTS = (
     Needs("--source", "--target"),
     Needs("--target", "--source"),
     Needs("--possible", "--gold"),
+    Needs("--json", "--gold"),
     Excludes("FILE", "--source", "Pairs come from one file, or from --source and --target"),
     Excludes("--soft", "--gold --symmetrise", "--soft prints weights and no links"),
 )
@@ -46,6 +47,9 @@ def run(
     gold: Annotated[Path | None, Option("Reference alignments to score against.")] = None,
     possible: Annotated[Path | None, Option("Alignments that are allowed beside those of --gold.")] = None,
     output: Annotated[Path | None, Option("Write alignments to this file instead of printing them.")] = None,
+    as_json: Annotated[
+        bool, Option("With --gold: print the scores as JSON, and alignments to --output alone.", name="--json")
+    ] = False,
     soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
     threads: Threads = 0,
 ) -> None:
@@ -72,11 +76,15 @@ def run(
                 write(figures_as_json(weights.json()))
             return
         for links in _links(run_folder, pairs, symmetrise, report):
-            write(to_pharaoh(links))
+            if output or not as_json:
+                write(to_pharaoh(links))
             if gold is not None:
                 found.append(links)
     if gold is not None:
-        say(f"{inflect(len(found), 'pair')}: {agreement(found, sure, allowed)}")
+        scores = agreement(found, sure, allowed)
+        if as_json:
+            return print_json({"pairs": len(found), **scores._asdict(), "f1": scores.f1})
+        say(f"{inflect(len(found), 'pair')}: {scores}")
 
 
 def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:

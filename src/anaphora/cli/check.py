@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -74,7 +74,7 @@ def _print(checked: "CheckResult") -> None:
     """Tables, then findings, then the upshot."""
     screen = console(sys.stdout, soft_wrap=True)
     for table in checked.tables():
-        screen.print(_draw(table))
+        screen.print(_draw(table, screen.width))
     for finding in checked.findings:
         screen.print(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] ", end="")
         screen.print(str(finding), markup=False)
@@ -84,15 +84,22 @@ def _print(checked: "CheckResult") -> None:
     screen.print(f"{able}: {said or 'nothing was found'}.", markup=False)
 
 
-def _draw(table: "Table") -> object:
+def _draw(table: "Table", width: int) -> object:
+    """Return a table to print; one that is wider than the screen and has few rows is turned."""
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
 
+    grid = [table.columns, *table.rows]
+    needed = sum(max(map(len, cells)) + 3 for cells in zip(*grid, strict=True))
+    if needed > width and len(table.rows) < len(table.columns):
+        grid = list(zip(*grid, strict=True))
+    columns, *rows = grid
     drawn = Drawn(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for number, heading in enumerate(table.columns):
-        figures = number > 0 and number not in table.bars and len(table.columns) > 2
-        drawn.add_column(Text(heading), justify="right" if figures else "left")
-    for row in table.rows:
+    for number, heading in enumerate(columns):
+        figures = number > 0 and number not in table.bars and len(columns) > 2
+        overflow: Literal["crop", "fold"] = "crop" if number in table.bars else "fold"
+        drawn.add_column(Text(heading), justify="right" if figures else "left", overflow=overflow)
+    for row in rows:
         drawn.add_row(*map(Text, row))
     return drawn
