@@ -111,11 +111,11 @@ def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, 
 
 
 def _soft_links(run_folder: Path, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
     from anaphora.tasks.translation.predictor import TranslationPredictor
     from anaphora.tasks.translation.translation import NO_LINKS
 
-    model = load_as(TranslationPredictor, run_folder, "a translator, whose attention is soft", report)
+    model = load(run_folder, kind=TranslationPredictor, report=report)
     if not model.attends:
         raise ConfigError(NO_LINKS)
     return (found.soft_links() for found in model.score_stream(pairs, attention=True, report=report))

@@ -60,17 +60,24 @@ def run(
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
     """
-    where = machine.resolve()
+    device, precision = machine.resolve()
 
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
 
     asked: dict[str, Any] = {"beam": 1 if greedy else beam, **vars(sampling)}
     asked |= {} if length is None else {"length": length}
     if (prompt, prompts, length, lines) == (None,) * 4 and is_interactive("-"):
         prompts = "-"
     with listening() as report:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where, initial_state)
+        model = load(
+            run_folder,
+            kind=LanguageModelPredictor,
+            device=device,
+            precision=precision,
+            initial_state=initial_state,
+            report=report,
+        )
     if prompts is None:
         written = model.generate(prompt or "", **asked, lines=lines, on_text=None if as_json else _write)
         unknown = written.unknown

@@ -36,7 +36,7 @@ def run(
     """Add language-model scores to an n-best list."""
     from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
 
     check_known("--format", kind, FORMATS)
     form = FORMATS[kind]
@@ -45,10 +45,10 @@ def run(
     feature = _NAME if name is None else name
     check_name(feature)
     check_writable(output, read=[file, run_folder])
-    where = machine.resolve()
+    device, precision = machine.resolve()
     count = unknowns = 0
     with listening() as report, writing(output) as write:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
+        model = load(run_folder, kind=LanguageModelPredictor, device=device, precision=precision, report=report)
         for line, score in model.rescore_stream(
             given_lines(file), form, feature=feature, where=name_of(file), report=report
         ):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class AlignmentPredictor:
     """Links the words of sentences and their translations."""
 
+    noun = "an aligner"
+
     def __init__(self, model: Any, source: Tokenizer, target: Tokenizer) -> None:
         self._model, self._source, self._target = model, source, target
 

@@ -77,6 +77,8 @@ class InspectedLanguageModel(TextScores):
 class LanguageModelPredictor(InspectedLanguageModel):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
+    noun = "a language model"
+
     def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
         """Return the model one symbol at a time, over text of ``tokenizer``; ConfigError where its own is another."""
         if tokenizer.fingerprint != self._tokenizer.fingerprint:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
@@ -47,6 +47,8 @@ class TranslateKeywords(SearchKeywords, Streaming, total=False):
 @dataclass(eq=False, repr=False, kw_only=True)
 class TranslationPredictor(ForcedDecoder):
     """Translates texts, and scores translations that are given."""
+
+    noun: ClassVar = "a translator"
 
     beam: int = 5
     """Hypotheses kept at each step, unless a call asks for others."""
@@ -266,16 +268,15 @@ def load_together(
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import LoadKeywords, load
 
-    translators = [load_as(TranslationPredictor, run, "a translator", report, device, precision) for run in runs]
+    options: LoadKeywords = {"report": report, "device": device, "precision": precision}
+    translators = [load(run, kind=TranslationPredictor, **options) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
     if fusion is None:
         return together
     run, weight = fusion
-    return together.fuse_with(
-        load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight
-    )
+    return together.fuse_with(load(run, kind=LanguageModelPredictor, **options), weight)
 
 
 def _check_alike(members: Sequence[TranslationPredictor]) -> None:
