@@ -21,14 +21,14 @@ def run(
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
     """
-    options, (device, precision) = search.options(), machine.resolve()
+    options, where = search.options(), machine.resolve()
 
     from anaphora.tasks.runs import load
     from anaphora.tasks.translation.confidence import calibrate, describe_settings
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
-        translator = load(run_folder, kind=TranslationPredictor, device=device, precision=precision, report=report)
+        translator = load(run_folder, kind=TranslationPredictor, report=report, **where)
         found = calibrate(translator, given.pairs, options, report)
     if as_json:
         measured = {name: one.model_dump() for name, one in found.measured.items()}

@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -98,8 +98,9 @@ def _draw(table: "Table", width: int) -> object:
     drawn = Drawn(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for number, heading in enumerate(columns):
         figures = number > 0 and number not in table.bars and len(columns) > 2
-        overflow: Literal["crop", "fold"] = "crop" if number in table.bars else "fold"
-        drawn.add_column(Text(heading), justify="right" if figures else "left", overflow=overflow)
+        drawn.add_column(
+            Text(heading), justify="right" if figures else "left", overflow="crop" if number in table.bars else "fold"
+        )
     for row in rows:
         drawn.add_row(*map(Text, row))
     return drawn

@@ -45,7 +45,7 @@ def run(
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])
-    device, precision = machine.resolve()
+    where = machine.resolve()
 
     from anaphora.data.traces import read_traces
     from anaphora.tasks.runs import load
@@ -53,7 +53,7 @@ def run(
 
     as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
     with listening() as report:
-        model = load(run_folder, kind=TracePredictor, device=device, precision=precision, report=report)
+        model = load(run_folder, kind=TracePredictor, report=report, **where)
         given = [text or ""] if texts is None else list(given_texts(texts))
         options: dict[str, Any] = {} if length is None else {"length": length}
         wanted = [one for text in given for one in repeat(text, count)]

@@ -60,7 +60,7 @@ def run(
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
     """
-    device, precision = machine.resolve()
+    where = machine.resolve()
 
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load
@@ -70,14 +70,7 @@ def run(
     if (prompt, prompts, length, lines) == (None,) * 4 and is_interactive("-"):
         prompts = "-"
     with listening() as report:
-        model = load(
-            run_folder,
-            kind=LanguageModelPredictor,
-            device=device,
-            precision=precision,
-            initial_state=initial_state,
-            report=report,
-        )
+        model = load(run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **where)
     if prompts is None:
         written = model.generate(prompt or "", **asked, lines=lines, on_text=None if as_json else _write)
         unknown = written.unknown

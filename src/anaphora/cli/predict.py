@@ -64,7 +64,7 @@ def run(
     from anaphora.tasks.runs import kind_at, load
 
     with listening() as report:
-        model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
+        model = load(run_folder, initial_state=initial_state, report=report, **where)
         task = kind_at(run_folder)
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")

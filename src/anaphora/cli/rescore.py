@@ -45,10 +45,10 @@ def run(
     feature = _NAME if name is None else name
     check_name(feature)
     check_writable(output, read=[file, run_folder])
-    device, precision = machine.resolve()
+    where = machine.resolve()
     count = unknowns = 0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, kind=LanguageModelPredictor, device=device, precision=precision, report=report)
+        model = load(run_folder, kind=LanguageModelPredictor, report=report, **where)
         for line, score in model.rescore_stream(
             given_lines(file), form, feature=feature, where=name_of(file), report=report
         ):

@@ -174,13 +174,13 @@ def run(
         from anaphora.bulk.translation import LoadTranslator
 
         threads = workers.threads_each(machine.threads)
-        load = LoadTranslator(tuple(runs), options, split, mean, fusion, *where, threads)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, **where, threads=threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
     from anaphora.tasks.translation.predictor import load_together
 
     with listening(bars=not is_interactive(file)) as report:
-        translator = load_together(runs, mean, fusion, report, *where)
+        translator = load_together(runs, mean, fusion, report=report, **where)
         translator = remembering.wrap(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
         if kind:

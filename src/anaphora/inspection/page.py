@@ -1,7 +1,12 @@
 """HTML pages of reports, lessons and data checks: one template and one style, nothing from elsewhere."""
 
-from collections.abc import Sequence
 from html import escape
+
+PICTURES = """\
+.picture { overflow-x: auto; border: 1px solid #8884; border-radius: 6px; padding: .5rem }
+.picture svg { display: block; max-width: 100%; min-width: min(100%, 34rem); height: auto }
+@media (prefers-color-scheme: dark) { .picture svg { filter: invert(1) hue-rotate(180deg) } }"""
+"""Style of pictures, on light and on dark pages."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -23,11 +28,9 @@ td, th {{ padding: .2rem 1.2rem .2rem 0; text-align: left; vertical-align: top; 
 .warning {{ color: light-dark(#9a6700, #e3b341) }}
 .note {{ color: light-dark(#1f4480, #9ec1f7) }}
 figure {{ margin: 1rem 0 }}
-.picture {{ overflow-x: auto; border: 1px solid #8884; border-radius: 6px; padding: .5rem }}
-.picture svg {{ display: block; max-width: 100%; min-width: min(100%, 34rem); height: auto }}
+{pictures}
 pre {{ overflow-x: auto; font-size: 13px }}
 :focus-visible {{ outline: 3px solid #0072b2; outline-offset: 2px }}
-@media (prefers-color-scheme: dark) {{ .picture svg {{ filter: invert(1) hue-rotate(180deg) }} }}
 </style>
 <body>
 <h1>{title}</h1>
@@ -39,16 +42,7 @@ pre {{ overflow-x: auto; font-size: 13px }}
 
 def page(title: str, *body: str) -> str:
     """Return a page; ``body`` is HTML, ``title`` plain text."""
-    return _PAGE.format(title=escape(title), body="\n".join(body))
-
-
-def table(heading: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
-    """Return a table of cells in HTML, with a class for each column."""
-    lines = [
-        "".join(f'<{tag} class="{name}">{cell}</{tag}>' for cell, name in zip(row, classes, strict=True))
-        for tag, row in [("th", heading), *(("td", row) for row in rows)]
-    ]
-    return "\n".join(["<table>", *(f"<tr>{line}</tr>" for line in lines), "</table>"])
+    return _PAGE.format(title=escape(title), pictures=PICTURES, body="\n".join(body))
 
 
 def picture(svg: str, description: str) -> str:

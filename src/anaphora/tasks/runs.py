@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 Predictor = TypeVar("Predictor")
 Tokenizers = Mapping[str, Any]
+InitialState: TypeAlias = "str | Path | Mapping[str, npt.ArrayLike] | None"
 
 
 class TrainedModel(NamedTuple):
@@ -153,7 +154,7 @@ class LoadKeywords(TypedDict, total=False):
 
     device: Device
     precision: InferencePrecision
-    initial_state: str | Path | Mapping[str, npt.ArrayLike] | None
+    initial_state: InitialState
     report: Report
 
 
@@ -170,7 +171,7 @@ def load(
     kind: type[Predictor] | None = None,
     device: Device = "cpu",
     precision: InferencePrecision = "fp32",
-    initial_state: str | Path | Mapping[str, npt.ArrayLike] | None = None,
+    initial_state: InitialState = None,
     report: Report = silent,
 ) -> Any:
     """Return the predictor of a run folder's checkpoint, or of a bundle (``.anaphora``), ready to use.
@@ -197,12 +198,7 @@ def load(
 
 
 def _load(
-    path: Path,
-    which: Which,
-    device: Device,
-    precision: InferencePrecision,
-    initial_state: str | Path | Mapping[str, npt.ArrayLike] | None,
-    report: Report,
+    path: Path, which: Which, device: Device, precision: InferencePrecision, initial_state: InitialState, report: Report
 ) -> Any:
     if is_bundle(path):
         if initial_state is not None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
-from anaphora.kernels.backends import InferencePrecision
-from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import running
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import EncodedSentence, pieces_of, sentence_of
@@ -33,6 +31,7 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
 
 if TYPE_CHECKING:
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+    from anaphora.tasks.runs import LoadKeywords
 
 _USUAL = SearchOptions()
 
@@ -259,18 +258,15 @@ def load_together(
     runs: Sequence[Path],
     mean: Mean = "arithmetic",
     fusion: tuple[Path, float] | None = None,
-    report: Report = silent,
-    device: Device = "cpu",
-    precision: InferencePrecision = "fp32",
+    **options: "Unpack[LoadKeywords]",
 ) -> TranslationPredictor:
     """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
 
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import LoadKeywords, load
+    from anaphora.tasks.runs import load
 
-    options: LoadKeywords = {"report": report, "device": device, "precision": precision}
     translators = [load(run, kind=TranslationPredictor, **options) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
     if fusion is None:

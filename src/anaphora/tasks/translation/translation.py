@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
+from html import escape
 from itertools import islice
 from math import exp, inf
 from typing import Any, NamedTuple, Self
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, set_space, words_of
 from anaphora.evaluation.bleu import metric_of
+from anaphora.formats.html_table import table
 from anaphora.formats.pharaoh import Links
 from anaphora.memory import Match
 from anaphora.prediction.options import SearchOptions
@@ -134,6 +136,21 @@ class Translation:
         for weights, sources, targets in self._attention():
             weights_TS[np.ix_(targets, sources)] = weights[: len(targets), : len(sources)]
         return SoftLinks.of(weights_TS, source, target)
+
+    def _repr_html_(self) -> str:
+        """Return the text for a notebook and, with attention, a grid: source words across, those of the text down."""
+        text = f'<p dir="auto">{escape(self.text)}</p>'
+        try:
+            links = self.soft_links()
+        except ConfigError:
+            return text
+        square = '<div title="{0:.2f}" style="width: 2em; height: 1.2em; background: rgb(69 112 171 / {0:.2f})"></div>'
+        rows = [
+            [escape(word), *map(square.format, weights)]
+            for word, weights in zip(links.target, links.weights_TS.tolist(), strict=True)
+        ]
+        heading = ["", *map(escape, links.source)]
+        return "\n".join((text, table(heading, rows, [""] * len(heading))))
 
     def _attention(self) -> Iterator[tuple[npt.NDArray[np.float32], range, range]]:
         """Yield the weights of each sentence that has some, and the places of its tokens in source and translation."""
