@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from anaphora.prediction.candidates import Shortlist as Shortlist
     from anaphora.prediction.limits import Limits as Limits
     from anaphora.prediction.options import SearchOptions as SearchOptions
+    from anaphora.run.summary import about as about
     from anaphora.search.sampling import Sampling as Sampling
     from anaphora.tasks.alignment.predictor import AlignmentPredictor as AlignmentPredictor
     from anaphora.tasks.base import ExperimentBase as ExperimentBase
@@ -42,6 +43,7 @@ _HOMES = {
     "Shortlist": "anaphora.prediction.candidates",
     "Translation": "anaphora.tasks.translation.translation",
     "TranslationPredictor": "anaphora.tasks.translation.predictor",
+    "about": "anaphora.run.summary",
     "load": "anaphora.tasks.runs",
     "read_experiment": "anaphora.experiment.reading",
     "train": "anaphora.experiment.run_training",
