@@ -1,8 +1,13 @@
 """Recurrent sequence models on your own text, on the machine you have.
 
 >>> import anaphora
->>> translator = anaphora.load("runs/en-de")  # doctest: +SKIP
->>> translator.translate(["A man is walking."], beam=5)[0].text  # doctest: +SKIP
+>>> translator = anaphora.load("runs/en-fr")
+>>> translator.translate(["The cat sees a very small bird"], beam=5)[0].text
+'Le chat voit un tout petit oiseau'
+
+``load`` takes any run folder that ``anaphora train`` made, and ``about`` shows what it is. ``read_experiment`` and
+``train`` make one from Python. Every user error is an ``AnaphoraError``. Recipes are in ``anaphora.recipes``, and
+``anaphora.inspection`` looks inside of runs.
 
 Names are looked up when they are first used, so that ``import anaphora`` is light: no torch until a model is touched.
 """

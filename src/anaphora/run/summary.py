@@ -118,6 +118,10 @@ def about(path: str | Path) -> RunInfo:
     """Read a run folder through; every checkpoint is verified, one at a time.
 
     Raises RunError when it is no run folder, or of a newer format; what else is wrong is among its ``faults``.
+
+    >>> found = anaphora.about("runs/en-fr")
+    >>> found.task, found.usable
+    ('translate', True)
     """
     path = Path(path)
     run = Run.open(path)

@@ -186,8 +186,9 @@ def load(
     array file, ConfigError for a device that is not there or that such a model cannot run on, and for an initial state
     that it has not, ShapeError for one of another size.
 
-    >>> model = anaphora.load("runs/book", kind=anaphora.LanguageModelPredictor)
-    >>> model.perplexity("the old man sees a cat .")
+    >>> translator = anaphora.load("runs/en-fr", kind=anaphora.TranslationPredictor)
+    >>> translator.translate(["The cat sees a very small bird"])[0].text
+    'Le chat voit un tout petit oiseau'
     """
     path = Path(run)
     found = _load(path, which, device, precision, initial_state, report)

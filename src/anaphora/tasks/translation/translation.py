@@ -57,7 +57,12 @@ class Signals(NamedTuple):
 
 @dataclass(frozen=True)
 class Translation:
-    """A translation, and where the model looked as it wrote it."""
+    """A translation, and where the model looked as it wrote it.
+
+    >>> [found] = translator.translate(["The cat sees a very small bird"])
+    >>> found.text, found.finished
+    ('Le chat voit un tout petit oiseau', True)
+    """
 
     text: str
     score: float
@@ -118,6 +123,10 @@ class Translation:
 
         Words are what stands between spaces or line ends. Raises ConfigError for a translation by a model without
         attention, and where attention was not asked for.
+
+        >>> [found] = translator.translate(["The cat sees a very small bird"], attention=True)
+        >>> sorted(found.links())
+        [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
         """
         self._demand_attention()
         links = {
@@ -129,7 +138,12 @@ class Translation:
         return merge(links, words_of(source), words_of(target))
 
     def soft_links(self) -> SoftLinks:
-        """The attention between the words of the source and the translation; words and errors as for ``links``."""
+        """The attention between the words of the source and the translation; words and errors as for ``links``.
+
+        >>> [found] = translator.translate(["The cat sees a very small bird"], attention=True)
+        >>> found.soft_links().weights_TS.shape
+        (7, 7)
+        """
         self._demand_attention()
         source, target = self._tokens()
         weights_TS = np.zeros((len(target), len(source)))
