@@ -1,5 +1,6 @@
 """Commands with results have --json, which prints them as JSON and nothing else on standard output."""
 
+import shutil
 from pathlib import Path
 
 from anaphora import recipes
@@ -43,3 +44,14 @@ def test_generated_texts_are_printed_as_json(cli: Cli, trained: Trained, tmp_pat
     assert written["text"] == cli(*of_prompt).out.rstrip("\n") and written["unknown"] == 0
     several = cli("generate", run, "--prompts", prompts, "--greedy", "--json").objects
     assert [one["text"] for one in several] == cli("generate", run, "--prompts", prompts, "--greedy").lines
+
+
+def test_scores_of_alignments_are_printed_as_json_and_alignments_to_a_file_alone(cli: Cli, tmp_path: Path) -> None:
+    aligner = Path(__file__).resolve().parents[1] / "runs" / "kinds-2" / "aligner"
+    run, pairs, gold = shutil.copytree(aligner, tmp_path / "run"), tmp_path / "pairs.tsv", tmp_path / "gold"
+    pairs.write_text("a book\tun livre\n")
+    gold.write_text("0-0 1-1\n")
+    command = ("align", run, pairs, "--gold", gold, "--json")
+    assert cli(*command).json == {"pairs": 1, "error_rate": 0.0, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert cli(*command, "--output", tmp_path / "links").json["pairs"] == 1
+    assert (tmp_path / "links").read_text() == "0-0 1-1\n"
