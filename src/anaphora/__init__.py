@@ -1,8 +1,13 @@
 """Recurrent sequence models on your own text, on the machine you have.
 
 >>> import anaphora
->>> translator = anaphora.load("runs/en-de")  # doctest: +SKIP
->>> translator.translate(["A man is walking."], beam=5)[0].text  # doctest: +SKIP
+>>> translator = anaphora.load("runs/en-fr")
+>>> translator.translate(["The cat sees a very small bird"], beam=5)[0].text
+'Le chat voit un tout petit oiseau'
+
+``load`` takes any run folder that ``anaphora train`` made, and ``about`` shows what it is. ``read_experiment`` and
+``train`` make one from Python. Every user error is an ``AnaphoraError``. Recipes are in ``anaphora.recipes``, and
+``anaphora.inspection`` looks inside of runs.
 
 Names are looked up when they are first used, so that ``import anaphora`` is light: no torch until a model is touched.
 """
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from anaphora.prediction.candidates import Shortlist as Shortlist
     from anaphora.prediction.limits import Limits as Limits
     from anaphora.prediction.options import SearchOptions as SearchOptions
+    from anaphora.run.summary import about as about
     from anaphora.search.sampling import Sampling as Sampling
     from anaphora.tasks.alignment.predictor import AlignmentPredictor as AlignmentPredictor
     from anaphora.tasks.base import ExperimentBase as ExperimentBase
@@ -42,6 +48,7 @@ _HOMES = {
     "Shortlist": "anaphora.prediction.candidates",
     "Translation": "anaphora.tasks.translation.translation",
     "TranslationPredictor": "anaphora.tasks.translation.predictor",
+    "about": "anaphora.run.summary",
     "load": "anaphora.tasks.runs",
     "read_experiment": "anaphora.experiment.reading",
     "train": "anaphora.experiment.run_training",

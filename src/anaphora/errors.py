@@ -19,7 +19,14 @@ from contextlib import contextmanager
 
 
 class AnaphoraError(Exception):
-    """A user error; the command line prints its message alone and leaves with ``exit_code``."""
+    """A user error; the command line prints its message alone and leaves with ``exit_code``.
+
+    >>> try:
+    ...     anaphora.load("runs/nowhere")
+    ... except anaphora.AnaphoraError as error:
+    ...     print(error)
+    A run folder should be at runs/nowhere, but nothing is there: check the path, or train it first.
+    """
 
     exit_code = 2
 

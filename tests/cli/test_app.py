@@ -3,13 +3,15 @@ import os
 import re
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
-import anaphora
+import anaphora.cli
 from anaphora import recipes
+from anaphora.cli.app import VERBS as GROUPS
 from anaphora.cli.app import app, main
 
 from ..conftest import Trained
@@ -53,7 +55,7 @@ def test_a_process_looks_for_garbage_as_usual_once_its_work_begins() -> None:
         "    print(seen, gc.get_freeze_count() > 10_000)\n"
         "usual = gc.get_threshold(); app.app = work; sys.exit(main())"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script, "work"], capture_output=True, text=True, check=True)
     assert done.stdout == "[False, True] True\n"
 
 
@@ -67,18 +69,47 @@ def test_a_process_ends_without_taking_everything_apart_once_its_threads_have(th
         "kept = Kept(); atexit.register(print, 'registered, ', end=''); thread = threading.Thread(target=late)\n"
         f"app.app = lambda **_: print('work, ', end=''); {thread}sys.exit(main() or 3)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script, "work"], capture_output=True, text=True, check=False)
     assert done.stdout.startswith(expected)
     assert done.returncode == (3 if thread else 0)
     assert thread or "taken apart" not in done.stdout
 
 
 def test_every_verb_is_listed_and_has_help_with_examples(cli: Cli) -> None:
-    listed = cli().out
+    listed = cli("--help").out
     for verb in VERBS:
         shown = cli(verb, "--help").out
         assert f"  {verb} " in listed and f"Usage: anaphora {verb}" in shown
         assert f"Examples:\n    anaphora {verb}" in shown
+
+
+def test_every_file_with_a_verb_stands_in_one_group() -> None:
+    folder = Path(anaphora.cli.__file__).parent
+    files = sorted(file.stem for file in folder.glob("*.py") if "\nEXAMPLES = (" in file.read_text(encoding="utf-8"))
+    assert sorted(chain(*GROUPS.values())) == files == sorted(VERBS)
+
+
+def test_all_verbs_fit_on_one_screen_with_their_groups_in_order(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("--help").lines
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    listed = lines[lines.index("Commands:") + 1 :]
+    assert [heading for line in listed if (heading := line[2:15].strip()) in GROUPS] == list(GROUPS)
+    assert sum(line[15:].startswith(f"{verb} ") for line in listed for verb in VERBS) == len(VERBS)
+
+
+@pytest.mark.parametrize("verb", [(), ("info",), ("recipes",)])
+def test_help_fits_a_narrow_terminal(verb: tuple[str, ...], cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown, _, examples = cli(*verb, "--help").out.partition("Examples:")  # which are copied as they are
+    assert max(map(len, shown.splitlines())) <= 40
+    assert verb == () or examples
+
+
+def test_the_name_alone_says_where_to_begin(cli: Cli) -> None:
+    lines = cli().lines
+    assert len(lines) == 3 and max(map(len, lines)) <= 40
+    assert all(re.search(r"anaphora (\S+)", line) for line in lines)
 
 
 def test_the_version_is_printed(cli: Cli) -> None:

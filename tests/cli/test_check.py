@@ -70,3 +70,13 @@ def test_without_a_recipe_the_one_that_the_data_chooses_is_checked(toy_book: Pat
         shown = cli("check", *named, "--data", toy_book, "--trial", "0")
         assert "a character language model of 192 hidden units, 30 epochs" in shown.said
         cli("check", *named, code=2)
+
+
+def test_a_table_that_is_wider_than_the_terminal_is_turned(
+    cli: Cli, toy_book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = cli("check", "character-lm", "--data", toy_book, "--trial", "0", code=None).lines
+    begin = next(place for place, line in enumerate(lines) if line.startswith("The corpus"))
+    heads = [line.split()[0] for line in lines[begin + 1 : begin + 12] if line[2:3].strip(" ─")]
+    assert {"split", "lines", "words"} <= set(heads)

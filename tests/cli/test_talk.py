@@ -76,6 +76,18 @@ def test_of_tables_headings_and_bars_only_the_own_controls_reach_a_terminal(cont
     assert is_clean(own) and "[2J" not in own.replace("\\u001b[2J", "")
 
 
+@pytest.mark.parametrize("asked", ["", "1"])
+def test_nothing_is_bold_or_coloured_where_no_colour_is_asked_for(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", asked)
+    with at_terminal() as terminal:
+        heading("a")
+        console(sys.stdout).print("[red]a[/]")
+        with listening() as report:
+            report(Progress("a", 1, 3, "lines"))
+    assert bool(re.search(r"\x1b\[[0-9;]*m", terminal.shown())) == (asked == "")
+
+
 def test_data_in_a_pipe_is_exact(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with shown_safely():
         put(b"a\x1b[2J\r\n\xff")

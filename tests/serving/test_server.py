@@ -56,7 +56,7 @@ def test_at_sigterm_what_is_in_work_is_answered_and_the_process_ends_with_0() ->
     ("arguments", "message"),
     [
         ([RUN, "--port", "TAKEN"], "cannot be used: Address already in use"),
-        ([RUN.parent / "kinds-2" / "aligner", "--port", "0"], "only translators can be served"),
+        ([RUN.parent / "kinds-2" / "aligner", "--port", "0"], "should be a translator, but is an aligner"),
         ([RUN, RUN, "--port", "0"], "Two of the runs translate en to fr"),
         ([], "Give the run folders"),
         ([RUN, "--learn"], "--learn belongs to --memory"),

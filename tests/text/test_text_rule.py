@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.tasks.runs import with_rules
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.quality import is_translatable
 from anaphora.text.text_rule import SPACES, UNSEEN, TextRule, are_converted
 from anaphora.text.tokenization import Bpe, Byte, Character, Symbol, Word, fit, load, save
+from anaphora.text.words import with_rules
 
 RULE = TextRule()
 PLAIN = ("Alice sings.", "the old man is in the garden.", "Alice sees 12 cats, and a dog.")

@@ -54,7 +54,7 @@ class LoadTranslator:
         from anaphora.tasks.translation.predictor import load_together
 
         use_threads(self.threads)
-        translator = load_together(self.runs, self.mean, self.fusion, silent, self.device, self.precision)
+        translator = load_together(self.runs, self.mean, self.fusion, device=self.device, precision=self.precision)
         if self.model_digest() != self.model:
             raise RunError(
                 f"{self.runs[0]} or another run has another best checkpoint than when the work began, or "

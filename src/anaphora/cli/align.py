@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
 from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import print_json, say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, RunError
 from anaphora.formats.json_text import figures_as_json
@@ -30,6 +30,7 @@ CONFLICTS = (
     Needs("--source", "--target"),
     Needs("--target", "--source"),
     Needs("--possible", "--gold"),
+    Needs("--json", "--gold"),
     Excludes("FILE", "--source", "Pairs come from one file, or from --source and --target"),
     Excludes("--soft", "--gold --symmetrise", "--soft prints weights and no links"),
 )
@@ -46,10 +47,16 @@ def run(
     gold: Annotated[Path | None, Option("Reference alignments to score against.")] = None,
     possible: Annotated[Path | None, Option("Alignments that are allowed beside those of --gold.")] = None,
     output: Annotated[Path | None, Option("Write alignments to this file instead of printing them.")] = None,
+    as_json: Annotated[
+        bool, Option("With --gold: print the scores as JSON, and alignments to --output alone.", name="--json")
+    ] = False,
     soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
     threads: Threads = 0,
 ) -> None:
-    """Print word alignments of sentence pairs, one line each (Pharaoh format)."""
+    """Print word alignments of sentence pairs.
+
+    There is one line for each pair, in the Pharaoh format.
+    """
     check_writable(output, read=[file, source, target, gold, possible])
 
     from anaphora.evaluation.alignment import agreement
@@ -69,11 +76,15 @@ def run(
                 write(figures_as_json(weights.json()))
             return
         for links in _links(run_folder, pairs, symmetrise, report):
-            write(to_pharaoh(links))
+            if output or not as_json:
+                write(to_pharaoh(links))
             if gold is not None:
                 found.append(links)
     if gold is not None:
-        say(f"{inflect(len(found), 'pair')}: {agreement(found, sure, allowed)}")
+        scores = agreement(found, sure, allowed)
+        if as_json:
+            return print_json({"pairs": len(found), **scores._asdict(), "f1": scores.f1})
+        say(f"{inflect(len(found), 'pair')}: {scores}")
 
 
 def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:
@@ -100,11 +111,11 @@ def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, 
 
 
 def _soft_links(run_folder: Path, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
     from anaphora.tasks.translation.predictor import TranslationPredictor
     from anaphora.tasks.translation.translation import NO_LINKS
 
-    model = load_as(TranslationPredictor, run_folder, "a translator, whose attention is soft", report)
+    model = load(run_folder, kind=TranslationPredictor, report=report)
     if not model.attends:
         raise ConfigError(NO_LINKS)
     return (found.soft_links() for found in model.score_stream(pairs, attention=True, report=report))

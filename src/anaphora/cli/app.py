@@ -6,23 +6,27 @@ need when they are called, so that ``--help`` is quick.
 
 import io
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 import anaphora
 from anaphora.cli.tables import with_tables
-from anaphora.cli.talk import complain, say, shown_safely
+from anaphora.cli.talk import complain, say, show, shown_safely
 from anaphora.errors import AnaphoraError, MissingExtraError
 from anaphora.files import remedy
 
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
+_TIGHT = 60
+"""Columns below which groups of verbs are named above them."""
 _NO_MEMORY = ("can't allocate memory", "out of memory")
 """Messages of torch where Python has a MemoryError, of the machine and of a GPU."""
 
@@ -44,28 +48,56 @@ class GroupedCommand(TyperCommand):
         for heading, records in groups.items():
             if records:
                 with formatter.section(heading):
-                    formatter.write_dl(records)
+                    formatter.write_dl(records, col_max=min(30, formatter.width // 2 - 5))
+
+
+class VerbList(TyperGroup):
+    """The verbs, listed by group: the name of a group stands beside its first verb, or above it where that is tight."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write every verb with the first line of its help."""
+        above = formatter.width < _TIGHT
+        rows = list[tuple[str, str]]()
+        for heading, verbs in VERBS.items():
+            beside = "" if above else heading
+            rows += [(heading, "")] if above else []
+            for verb in verbs:
+                summary, *_ = str(self.commands[verb].help).splitlines()
+                rows.append((f"{beside:<{2 if above else 13}}{verb}", summary.rstrip(".")))
+                beside = ""
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 app = typer.Typer(
     name="anaphora",
-    help="Train, evaluate and inspect recurrent sequence models on your own text, on the machine you have.",
-    epilog="Begin with: anaphora quickstart",
+    cls=VerbList,
+    help="Recurrent sequence models on your own text, on the machine you have.",
+    epilog="One command in detail: anaphora COMMAND --help",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     # plain help takes half the time, and reads the same through a pipe
     rich_markup_mode=None,
     add_completion=False,
 )
-VERBS = (
-    *("quickstart", "recipes", "settings", "check", "train", "mix"),
-    *("translate", "memory", "align", "predict", "draw", "record"),
-    *("evaluate", "compare", "calibrate", "shortlist", "serve", "export"),
-    *("score", "rescore", "info", "inspect", "average", "distill", "generate", "fetch"),
-)
-"""A file of this folder each, in the order of the help."""
+VERBS = {
+    "Start": ("quickstart", "recipes", "settings"),
+    "Data": ("fetch", "check", "record"),
+    "Train": ("train", "distill", "average", "mix", "shortlist"),
+    "Use": ("translate", "memory", "align", "predict", "generate", "draw", "score", "rescore"),
+    "Judge": ("evaluate", "compare", "calibrate"),
+    "Look inside": ("info", "inspect"),
+    "Share": ("export", "serve"),
+}
+"""A file of this folder for each verb, by its group, in the order of the help."""
 
-for name in VERBS:
+WELCOME = """\
+Begin:          anaphora quickstart
+Your own text:  anaphora train --help
+All commands:   anaphora --help"""
+"""The answer to the name of the program alone, for terminals of 40 columns."""
+
+for name in chain(*VERBS.values()):
     verb = import_module(f"anaphora.cli.{name}")
     # the backspace keeps the parser from running the lines together
     examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
@@ -132,12 +164,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     with shown_safely():
-        return _run(given or ["--help"])
+        return _run(given)
 
 
 def _run(given: Sequence[str]) -> int:
     try:
-        code = app(args=_with_new_names(given), prog_name="anaphora", standalone_mode=False)
+        if not given:
+            show(WELCOME)
+        columns = min(80, shutil.get_terminal_size().columns) - 2  # by itself the parser takes no less than 50
+        options = {"prog_name": "anaphora", "standalone_mode": False, "terminal_width": columns}
+        code = app(args=_with_new_names(given), **options) if given else 0
         sys.stdout.flush()
     except AnaphoraError as error:
         complain(str(error))

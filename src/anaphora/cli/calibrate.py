@@ -16,19 +16,19 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
 ) -> None:
-    """Fit the confidence of translations on held-out pairs, and measure it.
+    """Fit the confidence of translations, and measure it.
 
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
     """
     options, where = search.options(), machine.resolve()
 
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
     from anaphora.tasks.translation.confidence import calibrate, describe_settings
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
-        translator = load_as(TranslationPredictor, run_folder, "a translator", report, *where)
+        translator = load(run_folder, kind=TranslationPredictor, report=report, **where)
         found = calibrate(translator, given.pairs, options, report)
     if as_json:
         measured = {name: one.model_dump() for name, one in found.measured.items()}

@@ -41,9 +41,10 @@ def run(
     strict: Annotated[bool, Option("Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check data before training: faults, duplicates, unknown words, time, memory.
+    """Check data before training.
 
-    The exit code is 0 if the data can be trained on, and 2 if not.
+    It finds faults, duplicates and unknown words, and estimates time and memory. The exit code is 0 if the data can
+    be trained on, and 2 if not.
     """
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
@@ -73,7 +74,7 @@ def _print(checked: "CheckResult") -> None:
     """Tables, then findings, then the upshot."""
     screen = console(sys.stdout, soft_wrap=True)
     for table in checked.tables():
-        screen.print(_draw(table))
+        screen.print(_draw(table, screen.width))
     for finding in checked.findings:
         screen.print(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] ", end="")
         screen.print(str(finding), markup=False)
@@ -83,15 +84,23 @@ def _print(checked: "CheckResult") -> None:
     screen.print(f"{able}: {said or 'nothing was found'}.", markup=False)
 
 
-def _draw(table: "Table") -> object:
+def _draw(table: "Table", width: int) -> object:
+    """Return a table to print; one that is wider than the screen and has few rows is turned."""
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
 
+    grid = [table.columns, *table.rows]
+    needed = sum(max(map(len, cells)) + 3 for cells in zip(*grid, strict=True))
+    if needed > width and len(table.rows) < len(table.columns):
+        grid = list(zip(*grid, strict=True))
+    columns, *rows = grid
     drawn = Drawn(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for number, heading in enumerate(table.columns):
-        figures = number > 0 and number not in table.bars and len(table.columns) > 2
-        drawn.add_column(Text(heading), justify="right" if figures else "left")
-    for row in table.rows:
+    for number, heading in enumerate(columns):
+        figures = number > 0 and number not in table.bars and len(columns) > 2
+        drawn.add_column(
+            Text(heading), justify="right" if figures else "left", overflow="crop" if number in table.bars else "fold"
+        )
+    for row in rows:
         drawn.add_row(*map(Text, row))
     return drawn

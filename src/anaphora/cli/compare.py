@@ -33,7 +33,7 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Compare runs of one task: every metric with its significance, in one table."""
+    """Compare runs of one task, with significance."""
     check_writable(output, read=[*runs, texts.text, *files_in(texts)])
 
     from anaphora.formats.json_text import figures_as_json

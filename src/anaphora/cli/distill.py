@@ -27,9 +27,10 @@ def run(
     threads: TrainingThreads = None,
     as_json: Json = False,
 ) -> None:
-    """Train a smaller translator on the translations of others; repeat to continue.
+    """Train a small translator on the output of others.
 
-    The student has one decoder layer of half the size, and searches greedily. Translations go to DIR-pairs.
+    Repeat the command to continue. The student has one decoder layer of half the size, and searches greedily.
+    Translations go to DIR-pairs.
     """
     if threads:
         import torch

@@ -38,19 +38,22 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Write a text by hand, or draw what a model of strokes predicts, as SVG or JSON."""
+    """Write a text by hand, or draw predicted strokes.
+
+    Drawings are SVG or JSON.
+    """
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])
     where = machine.resolve()
 
     from anaphora.data.traces import read_traces
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
     from anaphora.tasks.trace.predictor import Series, TracePredictor, svg
 
     as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
     with listening() as report:
-        model = load_as(TracePredictor, run_folder, "a model of real-valued sequences", report, *where)
+        model = load(run_folder, kind=TracePredictor, report=report, **where)
         given = [text or ""] if texts is None else list(given_texts(texts))
         options: dict[str, Any] = {} if length is None else {"length": length}
         wanted = [one for text in given for one in repeat(text, count)]

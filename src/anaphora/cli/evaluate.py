@@ -65,7 +65,10 @@ def run(
     as_json: Json = False,
     processor: Processor,
 ) -> None:
-    """Evaluate a run on given text, on its test splits, or on its validation split."""
+    """Evaluate a run on its test splits or on given text.
+
+    A run without test splits is evaluated on its validation split.
+    """
     adapted = adaptation.value()
     _check_number(runs, ensemble, models, of_text=bool(texts.text or adaptation != AdaptationOptions()))
     check_writable(output, read=[*runs, texts.text, *files_in(models, texts, search)])

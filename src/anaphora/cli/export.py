@@ -52,7 +52,10 @@ def run(
         str, Option("With bundle: precision of products and their weights.", default="fp32", metavar="fp32|bf16|int8")
     ] = "",
 ) -> None:
-    """Export a run as a bundle, an ARPA file, a dictionary, a page or ONNX graphs."""
+    """Export a run as one file, a page or ONNX graphs.
+
+    One file is a bundle, an ARPA file or a dictionary.
+    """
     from anaphora.tasks.runs import experiment_of
 
     if precision and to != "bundle":

@@ -1,11 +1,12 @@
 """``anaphora fetch``: bring a known corpus into the data folder."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say, show
+from anaphora.cli.talk import print_json, say, show
 from anaphora.options import Argument, Excludes, Needs, Option
 
 if TYPE_CHECKING:
@@ -15,10 +16,14 @@ EXAMPLES = (
     "anaphora fetch",
     "anaphora fetch multi30k",
     "anaphora fetch multi30k --list",
+    "anaphora fetch --json",
     "anaphora fetch multi30k --from /media/disk/corpora",
 )
 
-CONFLICTS = (Excludes("--from", "--list", "--from brings files and --list only shows which"), Needs("--from", "CORPUS"))
+CONFLICTS = (
+    Excludes("--from", "--list --json", "--from brings files and {other} only shows which"),
+    Needs("--from", "CORPUS"),
+)
 
 
 def run(
@@ -30,11 +35,18 @@ def run(
     listed: Annotated[
         bool, Option("List the files with sizes, checksums and URLs; download nothing.", name="--list")
     ] = False,
+    as_json: Annotated[bool, Option("Print the corpora or the files of one as JSON.", name="--json")] = False,
 ) -> None:
-    """Download a known corpus and verify its SHA-256, or list all."""
+    """Download a known corpus, or list all.
+
+    Every file is verified by its SHA-256.
+    """
     from anaphora.data.catalogue import CORPORA
     from anaphora.data.fetch import data_home, fetch, known_corpus
 
+    if as_json:
+        chosen = {corpus: known_corpus(corpus)} if corpus else CORPORA
+        return print_json({name: asdict(known) | {"bytes": known.bytes} for name, known in chosen.items()})
     if not corpus:
         for name, known in CORPORA.items():
             show(f"{name}  {known.about} {known.bytes / 1e6:.1f} MB. Licence: {known.licence}.")

@@ -1,6 +1,6 @@
 """``anaphora generate``: a language model continues a text."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anaphora.cli.files import given_lines, is_interactive, typed_texts, writing
@@ -8,6 +8,7 @@ from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_declared
 from anaphora.cli.talk import put, say, show
+from anaphora.formats.json_text import figures_as_json
 from anaphora.options import Excludes, Option
 from anaphora.search.sampling import Sampling
 
@@ -50,6 +51,7 @@ def run(
     greedy: Annotated[bool, Option("Take the most probable token at every step.")] = False,
     beam: Annotated[int, Option("Beam search for the most probable line, with this beam size.", min=0)] = 0,
     initial_state: InitialState = None,
+    as_json: Annotated[bool, Option("Print a JSON object per text.", name="--json")] = False,
     *,
     sampling: SamplingTable,
     machine: Machine,
@@ -61,24 +63,27 @@ def run(
     where = machine.resolve()
 
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
 
     asked: dict[str, Any] = {"beam": 1 if greedy else beam, **vars(sampling)}
     asked |= {} if length is None else {"length": length}
     if (prompt, prompts, length, lines) == (None,) * 4 and is_interactive("-"):
         prompts = "-"
     with listening() as report:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where, initial_state)
+        model = load(run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **where)
     if prompts is None:
-        unknown = model.generate(prompt or "", **asked, lines=lines, on_text=_write).unknown
-        show()
+        written = model.generate(prompt or "", **asked, lines=lines, on_text=None if as_json else _write)
+        unknown = written.unknown
+        show(figures_as_json(asdict(written)) if as_json else "")
+    elif is_interactive(prompts) and not as_json:
+        unknown = _continue_typed(model, asked)
     else:
-        unknown = (_continue_typed if is_interactive(prompts) else _continue_lines)(model, prompts, asked)
+        unknown = _continue_lines(model, prompts, asked, as_json)
     if unknown:
         say(f"Unknown tokens of the prompt{'s' * (prompts is not None)}, read as <unk>: {unknown:,}.")
 
 
-def _continue_typed(model: "LanguageModelPredictor", file: str, asked: dict[str, Any]) -> int:
+def _continue_typed(model: "LanguageModelPredictor", asked: dict[str, Any]) -> int:
     """Continue every line that is typed, by draws of its own; returns the unknown tokens of them all."""
     unknown = 0
     for number, text in enumerate(typed_texts()):
@@ -87,12 +92,12 @@ def _continue_typed(model: "LanguageModelPredictor", file: str, asked: dict[str,
     return unknown
 
 
-def _continue_lines(model: "LanguageModelPredictor", file: str, asked: dict[str, Any]) -> int:
+def _continue_lines(model: "LanguageModelPredictor", file: str, asked: dict[str, Any], as_json: bool) -> int:
     """Continue every line of a file; returns the unknown tokens of them all."""
     unknown = 0
     with listening() as report, writing(None) as write:
         for written in model.generate_stream(given_lines(file), **asked, report=report):
-            write(written.text)
+            write(figures_as_json(asdict(written)) if as_json else written.text)
             unknown += written.unknown
     return unknown
 

@@ -8,17 +8,15 @@ import typer
 from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.talk import heading, print_json, show
 from anaphora.errors import AnaphoraError
-from anaphora.wording import inflect
 
 if TYPE_CHECKING:
-    from anaphora.run.logs import Evaluation
-    from anaphora.run.summary import CheckpointInfo, RunInfo
+    from anaphora.run.summary import RunInfo
 
 EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json")
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
-    """Show a run: data, model size, scores, checkpoints, damaged files.
+    """Show data, size, scores and damaged files of a run.
 
     Exits with 1 when no checkpoint can be used.
     """
@@ -34,23 +32,11 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
 
 
 def _show(found: "RunInfo") -> None:
-    from anaphora.run.logs import newest
-
     heading(found.path)
-    _section("Task", [f"{found.task}, format {found.format}"])
-    parts = [f"  {part}: {count:,}" for part, count in found.parameters.items()]
-    _section("Parameters", [f"{found.total_parameters:,}", *parts] if parts else [])
-    if found.mixed:
-        _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
-    _section("Vocabulary", (f"{side}: {inflect(size, 'token')}" for side, size in found.vocabularies.items()))
-    _section("Settings", _chosen(found))
-    _section("Data", _data(found))
-    _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))
-    _section("Evaluations", (line for evaluation in newest(found.evaluations) for line in _format_metrics(evaluation)))
-    _section("Checkpoints", map(_checkpoint, found.checkpoints))
-    _section("Memory", [inflect(found.memory, "segment")] if found.memory else [])
-    _section("Written with", [found.environment] if found.environment else [])
-    _section("Files", found.faults or ["all whole"])
+    for title, lines in found.sections().items():
+        _section(title, lines)
+        if title == "Vocabulary":
+            _section("Settings", _chosen(found))
 
 
 def _section(title: str, lines: Iterable[str]) -> None:
@@ -74,20 +60,3 @@ def _chosen(found: "RunInfo") -> Iterable[str]:
     elsewhere = ("task=", "data.")
     settings = (setting for setting in chosen(experiment) if not setting.startswith(elsewhere))
     return [*settings, "all else by default; experiment.toml has it written out"]
-
-
-def _data(found: "RunInfo") -> Iterable[str]:
-    data = found.experiment.get("data", {})
-    yield from (f"{key} = {value}" for key, value in data.items() if value not in ("none", [], ""))
-    yield from (f"{part}: SHA-256 {digest}" for part, digest in found.fingerprints.items())
-    yield f"licence: {found.licence or 'that of the files; it was not recorded'}"
-
-
-def _format_metrics(evaluation: "Evaluation") -> Iterable[str]:
-    where = f"{evaluation.date[:10]}, {evaluation.text}, {evaluation.checkpoint}"
-    yield from (f"{where}: {metric.name} {metric.shown} ({metric.conditions})" for metric in evaluation.metrics)
-
-
-def _checkpoint(checkpoint: "CheckpointInfo") -> str:
-    marks = ["damaged" if checkpoint.fault else "whole"] + ["best"] * checkpoint.best
-    return f"{checkpoint.name}: {checkpoint.bytes / 1e6:,.1f} MB, {', '.join(marks)}"

@@ -108,7 +108,10 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Show attention, gates, gradients and beams of runs, or explain the parts."""
+    """Show attention, gates, gradients and beams.
+
+    Without a run, explain the parts of a network.
+    """
     from anaphora.cli.inspect_verbs import VERBS
 
     words = list(arguments or [])

@@ -36,7 +36,7 @@ def run(
     fuzzy: Annotated[int, Option("With --text: minimum similarity in percent.", min=1, max=100)] = 75,
     as_json: Json = False,
 ) -> None:
-    """Add, list, remove or export the segments of a run's translation memory.
+    """Edit or list the translation memory of a run.
 
     add takes TMX, PO, XLIFF, CSV and TSV files; export writes .tmx or .tsv.
     """

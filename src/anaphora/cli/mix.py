@@ -1,12 +1,13 @@
 """``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model."""
 
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-from anaphora.cli.options import SettingsOption, Threads
+from anaphora.cli.options import Json, SettingsOption, Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say, show
+from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Option
 
@@ -26,8 +27,12 @@ def run(
     ] = None,
     settings: SettingsOption = None,
     threads: Threads = 0,
+    as_json: Json = False,
 ) -> None:
-    """Interpolate language models with weights fitted on the validation split."""
+    """Interpolate language models.
+
+    Their weights are fitted on the validation split.
+    """
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment
     from anaphora.experiment.run_training import train
@@ -40,6 +45,8 @@ def run(
         experiment = read_experiment(
             interpolation_table(runs, cache=cache), "the interpolation", settings or [], data=data or [], report=report
         )
-        train(experiment, run_folder, report)
+        outcome = train(experiment, run_folder, report)
+    if as_json:
+        return print_json({"run": str(run_folder), **asdict(outcome)})
     say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")
     show(run_folder)

@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict, cast, get_args
 
 import typer
 
@@ -175,18 +175,25 @@ class Processor:
         return cast("PrecisionName", self.precision)
 
 
+class DeviceAndPrecision(TypedDict):
+    """Keyword arguments for what loads a network."""
+
+    device: "DeviceName"
+    precision: "PrecisionName"
+
+
 @dataclass(frozen=True)
 class Machine(Processor):
     """The same, and the device."""
 
     device: Annotated[str, Option("Device of the network.", metavar="cpu|cuda")] = "cpu"
 
-    def resolve(self) -> "tuple[DeviceName, PrecisionName]":
+    def resolve(self) -> "DeviceAndPrecision":
         """Return the device and the precision; ConfigError for a name that is none."""
         from anaphora.kernels.device import Device
 
         check_known("--device", self.device, get_args(Device))
-        return cast("DeviceName", self.device), self.known_precision()
+        return {"device": cast("DeviceName", self.device), "precision": self.known_precision()}
 
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")

@@ -54,14 +54,17 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Print the prediction for each line or image; for a tagger, the tagged file."""
+    """Print the prediction for each line or image.
+
+    A tagger prints the tagged file.
+    """
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()
 
     from anaphora.tasks.runs import kind_at, load
 
     with listening() as report:
-        model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
+        model = load(run_folder, initial_state=initial_state, report=report, **where)
         task = kind_at(run_folder)
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")

@@ -32,7 +32,7 @@ def run(
     sentences: Annotated[int, Option("Number of training pairs.", min=1000)] = 30_000,
     threads: Threads = 0,
 ) -> None:
-    """Train and evaluate a small translator on a generated corpus."""
+    """Train a small translator on a generated corpus."""
     place = _free(folder)
 
     from anaphora import recipes

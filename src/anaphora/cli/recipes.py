@@ -8,7 +8,7 @@ from anaphora.cli.experiments import AUTO
 from anaphora.cli.options import Json
 from anaphora.cli.talk import print_json, show
 from anaphora.errors import ConfigError
-from anaphora.options import Argument, Needs, Option
+from anaphora.options import Argument, Option
 
 if TYPE_CHECKING:
     from anaphora.protocols import PartDescription
@@ -17,10 +17,9 @@ EXAMPLES = (
     "anaphora recipes",
     "anaphora recipes character-lm > mine.toml",
     "anaphora recipes auto",
+    "anaphora recipes --json",
     "anaphora recipes bahdanau2015 --program",
 )
-
-CONFLICTS = (Needs("--json", "--program"),)
 
 
 def run(
@@ -28,14 +27,18 @@ def run(
     program: Annotated[bool, Option("Print the program of one step instead: its parts, signals and weights.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the recipes, or print one to start your own from."""
+    """List the recipes, or print one to start from."""
     from anaphora.experiment import auto
 
     if program:
         return _print_program(name, as_json)
     if name:
+        if as_json:
+            raise ConfigError("--json is for the list of recipes and for --program; a recipe is TOML: leave it out.")
         return show(auto.description() if name == AUTO else recipes.read(name), end="")
     described = {AUTO: auto.SUMMARY} | {known: recipes.describe(known) for known in recipes.names()}
+    if as_json:
+        return print_json(described)
     width = max(map(len, described))
     for known, line in described.items():
         show(f"{known:<{width}}  {line}")

@@ -12,7 +12,7 @@ EXAMPLES = ("anaphora record strokes.html",)
 
 
 def run(output: Annotated[Path, Argument("File for the page.", metavar="FILE.html")]) -> None:
-    """Write a web page that records handwriting, and saves it for training.
+    """Write a web page that records handwriting.
 
     It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora
     train --task trace and draw --prime read.

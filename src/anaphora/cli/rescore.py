@@ -33,10 +33,10 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Add a language-model score to each hypothesis of an n-best list."""
+    """Add language-model scores to an n-best list."""
     from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
 
     check_known("--format", kind, FORMATS)
     form = FORMATS[kind]
@@ -48,7 +48,7 @@ def run(
     where = machine.resolve()
     count = unknowns = 0
     with listening() as report, writing(output) as write:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
+        model = load(run_folder, kind=LanguageModelPredictor, report=report, **where)
         for line, score in model.rescore_stream(
             given_lines(file), form, feature=feature, where=name_of(file), report=report
         ):

@@ -31,7 +31,10 @@ def run(
     adapted: AdaptationOptions,
     machine: Machine,
 ) -> None:
-    """Print the log10 probability of each line, its end included."""
+    """Print the log10 probability of each line.
+
+    The end of a line is predicted too.
+    """
     adaptation = adapted.value()
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()
@@ -45,7 +48,7 @@ def run(
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
+        model = load(run_folder, initial_state=initial_state, report=report, **where)
         if not hasattr(model, "score_lines_of"):
             kind = kind_at(run_folder)
             raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")

@@ -106,9 +106,10 @@ def run(
     *,
     processor: Processor,
 ) -> None:
-    """Serve translators to LibreTranslate clients, and a page to browsers.
+    """Serve translators to programs and browsers.
 
-    The page is at the address that is printed. SIGTERM or Ctrl-C ends the server after the requests in work.
+    Programs are clients of LibreTranslate. The page is at the address that is printed. SIGTERM or Ctrl-C ends the
+    server after the requests in work.
     """
     if new_key and keys:
         return _add_key(keys, new_key, learns=files.learn)

@@ -25,7 +25,7 @@ def run(
     key: Annotated[str, Argument("Table such as training, or option such as training.seed.", metavar="[KEY]")] = "",
     json: Json = False,
 ) -> None:
-    """List the options of an experiment with their defaults."""
+    """List the options of a recipe with their defaults."""
     from dataclasses import asdict
 
     from anaphora.experiment.settings import every_setting, settings_at

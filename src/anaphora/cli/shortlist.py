@@ -9,7 +9,10 @@ EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test
 
 
 def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> None:
-    """Learn a shortlist for faster beam search from the training pairs of a run."""
+    """Learn a shortlist for faster beam search.
+
+    It is learnt from the training pairs of a run.
+    """
     from anaphora.tasks.translation.shortlist import make_shortlist
 
     with listening() as report:

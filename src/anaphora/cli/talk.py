@@ -85,9 +85,14 @@ def print_json(value: Any) -> None:
     print(figures_as_json(value), flush=True)
 
 
+def has_styles(stream: TextIO) -> bool:
+    """True if what is printed may be bold or coloured: on a terminal, unless ``NO_COLOR`` is set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
 def heading(text: str, end: str = "\n") -> None:
     """Print a heading on standard output, bold on a terminal."""
-    begin, stop = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
+    begin, stop = ("\x1b[1m", "\x1b[0m") if has_styles(sys.stdout) else ("", "")
     raw_of(sys.stdout).write(f"{begin}{visible(text)}{stop}{end}")
 
 
@@ -100,7 +105,8 @@ def console(stream: TextIO, **options: Any) -> "Console":
             for part in super().render(renderable, options):
                 yield part if part.control else part._replace(text=visible(part.text))
 
-    return Visible(file=raw_of(stream), highlight=False, **options)
+    colours: Any = "auto" if has_styles(stream) else None
+    return Visible(file=raw_of(stream), highlight=False, color_system=colours, **options)
 
 
 def say(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_text, requested_experiment, with_languages
-from anaphora.cli.options import minutes
+from anaphora.cli.options import Json, minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, report_kept_checkpoint
-from anaphora.cli.talk import say, show
+from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 from anaphora.options import Excludes, Needs, Option
@@ -73,8 +73,9 @@ def run(
         str, Option("With --from: keep or extend its vocabulary, or take only that.", metavar="keep|extend|only")
     ] = "keep",
     replay: ReplayOption = None,
+    as_json: Json = False,
 ) -> None:
-    """Train a recipe on its corpus or on your own text, into a run folder."""
+    """Train a recipe on its corpus or on your own text."""
     recipe = asked.recipe
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
@@ -100,6 +101,8 @@ def run(
         raise typer.Exit(exit_code if stopped else 0)
     if stopped:
         leave(outcome, folder, exit_code)
+    if as_json:
+        return print_json({"run": str(folder), **asdict(outcome)})
     say(_ending(outcome, folder, experiment))
     show(folder)
 

@@ -147,9 +147,10 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Translate lines, or what PO, TMX, XLIFF, HTML, SRT, VTT or OmegaT files lack.
+    """Translate lines, or what documents lack.
 
-    At a terminal, translate each line that is typed, until Ctrl-D.
+    Documents are PO, TMX, XLIFF, HTML, SRT, VTT and OmegaT files. At a terminal, translate each line that is typed,
+    until Ctrl-D.
     """
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
@@ -173,13 +174,13 @@ def run(
         from anaphora.bulk.translation import LoadTranslator
 
         threads = workers.threads_each(machine.threads)
-        load = LoadTranslator(tuple(runs), options, split, mean, fusion, *where, threads)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, **where, threads=threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
     from anaphora.tasks.translation.predictor import load_together
 
     with listening(bars=not is_interactive(file)) as report:
-        translator = load_together(runs, mean, fusion, report, *where)
+        translator = load_together(runs, mean, fusion, report=report, **where)
         translator = remembering.wrap(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
         if kind:

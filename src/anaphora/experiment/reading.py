@@ -30,6 +30,10 @@ def read_experiment(
     ``source`` and ``target`` replace the languages. ``start`` takes the place of the ``[start]`` table. Settings come
     last. Options may have their names of format 1, unless the text says ``format = 2``; one warning is reported then.
     Raises ConfigError with one sentence.
+
+    >>> experiment = anaphora.read_experiment('task = "language-model"', "mine.toml", data=[Path("book.txt")])
+    >>> experiment.task
+    'language-model'
     """
     table, found = present(read_table(text, where) if isinstance(text, str) else dict(text), where)
     settings = list(settings)

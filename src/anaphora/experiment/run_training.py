@@ -40,6 +40,11 @@ def train(
     wrong is found before the folder is made. Of several ``ranks``, the first makes the folder, writes and reports;
     where torchrun starts them again, they continue what it made. Raises ConfigError, DataError, RunError (the folder
     exists; or to resume, is none or was begun with something else, which the message lists), and DivergedError.
+
+    >>> text, settings = 'task = "language-model"', ["model=ngram", "ngram.order=2", "text.tokenizer=word"]
+    >>> experiment = anaphora.read_experiment(text, "mine.toml", settings, data=[Path("book.txt")])
+    >>> anaphora.train(experiment, Path("runs/counts")).reason
+    'fitted'
     """
     ranks.run_on_each(lambda: _check_device(experiment, ranks))  # refused before the data is read
     ranks.check_same({"the folder": str(path), "resume": resume} | dict(_flat(experiment.tables())))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import LONGEST, Subject, demand_page, layers_of
 from anaphora.text.sentences import is_blank
 from anaphora.wording import inflect
@@ -20,7 +20,7 @@ MOST = 20
 
 
 @dataclass(frozen=True)
-class Alignment(Jsonable):
+class Alignment(Result):
     """The attention of one model over one pair."""
 
     run: str

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import ConfigError
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
 from anaphora.nn.embedding import Embedding
@@ -36,7 +36,7 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Attribution(Jsonable):
+class Attribution(Result):
     """Gradient x input of every output token."""
 
     run: str
@@ -57,7 +57,7 @@ class Attribution(Jsonable):
 
 
 @dataclass(frozen=True)
-class TokenAttribution(Jsonable):
+class TokenAttribution(Result):
     """Integrated gradients of one output token."""
 
     run: str

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.formats.json_text import Jsonable
+from anaphora.inspection.result import Result
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.naive.units import unit_step
 
@@ -32,7 +32,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class CellDiagram(Jsonable):
+class CellDiagram(Result):
     """One step of a unit."""
 
     name: str

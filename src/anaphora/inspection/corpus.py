@@ -10,10 +10,11 @@ from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.tables import Table
 from anaphora.errors import MissingExtraError, refuse_os_errors
+from anaphora.formats.html_table import table
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import replacing
 from anaphora.inspection.drawing import canvas, charts
-from anaphora.inspection.page import page, picture, table
+from anaphora.inspection.page import page, picture
 
 
 def write_report(

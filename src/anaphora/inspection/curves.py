@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anaphora.errors import RunError
-from anaphora.formats.json_text import Jsonable
+from anaphora.inspection.result import Result
 from anaphora.run import Run
 from anaphora.run.logs import numbers_in
 from anaphora.wording import inflect
@@ -15,7 +15,7 @@ Points = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
-class Curves(Jsonable):
+class Curves(Result):
     """The log of one run."""
 
     run: str

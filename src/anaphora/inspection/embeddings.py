@@ -9,7 +9,7 @@ from torch import Tensor
 from anaphora.data.columns import stored_column
 from anaphora.data.ragged import token_counts
 from anaphora.errors import DataError
-from anaphora.formats.json_text import Jsonable
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
 from anaphora.tasks.training_job import TRAIN
@@ -54,7 +54,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Embeddings(Jsonable):
+class Embeddings(Result):
     """Vectors that a run has for some words or sentences."""
 
     run: str

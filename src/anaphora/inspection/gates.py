@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import DataError
-from anaphora.formats.json_text import Jsonable
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
 from anaphora.wording import inflect
 
@@ -34,7 +34,7 @@ class UnitGates:
 
 
 @dataclass(frozen=True)
-class Gates(Jsonable):
+class Gates(Result):
     """The gates of a run over one sentence."""
 
     run: str
@@ -64,7 +64,7 @@ class GateSaturation:
 
 
 @dataclass(frozen=True)
-class Saturation(Jsonable):
+class Saturation(Result):
     """Saturation of the gates of a run over a text."""
 
     run: str
@@ -93,7 +93,7 @@ class Follower:
 
 
 @dataclass(frozen=True)
-class Followers(Jsonable):
+class Followers(Result):
     """The cells that follow each property best."""
 
     run: str

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
 from anaphora.kernels.cells import Elman, Gru, Lstm
 from anaphora.kernels.observer import Gradients
@@ -90,7 +90,7 @@ class ItemisedGradients:
 
 
 @dataclass(frozen=True)
-class GradientFlow(Jsonable):
+class GradientFlow(Result):
     """Gradients of a run on one text."""
 
     run: str

@@ -7,7 +7,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.breakdown import by_length
 from anaphora.events import silent
-from anaphora.formats.json_text import Jsonable
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject
 from anaphora.wording import inflect
 
@@ -27,7 +27,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class ByLength(Jsonable):
+class ByLength(Result):
     """One run on one text."""
 
     run: str

@@ -24,8 +24,8 @@ from anaphora.data.running_text import TextSentences, TextWindows, encoded_text
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
 from anaphora.models.encoder_decoder import EncoderDecoder
@@ -78,7 +78,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class TrainingNeighbours(Jsonable):
+class TrainingNeighbours(Result):
     """For each token of one output, the nearest tokens of the training split."""
 
     run: str

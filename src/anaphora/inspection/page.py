@@ -1,25 +1,21 @@
 """HTML pages of reports, lessons and data checks: one template and one style, nothing from elsewhere."""
 
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
+
+PICTURES = """\
+.picture { overflow-x: auto; border: 1px solid #8884; border-radius: 6px; padding: .5rem }
+.picture svg { display: block; max-width: 100%; min-width: min(100%, 34rem); height: auto }
+@media (prefers-color-scheme: dark) { .picture svg { filter: invert(1) hue-rotate(180deg) } }"""
+"""Style of pictures, on light and on dark pages."""
 
 _PAGE = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
 
 
 def page(title: str, *body: str) -> str:
     """Return a page; ``body`` is HTML, ``title`` plain text."""
-    return _PAGE.substitute(title=escape(title), body="\n".join(body))
-
-
-def table(heading: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
-    """Return a table of cells in HTML, with a class for each column."""
-    lines = [
-        "".join(f'<{tag} class="{name}">{cell}</{tag}>' for cell, name in zip(row, classes, strict=True))
-        for tag, row in [("th", heading), *(("td", row) for row in rows)]
-    ]
-    return "\n".join(["<table>", *(f"<tr>{line}</tr>" for line in lines), "</table>"])
+    return _PAGE.substitute(title=escape(title), pictures=PICTURES, body="\n".join(body))
 
 
 def picture(svg: str, description: str) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anaphora.events import Progress, Report, silent
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.learner import TASKS, Learner, Setting
+from anaphora.inspection.result import Result
 from anaphora.kernels.cells import Elman, Lstm
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Uniform, Xavier
@@ -56,7 +56,7 @@ class Remedy:
 
 
 @dataclass(frozen=True)
-class Remedies(Jsonable):
+class Remedies(Result):
     """Results of all remedies on the same sequences."""
 
     distance: int

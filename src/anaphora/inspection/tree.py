@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.log_probs import descending, to_host
 from anaphora.kernels.runtime import Runtime, running
@@ -58,7 +58,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Tree(Jsonable):
+class Tree(Result):
     """One beam search; scores are of what follows a given prompt."""
 
     run: str
@@ -99,7 +99,7 @@ class Tree(Jsonable):
 
 
 @dataclass(frozen=True)
-class GreedyAgainstBeam(Jsonable):
+class GreedyAgainstBeam(Result):
     """Comparison of the scores of greedy and beam search on a text."""
 
     run: str

@@ -45,7 +45,12 @@ class Lookup(Generic[Value]):
 
 
 class Shortlist(NamedTuple):
-    """Candidates of the run's own shortlist, which ``anaphora shortlist`` makes: tokens, of any tokenizer."""
+    """Candidates of the run's own shortlist, which ``anaphora shortlist`` makes: tokens, of any tokenizer.
+
+    >>> options = anaphora.SearchOptions(candidates=anaphora.Shortlist(frequent=100))
+    >>> print(options.candidates)
+    100 frequent tokens and 20 translations of each token
+    """
 
     frequent: int = 500
     """Number of the most frequent target tokens that every sentence may be written with; above the vocabulary, all."""

@@ -20,6 +20,10 @@ class Limits:
     a stream waits for input. A stream that stops raises ``DeadlineError`` or ``CancelledError`` with the number of the
     first line that has no answer: the answers before it were given, those of its window (``prediction.stream``) are
     dropped.
+
+    >>> hurried = anaphora.Limits(deadline=60)
+    >>> len(translator.translate(["The cat sees a very small bird"], limits=hurried))
+    1
     """
 
     deadline: float | None = None

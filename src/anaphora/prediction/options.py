@@ -29,6 +29,11 @@ class SearchOptions(NamedTuple):
 
     A number that ``Option`` declares is an option of every command that searches. ``SearchKeywords`` has the same
     fields.
+
+    >>> options = anaphora.SearchOptions(beam=2, alternatives=1)
+    >>> [found] = translator.translate(["The cat sees a very small bird"], options)
+    >>> len(found.alternatives)
+    1
     """
 
     beam: Annotated[

@@ -3,18 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
+from anaphora.formats.html_table import table
 from anaphora.memory import Memory
 from anaphora.run import calibrations, inference, shortlists
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, name_of
 from anaphora.run.folder import Run
-from anaphora.run.logs import Evaluation
+from anaphora.run.logs import Evaluation, newest
 from anaphora.run.weights import parameters
+from anaphora.wording import inflect
 
 T = TypeVar("T")
 
@@ -29,6 +32,10 @@ class CheckpointInfo:
     best: bool
     fault: str
     """Its fault, in a sentence; empty when it is whole."""
+
+    def __str__(self) -> str:
+        marks = ["damaged" if self.fault else "whole"] + ["best"] * self.best
+        return f"{self.name}: {self.bytes / 1e6:,.1f} MB, {', '.join(marks)}"
 
 
 @dataclass(frozen=True)
@@ -68,17 +75,55 @@ class RunInfo:
     def json(self) -> dict[str, Any]:
         return asdict(self) | {"total_parameters": self.total_parameters}
 
+    def sections(self) -> dict[str, list[str]]:
+        """Return what people read of it: lines by heading."""
+        parts = [f"  {part}: {count:,}" for part, count in self.parameters.items()]
+        return {
+            "Task": [f"{self.task}, format {self.format}"],
+            "Parameters": [f"{self.total_parameters:,}", *parts] if parts else [],
+            **({"Mixed of": [f"{weight:.4f}  {name}" for name, weight in self.mixed.items()]} if self.mixed else {}),
+            "Vocabulary": [f"{side}: {inflect(size, 'token')}" for side, size in self.vocabularies.items()],
+            "Data": [*self._data()],
+            "Validation": [f"{name} {value:.4f}" for name, value in self.validation.items()],
+            "Evaluations": [line for one in newest(self.evaluations) for line in _format_metrics(one)],
+            "Checkpoints": [*map(str, self.checkpoints)],
+            "Memory": [inflect(self.memory, "segment")] if self.memory else [],
+            "Written with": [self.environment] if self.environment else [],
+            "Files": [*self.faults] or ["all whole"],
+        }
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        rows = [(heading, "<br>".join(map(escape, lines))) for heading, lines in self.sections().items() if lines]
+        return table(("Run", escape(self.path)), rows, ("", ""))
+
+    def _data(self) -> Iterator[str]:
+        data = self.experiment.get("data", {})
+        yield from (f"{key} = {value}" for key, value in data.items() if value not in ("none", [], ""))
+        yield from (f"{part}: SHA-256 {digest}" for part, digest in self.fingerprints.items())
+        yield f"licence: {self.licence or 'that of the files; it was not recorded'}"
+
     @property
     def total_parameters(self) -> int:
         """Numbers that were learnt."""
         return sum(self.parameters.values())
 
 
-def about(path: Path) -> RunInfo:
+def _format_metrics(evaluation: Evaluation) -> Iterator[str]:
+    where = f"{evaluation.date[:10]}, {evaluation.text}, {evaluation.checkpoint}"
+    yield from (f"{where}: {metric.name} {metric.shown} ({metric.conditions})" for metric in evaluation.metrics)
+
+
+def about(path: str | Path) -> RunInfo:
     """Read a run folder through; every checkpoint is verified, one at a time.
 
     Raises RunError when it is no run folder, or of a newer format; what else is wrong is among its ``faults``.
+
+    >>> found = anaphora.about("runs/en-fr")
+    >>> found.task, found.usable
+    ('translate', True)
     """
+    path = Path(path)
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
     tokenizers, vocabulary_fault = _try(run.tokenizers)

@@ -8,7 +8,12 @@ from anaphora.options import Option
 
 
 class Sampling(NamedTuple):
-    """Tokens are drawn from the model's distribution and not searched; scores stay those of the model."""
+    """Tokens are drawn from the model's distribution and not searched; scores stay those of the model.
+
+    >>> drawn = translator.translate(["The cat sees a very small bird"], sampling=anaphora.Sampling(seed=1))
+    >>> len(drawn)
+    1
+    """
 
     temperature: Annotated[float, Option("Sampling temperature; below 1 sharpens the distribution.")] = 1.0
     top_k: Annotated[int, Option("Draw from this many most probable tokens; 0 for all.", min=0)] = 0

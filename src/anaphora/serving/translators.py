@@ -164,9 +164,7 @@ class Translators:
 
 
 def _load(run: Path, precision: InferencePrecision) -> ServedRun:
-    predictor = anaphora.load(run, precision=precision)
-    if not isinstance(predictor, TranslationPredictor):
-        raise ConfigError(f"{run} is no translator, and only translators can be served: give another run.")
+    predictor = anaphora.load(run, kind=TranslationPredictor, precision=precision)
     source, target = predictor.languages
     if not (source and target):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")

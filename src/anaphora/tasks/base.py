@@ -55,7 +55,12 @@ def _reads_vectors_of_files(experiment: Any) -> bool:
 
 
 class ExperimentBase(Config):
-    """Base of every experiment; the folder of a task adds its own tables."""
+    """Base of every experiment; the folder of a task adds its own tables.
+
+    >>> experiment = anaphora.read_experiment('task = "language-model"', "mine.toml", data=[Path("book.txt")])
+    >>> isinstance(experiment, anaphora.ExperimentBase), experiment.training.epochs
+    (True, 10)
+    """
 
     metrics: ClassVar[Mapping[str, Better]] = {"loss": "lower", "perplexity": "lower"}
     """The validation metrics that may decide which checkpoint is the best, and which values of each are better."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
@@ -32,13 +32,7 @@ from anaphora.run.inference import Inference, Options, plain_options
 from anaphora.run.layout import EXPERIMENT, INFERENCE
 from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
-from anaphora.text.bytes import ByteTokenizer
-from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.joiner_tokens import JOINER
-from anaphora.text.symbols import SymbolTokenizer
-from anaphora.text.text_rule import TextRule
-from anaphora.text.tokenizer import MARKS
-from anaphora.text.words import spellings
+from anaphora.text.words import with_rules
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,6 +42,7 @@ if TYPE_CHECKING:
 
 Predictor = TypeVar("Predictor")
 Tokenizers = Mapping[str, Any]
+InitialState: TypeAlias = "str | Path | Mapping[str, npt.ArrayLike] | None"
 
 
 class TrainedModel(NamedTuple):
@@ -154,13 +149,29 @@ def _opener(path: Path) -> str | None:
     return next((task for ending, task in FILES.items() if name.endswith(ending) and not path.is_dir()), None)
 
 
+class LoadKeywords(TypedDict, total=False):
+    """Keyword arguments of ``load`` for any kind of run."""
+
+    device: Device
+    precision: InferencePrecision
+    initial_state: InitialState
+    report: Report
+
+
+@overload
+def load(
+    run: str | Path, which: Which = "best", *, kind: type[Predictor], **options: Unpack[LoadKeywords]
+) -> Predictor: ...
+@overload
+def load(run: str | Path, which: Which = "best", **options: Unpack[LoadKeywords]) -> Any: ...
 def load(
     run: str | Path,
     which: Which = "best",
     *,
+    kind: type[Predictor] | None = None,
     device: Device = "cpu",
     precision: InferencePrecision = "fp32",
-    initial_state: str | Path | Mapping[str, npt.ArrayLike] | None = None,
+    initial_state: InitialState = None,
     report: Report = silent,
 ) -> Any:
     """Return the predictor of a run folder's checkpoint, or of a bundle (``.anaphora``), ready to use.
@@ -168,13 +179,28 @@ def load(
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
     the language model in it. Recurrent layers start from the vectors of ``initial_state``, arrays by name or a file of
-    them (``nn.given_state``), in place of zeros or of learned ones.
+    them (``nn.given_state``), in place of zeros or of learned ones. With a ``kind``, such as ``TranslationPredictor``,
+    the predictor has to be one, and type checkers know it.
 
-    Raises RunError where there is no run that is whole, DataError for a file that is no ARPA or array file, ConfigError
-    for a device that is not there or that such a model cannot run on, and for an initial state that it has not,
-    ShapeError for one of another size.
+    Raises RunError where there is no run that is whole, or one of another kind, DataError for a file that is no ARPA or
+    array file, ConfigError for a device that is not there or that such a model cannot run on, and for an initial state
+    that it has not, ShapeError for one of another size.
+
+    >>> translator = anaphora.load("runs/en-fr", kind=anaphora.TranslationPredictor)
+    >>> translator.translate(["The cat sees a very small bird"])[0].text
+    'Le chat voit un tout petit oiseau'
     """
     path = Path(run)
+    found = _load(path, which, device, precision, initial_state, report)
+    if kind and not isinstance(found, kind):
+        other = kind_at(path)
+        raise RunError(f"{path} should be {getattr(kind, 'noun', kind.__name__)}, but is {other.noun}: {other.see}.")
+    return found
+
+
+def _load(
+    path: Path, which: Which, device: Device, precision: InferencePrecision, initial_state: InitialState, report: Report
+) -> Any:
     if is_bundle(path):
         if initial_state is not None:
             raise ConfigError(f"{path} is a bundle, which takes no other initial state: load the run folder.")
@@ -356,35 +382,3 @@ def demand_torch(alternative: str = "") -> None:
         import torch  # noqa: F401
     except ModuleNotFoundError:
         raise MissingExtraError("torch", "train", alternative) from None
-
-
-def load_as(
-    kind: type[Predictor],
-    run: Path,
-    what: str,
-    report: Report = silent,
-    device: Device = "cpu",
-    precision: InferencePrecision = "fp32",
-    initial_state: Path | None = None,
-) -> Predictor:
-    """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
-    found = load(run, device=device, precision=precision, initial_state=initial_state, report=report)
-    if not isinstance(found, kind):
-        other = kind_at(run)
-        raise RunError(f"{run} should be {what}, but is {other.noun}: {other.see}.")
-    return found
-
-
-def with_rules(tokenizers: Tokenizers) -> Tokenizers:
-    """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
-
-    They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.
-    """
-    for tokenizer in tokenizers.values():
-        if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
-            tokens = [token for token in spellings(tokenizer)[len(MARKS) :] if not token.startswith("<")]
-            double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
-            letters = sum(any(map(str.isalpha, token)) for token in tokens)
-            copies = 2 * letters > len(tokens) and not isinstance(tokenizer, SymbolTokenizer)
-            tokenizer.rule = TextRule({*"".join(tokens)} - {" "} | ({" "} if double else set()), copies)
-    return tokenizers

@@ -7,13 +7,18 @@ the number of types of a text, not by its length.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from anaphora.errors import DataError, RunError
+from anaphora.text.bytes import ByteTokenizer
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.normalise import Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
+from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, show_text
 
 
@@ -181,3 +186,18 @@ def spellings(tokenizer: Tokenizer) -> Sequence[str]:
     if isinstance(tokenizer, WordTokenizer):
         return (*MARKS, *tokenizer.vocabulary)
     return tokenizer.pieces(range(tokenizer.symbols.size))
+
+
+def with_rules(tokenizers: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
+
+    They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.
+    """
+    for tokenizer in tokenizers.values():
+        if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
+            tokens = [token for token in spellings(tokenizer)[len(MARKS) :] if not token.startswith("<")]
+            double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
+            letters = sum(any(map(str.isalpha, token)) for token in tokens)
+            copies = 2 * letters > len(tokens) and not isinstance(tokenizer, SymbolTokenizer)
+            tokenizer.rule = TextRule({*"".join(tokens)} - {" "} | ({" "} if double else set()), copies)
+    return tokenizers

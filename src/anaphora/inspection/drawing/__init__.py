@@ -1,11 +1,13 @@
 """Pictures of what inspection finds; they need the extra "plot"."""
 
+import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anaphora.errors import MissingExtraError
 from anaphora.formats.lines import writing_text
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
@@ -18,7 +20,7 @@ from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
-from anaphora.inspection.page import page, picture
+from anaphora.inspection.page import PICTURES, page, picture
 from anaphora.inspection.programs import Diagram
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.report import Report, Section
@@ -117,13 +119,27 @@ def _section(name: str, section: Section) -> str:
     if section.lacks:
         lines.append(f"<p>Not shown: {escape(section.lacks)}</p>")
     for number, result in enumerate(section.results):
-        for ending, make in figures_of(result).items():
-            description = f"{section.title}{ending.replace('-', ', ')}; its numbers are below"
-            lines.append(picture(_inline(canvas.svg(make), f"{name}{number}{ending}"), description))
-        lines.append(
-            f'<details><summary>Numbers</summary><pre dir="auto" tabindex="0">{escape(str(result))}</pre></details>'
-        )
+        lines += _pictures(result, section.title, f"{name}{number}")
     return "\n".join([*lines, "</section>"])
+
+
+def html_of(result: Any) -> str:
+    """Return a result for a notebook: its pictures, where matplotlib is there, and its numbers."""
+    digest = hashlib.sha256(str(result).encode()).hexdigest()
+    try:
+        return "\n".join(
+            (f"<style>\n{PICTURES}\n</style>", *_pictures(result, type(result).__name__, f"n{digest[:12]}"))
+        )
+    except MissingExtraError:
+        return f"<pre>{escape(str(result))}</pre>"
+
+
+def _pictures(result: Any, title: str, name: str) -> Iterator[str]:
+    """Yield the pictures of a result, and its numbers; ``name`` begins their ids."""
+    for ending, make in figures_of(result).items():
+        description = f"{title}{ending.replace('-', ', ')}; its numbers are below"
+        yield picture(_inline(canvas.svg(make), f"{name}{ending}"), description)
+    yield f'<details><summary>Numbers</summary><pre dir="auto" tabindex="0">{escape(str(result))}</pre></details>'
 
 
 def _inline(svg: str, prefix: str) -> str:

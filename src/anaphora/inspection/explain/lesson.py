@@ -15,7 +15,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from anaphora.inspection.page import page, table
+from anaphora.formats.html_table import table
+from anaphora.inspection.page import page
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program

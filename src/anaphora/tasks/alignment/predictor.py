@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 
 class AlignmentPredictor:
-    """Links the words of sentences and their translations."""
+    """Links the words of sentences and their translations.
+
+    >>> aligner = anaphora.load("runs/links", kind=anaphora.AlignmentPredictor)
+    >>> aligner.align(["the cat sees a book ."], ["le chat voit un livre ."])
+    [frozenset({(4, 4), (5, 5), (0, 0), (1, 1), (3, 3), (2, 2)})]
+    """
+
+    noun = "an aligner"
 
     def __init__(self, model: Any, source: Tokenizer, target: Tokenizer) -> None:
         self._model, self._source, self._target = model, source, target
@@ -37,6 +44,10 @@ class AlignmentPredictor:
         """Return the links between the space-separated words of every pair, in their order.
 
         Raises DataError for unequal counts, and as ``align_stream``.
+
+        >>> [links] = aligner.align(["the cat sees a book ."], ["le chat voit un livre ."])
+        >>> sorted(links)
+        [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
         """
         pairs = given_pairs(sources, targets)
         return list(self.align_stream(pairs, symmetrise=symmetrise, **streaming))
@@ -53,6 +64,10 @@ class AlignmentPredictor:
 
         ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. A pair
         with a side too long to be looked at has none (a Skipped). Raises StoppedError as ``limits`` say.
+
+        >>> pairs = [("a book", "un livre"), ("the cat", "le chat")]
+        >>> [sorted(links) for links in aligner.align_stream(pairs)]
+        [[(0, 0), (1, 1)], [(0, 0), (1, 1)]]
         """
         longer = 0
 
@@ -82,6 +97,9 @@ class AlignmentPredictor:
         """Yield every source word with its translations of at least the probability ``least``, the most probable first.
 
         Raises ConfigError where tokens are not words.
+
+        >>> [entry.target for entry in aligner.dictionary(0.1) if entry.source == "the"]
+        ['les', 'la']
         """
         if not isinstance(self._source, WordTokenizer) or not isinstance(self._target, WordTokenizer):
             raise ConfigError(

@@ -18,7 +18,7 @@ from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.runs import load_as
+from anaphora.tasks.runs import load
 from anaphora.tasks.task import Task, both_sides
 from anaphora.tasks.training_job import FittingJob, PairJob, TrainingContext
 from anaphora.text.tokenization import TextConfig, Word
@@ -61,7 +61,7 @@ class AlignerJob(FittingJob, PairJob):
 
 
 def _export_dictionary(run: Path, output: Path, report: Report) -> None:
-    write_dictionary(output, load_as(AlignmentPredictor, run, "an aligner", report).dictionary())
+    write_dictionary(output, load(run, kind=AlignmentPredictor, report=report).dictionary())
 
 
 class Alignment(Task):

@@ -75,7 +75,36 @@ class InspectedLanguageModel(TextScores):
 
 
 class LanguageModelPredictor(InspectedLanguageModel):
-    """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
+    """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it.
+
+    >>> model = anaphora.load("runs/book", kind=anaphora.LanguageModelPredictor)
+    >>> round(model.score("line 3 of the little book"), 1), round(model.perplexity("line 3 of the little book"))
+    (-1.8, 2)
+    >>> [(round(word.log_prob, 1), word.oov) for word in model.full_scores("a line")]
+    [(-3.6, True), (-1.9, False), (-2.2, False)]
+    >>> [round(line.log10, 1) for line in model.score_lines(["line 3 of the little book"])]
+    [-1.8]
+    >>> [round(line.log10, 1) for line in model.score_stream(["line 3 of the little book", "a line"])]
+    [-1.8, -7.7]
+
+    A list of hypotheses of another program, with a score more:
+
+    >>> from anaphora.formats.nbest import FORMATS
+    >>> nbest = ["0 ||| line 3 of the book ||| TM= -1 ||| -1"]
+    >>> [one.line for one in model.rescore_stream(nbest, FORMATS["moses"], feature="LM0", where="list")]
+    ['0 ||| line 3 of the book ||| TM= -1 LM0= -12.973241 ||| -1']
+
+    Words one by one, by the methods of KenLM:
+
+    >>> model.BeginSentenceWrite(begin := model.State())
+    >>> round(model.BaseScore(begin, "line", after := model.State()), 2)
+    -0.02
+    >>> model.BaseFullScore(after, "zebra", model.State()).oov
+    True
+    >>> model.NullContextWrite(begin)
+    """
+
+    noun = "a language model"
 
     def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
         """Return the model one symbol at a time, over text of ``tokenizer``; ConfigError where its own is another."""
@@ -110,6 +139,9 @@ class LanguageModelPredictor(InspectedLanguageModel):
         Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences
         cannot continue, several lines of a beam, and what ``search.search`` refuses; StoppedError
         as ``limits`` say; TypeError for what is no text.
+
+        >>> model.generate("line 3", beam=1).text
+        'line 3 of the little book'
         """
         if lines is None and (length is None or beam > 1):
             lines = 1
@@ -154,6 +186,11 @@ class LanguageModelPredictor(InspectedLanguageModel):
         No more than a window of them is held (``prediction.stream``), and a line end in a prompt does not end it.
         Draws depend on the seed and on the number of the prompt in the stream: the first is continued as ``generate``
         continues it. Raises as ``generate``, for one of the prompts after those before it.
+
+        >>> for written in model.generate_stream(["line 3", "line 4"], beam=1):
+        ...     print(written.text)
+        line 3 of the little book
+        line 4 of the little book
         """
         request = self._request(beam, Sampling(**sampling))
         check_lines(request)
@@ -211,6 +248,12 @@ class LanguageModelPredictor(InspectedLanguageModel):
 
         ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises
         ConfigError for a model that cannot adapt so, DataError for too little text.
+
+        >>> from anaphora.evaluation.adaptation import NeuralCache
+        >>> network = anaphora.load("runs/network")
+        >>> cache = network.adapt(NeuralCache(tokens=20), ["the old man sees a cat .", "the cat sees a book ."])
+        >>> print(cache)
+        neural cache of 20 tokens, theta 0.05, weight 0.4461
         """
         demand_several(lines)
         self.check(adaptation)
@@ -227,6 +270,10 @@ class LanguageModelPredictor(InspectedLanguageModel):
         lines have no use for.
 
         Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
+
+        >>> measured = model.evaluate(["line 3 of the little book", "line 4 of the little book"])
+        >>> measured.tokens, round(measured.bits_per_character, 1)
+        (14, 0.2)
         """
         demand_several(lines)
         self.check(adaptation)

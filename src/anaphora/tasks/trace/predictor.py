@@ -92,6 +92,8 @@ class SampledTrace(NamedTuple):
 class TracePredictor(FieldPredictor[Any]):
     """A trained model of real-valued sequences."""
 
+    noun = "a model of real-valued sequences"
+
     @staticmethod
     def fields(experiment: Any, tokenizers: Mapping[str, Any]) -> tuple[Field[Any], Field[Any]]:
         targets = NextValues("values", experiment.scale)

@@ -36,7 +36,12 @@ _once = lru_cache(maxsize=16)
 
 
 class Framed(NamedTuple):
-    """A text, and what its translation must begin and end with."""
+    """A text, and what its translation must begin and end with.
+
+    >>> [found] = translator.stream([anaphora.Framed("The cat sees a very small bird", prefix="Le chat")], split=False)
+    >>> found.text
+    'Le chat voit un tout petit oiseau'
+    """
 
     text: str
     prefix: str | None = ""

@@ -193,7 +193,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
 
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
-        translator = load_together(paths, mean, request.fusion, report, precision=request.precision)
+        translator = load_together(paths, mean, request.fusion, report=report, precision=request.precision)
         read = digest()
         results = {part: score(translator, text) for part, text in read.items()}
         digests = {part: text.fingerprint for part, text in read.items()}

@@ -85,6 +85,10 @@ class ForcedDecoder:
         """Return the given translations with the scores that the model gives them, in their order.
 
         Raises DataError for unequal counts, and as ``score_stream``.
+
+        >>> [good, bad] = translator.score_pairs(2 * ["The cat sees a very small bird"], ["Le chat", "chat chat"])
+        >>> good.score > bad.score
+        True
         """
         pairs = given_pairs(sources, targets)
         return list(self.score_stream(pairs, attention=attention, **streaming))
@@ -97,6 +101,10 @@ class ForcedDecoder:
         No more than a window of pairs is held (see ``prediction.stream``). Raises ConfigError for a translator that
         annotates, StoppedError as ``limits`` say, and DataError for a side too long to be a sentence, with its number,
         after the pairs before it.
+
+        >>> pairs = [("The cat sees a very small bird", "Le chat voit un tout petit oiseau")]
+        >>> [found.score > -10 for found in translator.score_stream(pairs)]
+        [True]
         """
         if isinstance(self.target, AnnotatedTokenizer):
             raise ConfigError(
@@ -121,6 +129,10 @@ class ForcedDecoder:
         """Return the links between the space-separated words of every pair: where attention is greatest.
 
         Raises DataError for unequal counts, and as ``align_stream``.
+
+        >>> [links] = translator.align(["The cat sees a very small bird"], ["Le chat voit un tout petit oiseau"])
+        >>> sorted(links)[:2]
+        [(0, 0), (1, 1)]
         """
         pairs = given_pairs(sources, targets)
         return list(self.align_stream(pairs, symmetrise=symmetrise, **streaming))
@@ -131,6 +143,10 @@ class ForcedDecoder:
         """Return the links of pairs as they come, in order; see ``score_stream``, and its errors.
 
         Raises ConfigError without attention, and where two directions should be joined.
+
+        >>> pairs = [("The cat sees a very small bird", "Le chat voit un tout petit oiseau")]
+        >>> [len(links) for links in translator.align_stream(pairs)]
+        [7]
         """
         if symmetrise:
             raise ConfigError("--symmetrise joins two directions, but a translator has one: leave it out.")

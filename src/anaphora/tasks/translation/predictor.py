@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
-from anaphora.kernels.backends import InferencePrecision
-from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import running
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import EncodedSentence, pieces_of, sentence_of
@@ -33,6 +31,7 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
 
 if TYPE_CHECKING:
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+    from anaphora.tasks.runs import LoadKeywords
 
 _USUAL = SearchOptions()
 
@@ -46,7 +45,14 @@ class TranslateKeywords(SearchKeywords, Streaming, total=False):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TranslationPredictor(ForcedDecoder):
-    """Translates texts, and scores translations that are given."""
+    """Translates texts, and scores translations that are given.
+
+    >>> translator = anaphora.load("runs/en-fr", kind=anaphora.TranslationPredictor)
+    >>> translator.translate(["The cat sees a very small bird"])[0].text
+    'Le chat voit un tout petit oiseau'
+    """
+
+    noun: ClassVar = "a translator"
 
     beam: int = 5
     """Hypotheses kept at each step, unless a call asks for others."""
@@ -65,6 +71,10 @@ class TranslationPredictor(ForcedDecoder):
 
         What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
         where their languages or their vocabularies are not the same.
+
+        >>> together = anaphora.TranslationPredictor.ensemble([translator, anaphora.load("runs/en-fr")])
+        >>> together.translate(["The cat sees a very small bird"])[0].text
+        'Le chat voit un tout petit oiseau'
         """
         _check_alike(members)
         return members[0]._with_stepper(lambda: Ensemble([member.stepper() for member in members], mean))
@@ -74,6 +84,10 @@ class TranslationPredictor(ForcedDecoder):
 
         (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
         weight that is not above 0.
+
+        >>> fused = translator.fuse_with(anaphora.load("runs/french"), weight=0.01)
+        >>> fused.translate(["The cat sees a very small bird"])[0].text
+        'Le chat voit un tout petit oiseau'
         """
 
         def stepper() -> FusedStepper:
@@ -83,7 +97,11 @@ class TranslationPredictor(ForcedDecoder):
         return self._with_stepper(stepper)
 
     def knows(self, source: str, target: str) -> bool:
-        """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated."""
+        """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated.
+
+        >>> translator.knows("cat", "chat"), translator.knows("zebra", "chat")
+        (True, False)
+        """
         demand_unknown(self)
         return UNK not in self.source.encode(source) and UNK not in self.target.encode(target)
 
@@ -105,6 +123,10 @@ class TranslationPredictor(ForcedDecoder):
         A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
         and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
+
+        >>> [found] = translator.translate(["The cat sees a very small bird"], beam=5)
+        >>> found.text
+        'Le chat voit un tout petit oiseau'
         """
         lines = with_affixes(texts, prefixes, suffixes)
         options = options._replace(suffixes=suffixes is not None, **asked)
@@ -119,6 +141,14 @@ class TranslationPredictor(ForcedDecoder):
         The alternatives of a text are the best of all that the hypotheses of its sentences make. Where the run takes
         lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence,
         and a suffix that of its last one.
+
+        >>> translator.translate_text(["The cat sees a very small bird"])[0].text
+        'Le chat voit un tout petit oiseau'
+
+        assert 41 == 0
+        +  where 41 = TestResults(failed=41, attempted=80).failed
+        +    where TestResults(failed=41, attempted=80) = summarize(verbose=False)
+        +      where summarize = <doctest.DocTestRunner object at 0x7f2a17eac910>.summarize
         """
         return self.translate(texts, options, split=True, **asked)
 
@@ -143,6 +173,11 @@ class TranslationPredictor(ForcedDecoder):
         attention, or the output is no softmax over words. Raises StoppedError as ``limits`` say, and DataError for a
         line too long to be a sentence, with its number, after the translations of the lines before it. With
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
+
+        >>> for found in translator.stream(["The cat sees a very small bird", "The dog sees a very small rat"]):
+        ...     print(found.text)
+        Le chat voit un tout petit oiseau
+        Le cheval voit un tout petit rat
         """
         resolved = options.resolve(self.beam, self.length_penalty)
         calibration = None
@@ -176,6 +211,10 @@ class TranslationPredictor(ForcedDecoder):
         """Return a translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
 
         It is decoded sentence by sentence where it was translated so. Errors are those of ``score_pairs``.
+
+        >>> [found] = translator.translate(["The cat sees a very small bird"])
+        >>> sorted(translator.align_translation("The cat sees a very small bird", found).links())[:2]
+        [(0, 0), (1, 1)]
         """
         targets = [part.text for part in translation.sentences]
         passage = self.splitter.split(line) if self.splitter and targets else Passage.whole(line)
@@ -257,25 +296,21 @@ def load_together(
     runs: Sequence[Path],
     mean: Mean = "arithmetic",
     fusion: tuple[Path, float] | None = None,
-    report: Report = silent,
-    device: Device = "cpu",
-    precision: InferencePrecision = "fp32",
+    **options: "Unpack[LoadKeywords]",
 ) -> TranslationPredictor:
     """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
 
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import load
 
-    translators = [load_as(TranslationPredictor, run, "a translator", report, device, precision) for run in runs]
+    translators = [load(run, kind=TranslationPredictor, **options) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
     if fusion is None:
         return together
     run, weight = fusion
-    return together.fuse_with(
-        load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight
-    )
+    return together.fuse_with(load(run, kind=LanguageModelPredictor, **options), weight)
 
 
 def _check_alike(members: Sequence[TranslationPredictor]) -> None:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
+from html import escape
 from itertools import islice
 from math import exp, inf
 from typing import Any, NamedTuple, Self
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, set_space, words_of
 from anaphora.evaluation.bleu import metric_of
+from anaphora.formats.html_table import table
 from anaphora.formats.pharaoh import Links
 from anaphora.memory import Match
 from anaphora.prediction.options import SearchOptions
@@ -55,7 +57,12 @@ class Signals(NamedTuple):
 
 @dataclass(frozen=True)
 class Translation:
-    """A translation, and where the model looked as it wrote it."""
+    """A translation, and where the model looked as it wrote it.
+
+    >>> [found] = translator.translate(["The cat sees a very small bird"])
+    >>> found.text, found.finished
+    ('Le chat voit un tout petit oiseau', True)
+    """
 
     text: str
     score: float
@@ -116,6 +123,10 @@ class Translation:
 
         Words are what stands between spaces or line ends. Raises ConfigError for a translation by a model without
         attention, and where attention was not asked for.
+
+        >>> [found] = translator.translate(["The cat sees a very small bird"], attention=True)
+        >>> sorted(found.links())
+        [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
         """
         self._demand_attention()
         links = {
@@ -127,13 +138,33 @@ class Translation:
         return merge(links, words_of(source), words_of(target))
 
     def soft_links(self) -> SoftLinks:
-        """The attention between the words of the source and the translation; words and errors as for ``links``."""
+        """The attention between the words of the source and the translation; words and errors as for ``links``.
+
+        >>> [found] = translator.translate(["The cat sees a very small bird"], attention=True)
+        >>> found.soft_links().weights_TS.shape
+        (7, 7)
+        """
         self._demand_attention()
         source, target = self._tokens()
         weights_TS = np.zeros((len(target), len(source)))
         for weights, sources, targets in self._attention():
             weights_TS[np.ix_(targets, sources)] = weights[: len(targets), : len(sources)]
         return SoftLinks.of(weights_TS, source, target)
+
+    def _repr_html_(self) -> str:
+        """Return the text for a notebook and, with attention, a grid: source words across, those of the text down."""
+        text = f'<p dir="auto">{escape(self.text)}</p>'
+        try:
+            links = self.soft_links()
+        except ConfigError:
+            return text
+        square = '<div title="{0:.2f}" style="width: 2em; height: 1.2em; background: rgb(69 112 171 / {0:.2f})"></div>'
+        rows = [
+            [escape(word), *map(square.format, weights)]
+            for word, weights in zip(links.target, links.weights_TS.tolist(), strict=True)
+        ]
+        heading = ["", *map(escape, links.source)]
+        return "\n".join((text, table(heading, rows, [""] * len(heading))))
 
     def _attention(self) -> Iterator[tuple[npt.NDArray[np.float32], range, range]]:
         """Yield the weights of each sentence that has some, and the places of its tokens in source and translation."""

@@ -1,0 +1,77 @@
+"""Every exit code of the table in docs/runs.md happens."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ..conftest import Trained
+from .conftest import Cli
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "anaphora"]
+
+
+def documented() -> list[int]:
+    page = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    table = page.partition("## Exit codes")[2].partition("\n## ")[0]
+    return [int(code) for row in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE) for code in row.split(",")]
+
+
+def code_of_signal(number: signal.Signals, run: Path) -> int:
+    """The code that a shell shows for a command that answers lines when a signal comes."""
+    command = [*COMMAND, "score", str(run)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(b"line 3 of the little book\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def code_without_a_reader() -> int:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*COMMAND, "recipes"], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    return done.returncode
+
+
+def test_every_exit_code_of_the_table_happens(
+    cli: Cli, trained: Trained, trained_copy: Trained, tiny_language_model: Path, toy_book: Path, tmp_path: Path
+) -> None:
+    def exits(code: int, *words: object) -> Callable[[], int]:
+        def run() -> int:
+            cli(*words, code=code)
+            return code
+
+        return run
+
+    counts, empty = trained("counts"), trained_copy("counts")
+    shutil.rmtree(empty / "checkpoints")
+    hopeless = ("--set", "training.optimizer.learning_rate=1e30", "--set", "training.skip_limit=1")
+    diverging = ("train", tiny_language_model, "--data", toy_book, "--run", tmp_path / "run", *hopeless)
+    ways: dict[int, Callable[[], int]] = {
+        0: exits(0, "info", counts),
+        1: exits(1, "info", empty),
+        2: exits(2, "info", tmp_path / "nowhere"),
+        3: exits(3, *diverging),
+        129: lambda: code_of_signal(signal.SIGHUP, counts),
+        130: lambda: code_of_signal(signal.SIGINT, counts),
+        143: lambda: code_of_signal(signal.SIGTERM, counts),
+        141: code_without_a_reader,
+    }
+    assert sorted(ways) == sorted(documented())
+    assert {code: happens() for code, happens in ways.items()} == {code: code for code in ways}
+
+
+def test_no_page_names_a_code_that_the_table_lacks() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
+    named = {code for page in pages for code in re.findall(r"[Ee]xit code (?:is )?(\d+)", page)}
+    assert named and {int(code) for code in named} <= {*documented()}
