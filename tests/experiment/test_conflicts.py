@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from anaphora.config import Config, Conflict, members
+from anaphora.config import Config, members
 from anaphora.evaluation.adaptation import Dynamic
+from anaphora.options import Conflict
 from anaphora.tasks.registry import every_task
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast, get_args
 import typer
 
 from anaphora.cli.files import given_lines, given_texts, name_of
-from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Excludes, Needs, Option
+from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
@@ -153,11 +153,12 @@ class AdaptationOptions:
 
     def value(self) -> "Adaptation":
         """Return what is asked for; ConfigError for what it does not take."""
+        from anaphora.config import parse
         from anaphora.evaluation.adaptation import Dynamic, NeuralCache, Static
 
         if self.neural_cache:
-            return NeuralCache.parse(_table(self.neural_cache, "tokens"), "--neural-cache")
-        return Dynamic.parse(_table(self.dynamic, "learning_rate"), "--dynamic") if self.dynamic else Static()
+            return parse(NeuralCache, _table(self.neural_cache, "tokens"), "--neural-cache")
+        return parse(Dynamic, _table(self.dynamic, "learning_rate"), "--dynamic") if self.dynamic else Static()
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from anaphora.config import nearest
 from anaphora.errors import DataError
-from anaphora.wording import inflect
+from anaphora.wording import inflect, nearest
 
 _NAMES = """
     english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru

@@ -16,12 +16,12 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from anaphora.config import SET, Conflict
 from anaphora.errors import ConfigError
 from anaphora.kernels.matmul import Matmuls
 from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, project, projection_matrices
+from anaphora.options import SET, Conflict
 
 
 class BridgeConfig(RecurrentConfig):

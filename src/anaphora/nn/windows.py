@@ -16,18 +16,19 @@ any batch.
 """
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.kernels.linear import linear
 from anaphora.kernels.tensor_normalisation import normal
 from anaphora.nn.dropout import Rate
 from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Layer, Matrix, Weights
+from anaphora.options import MAX_LAYERS, MAX_LENGTH, MAX_UNITS
 
 
 class WindowConfig(Config, ABC):
@@ -158,7 +159,7 @@ class Convolution(WindowConfig):
         return x_BLD
 
 
-AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminator="kind"), by_kind]
+AnyWindow = ByKind[Feedforward | LogBilinear | Convolution]
 """A body as a recipe names it: ``{kind = "feed-forward", words = 5}``."""
 
 

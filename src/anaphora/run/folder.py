@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import tomli_w
-from pydantic import TypeAdapter, ValidationError
 
 from anaphora import files
 from anaphora.errors import RunError
@@ -327,10 +326,7 @@ def tokenizers_in(text: Any, path: Path, read: Callable[[Path, int], bytes] = fi
 
     ``read`` returns the bytes of a file in ``path``, up to so many.
     """
-    try:
-        config = TypeAdapter[Any](tokenization.TextConfig).validate_python(text)
-    except ValidationError:
-        raise RunError(f"{path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
+    config = tokenization.stored_config(text, path / EXPERIMENT)
     return tokenization.load(config, path / "vocabulary", read)
 
 

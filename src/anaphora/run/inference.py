@@ -22,8 +22,9 @@ from typing import Any, Self
 from anaphora import files
 from anaphora.data.fields.values import Scale
 from anaphora.files import DamagedError
+from anaphora.records import Record
 from anaphora.run.layout import INFERENCE, store
-from anaphora.run.manifest import Record, check_format
+from anaphora.run.manifest import check_format
 
 FORMAT = 1
 """The format that is written; a file of an older one is made anew."""
@@ -72,7 +73,7 @@ class Inference(Record, extra="forbid"):
             raise DamagedError(f"{where} has options of no experiment; remove it.") from None
 
     def serialise(self) -> bytes:
-        return files.json_bytes(files.seal(self.model_dump()))
+        return files.json_bytes(files.seal(asdict(self)))
 
     @classmethod
     def parse(cls, content: bytes, where: Path) -> "Inference | None":

@@ -10,22 +10,20 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
-
-from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
+from typing import Any, Generic, TypeVar
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, Validated, silent
-from anaphora.files import append, lines, open_file, remedy, sync
+from anaphora.files import DamagedError, append, lines, open_file, parse_json, remedy, sync
 from anaphora.formats.json_text import Jsonable, figures_as_json
+from anaphora.records import Record
 
 Line = TypeVar("Line")
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Record):
     name: str
     value: float | None
     """None where it was kept as one that is not finite, which JSON has no word for."""
@@ -37,19 +35,18 @@ class Metric:
         return "not finite" if self.value is None or not math.isfinite(self.value) else f"{self.value:.4f}"
 
 
-@dataclass(frozen=True)
-class Evaluation(Jsonable):
+class Evaluation(Record, Jsonable):
     """Metrics of one text."""
 
     date: str
     """ISO 8601, UTC."""
-    split: Annotated[str, Field(validation_alias=AliasChoices("split", "part"))]
-    """Name of the text; ``part`` in lines of older versions, as ``metrics`` are ``figures``."""
+    split: str
+    """Name of the text."""
     checkpoint: str
     """The checkpoint whose weights were measured: ``step-40``, or ``average``."""
     anaphora: str
     """The version that measured."""
-    metrics: Annotated[tuple[Metric, ...], Field(validation_alias=AliasChoices("metrics", "figures"))]
+    metrics: tuple[Metric, ...]
     digest: str = ""
     """SHA-256 of the text, which distinguishes two of one name; nothing in lines of older versions."""
 
@@ -59,7 +56,8 @@ class Evaluation(Jsonable):
         return f"{self.split} ({self.digest[:8]})" if self.digest else self.split
 
 
-_EVALUATION = TypeAdapter(Evaluation)
+_OLD = {"part": "split", "figures": "metrics"}
+"""Keys in lines of older versions."""
 
 
 class _Log(ABC, Generic[Line]):
@@ -173,8 +171,9 @@ class EvaluationLog(_Log[Evaluation]):
 
     def _parse(self, content: bytes) -> Evaluation | None:
         try:
-            return _EVALUATION.validate_json(content)
-        except ValidationError:
+            table = {_OLD.get(name, name): value for name, value in parse_json(content, self.path).items()}
+            return Evaluation.from_table(table, self.path, "an evaluation")
+        except DamagedError:
             return None
 
     def _ends_whole(self) -> bool:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
+from anaphora.config import Config
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
 from anaphora.formats.tsv import Layout
+from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict
 
 
 class DataConfig(Config):

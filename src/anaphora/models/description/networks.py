@@ -1,6 +1,7 @@
 """The networks as data, by their kind."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from torch import Tensor, nn
 
@@ -55,7 +56,7 @@ def describe(model: nn.Module, names: Names | None = None) -> Table:
                 "kind": "interpolation",
                 "symbols": list(model.symbols),
                 "members": [describe(member, names) for member in model.members],
-                "cache": model.cache.model_dump() if model.cache.order else {},
+                "cache": asdict(model.cache) if model.cache.order else {},
                 "weights": names.of(model.weights),
             }
         case Aligner():

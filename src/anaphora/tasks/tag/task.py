@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.data.corpora import Splits
 from anaphora.data.fields.vectors import moments
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
@@ -22,6 +21,7 @@ from anaphora.formats.span_tags import OUTSIDE, check_tags, encoding_of, split_t
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepsConfig, StepTagger, TaggerConfig, VectorTaggerConfig
+from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
