@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +182,8 @@ def resealed(bundle: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
     found, data = module._header(bundle.read_bytes(), bundle)
     contents = module._contents(found, bundle)
-    table = contents.model_copy(update={"sha256": module._digest(found, contents, data)})
-    save_file(tensors, bundle, {"anaphora": table.model_dump_json()})
+    table = contents.with_options({"sha256": module._digest(found, contents, data)})
+    save_file(tensors, bundle, {"anaphora": json.dumps(asdict(table))})
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {

@@ -128,8 +128,8 @@ def parse(kind: type[Table], table: Mapping[str, Any], where: str, others: Itera
     ``others`` might stand in the place of its ``kind``, if it said that it is of another kind.
     """
     try:
-        found: Table = TypeAdapter[Any](Annotated[kind, _checked]).validate_python(dict(table))
-        return found
+        checked: Any = Annotated[kind, _checked]
+        return TypeAdapter[Table](checked).validate_python(dict(table))
     except ValidationError as error:
         raise _refusal(error, where, _Place("", kind, tuple(others))) from None
 

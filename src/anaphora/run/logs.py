@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, Validated, silent
-from anaphora.files import DamagedError, append, lines, open_file, parse_json, remedy, sync
+from anaphora.files import DamagedError, append, lines, open_file, remedy, sync
 from anaphora.formats.json_text import Jsonable, figures_as_json
 from anaphora.records import Record
 
@@ -150,11 +150,8 @@ class MetricsLog(_Log[dict[str, Any]]):
     def _parse(self, content: bytes) -> dict[str, Any] | None:
         if not content.endswith(b"\n"):
             return None
-        try:
-            line = json.loads(content)
-        except (ValueError, RecursionError):
-            return None
-        return line if isinstance(line, dict) and isinstance(line.get("update"), int) else None
+        line = _parse_object(content)
+        return line if isinstance(line.get("update"), int) else None
 
 
 class EvaluationLog(_Log[Evaluation]):
@@ -170,9 +167,10 @@ class EvaluationLog(_Log[Evaluation]):
             raise RunError(f"{self.path} cannot be written to: {error.strerror}; the scores are not stored.") from None
 
     def _parse(self, content: bytes) -> Evaluation | None:
+        table = _parse_object(content)
         try:
-            table = {_OLD.get(name, name): value for name, value in parse_json(content, self.path).items()}
-            return Evaluation.from_table(table, self.path, "an evaluation")
+            named = {_OLD.get(name, name): value for name, value in table.items()}
+            return Evaluation.from_table(named, self.path, "an evaluation")
         except DamagedError:
             return None
 
@@ -183,6 +181,15 @@ class EvaluationLog(_Log[Evaluation]):
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             return file.read(1) in (b"\n", b"")
+
+
+def _parse_object(content: bytes) -> dict[str, Any]:
+    """Return a JSON object, None in it for numbers that are not finite; nothing for what is none."""
+    try:
+        found = json.loads(content, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:

@@ -18,12 +18,12 @@ from anaphora.options import SET, Conflict
 from anaphora.prediction.scores import LineScore
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 from anaphora.run.logs import Metric
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase, TextConfig
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.task import Tokenizers, TrainedModel
-from anaphora.text.tokenization import Character, TextConfig
+from anaphora.text.tokenization import Character
 
 
 class LettersConfig(Config):
