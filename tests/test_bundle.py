@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +182,7 @@ def resealed(bundle: Path, change: Callable[[dict[str, Any]], object]) -> None:
     found, data = module._header(bundle.read_bytes(), bundle)
     contents = module._contents(found, bundle)
     table = contents.with_options({"sha256": module._digest(found, contents, data)})
-    save_file(tensors, bundle, {"anaphora": json.dumps(asdict(table))})
+    save_file(tensors, bundle, {"anaphora": json.dumps(vars(table))})
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {

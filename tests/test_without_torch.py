@@ -1,4 +1,4 @@
-"""Prediction without torch: neither torch nor what trains is imported with the modules of the predicting half."""
+"""Prediction without torch: neither torch, pydantic nor what trains is imported by the predicting half."""
 
 import json
 import subprocess
@@ -30,7 +30,12 @@ MODULES = (
     *("cli.generate", "cli.memory", "cli.options", "cli.predict", "cli.rescore", "cli.score", "cli.serve"),
     *("cli.shortlist", "cli.talk", "cli.translate", "cli.translations"),
 )
-REFUSED = ("torch", "safetensors.torch", "anaphora.models", "anaphora.nn", "anaphora.training", "anaphora.experiment")
+PARSERS = ("pydantic", "pydantic_core", "typer", "rich")
+"""Modules that nothing needs that predicts from Python; the parser of the command line imports them."""
+REFUSED = (
+    *("torch", "safetensors.torch", "anaphora.config", "anaphora.models", "anaphora.nn", "anaphora.training"),
+    *("anaphora.experiment", "anaphora.tasks.base", "anaphora.tasks.data_table", "anaphora.tasks.task"),
+)
 
 PROGRAM = """
 import builtins, importlib, json, sys
@@ -63,7 +68,7 @@ def test_what_predicts_imports_neither_torch_nor_what_trains() -> None:
     for name in modules[: len(PACKAGES)]:
         inside = walk_packages(import_module(name).__path__, f"{name}.")
         modules += [one.name for one in inside if not one.name.endswith("__main__")]
-    asked = json.dumps([modules, REFUSED])
+    asked = json.dumps([modules, [*REFUSED, "pydantic"]])
     ran = subprocess.run([sys.executable, "-c", PROGRAM, asked], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
@@ -105,7 +110,6 @@ for folder, arguments in commands:
     found.append([code, out.read(), err.getvalue()])
 print(json.dumps(found))
 """
-BARRED = (*REFUSED, "anaphora.tasks.base")
 RUNS = sorted(path.parent for path in (Path(__file__).parent / "runs").glob("**/experiment.toml"))
 
 WRITTEN = {
@@ -155,7 +159,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-def run_verbs(commands: Iterable[tuple[Path, Sequence[str | Path]]], barred: Sequence[str] = BARRED) -> list[Any]:
+def run_verbs(commands: Iterable[tuple[Path, Sequence[str | Path]]], barred: Sequence[str] = REFUSED) -> list[Any]:
     """Exit code, output and messages of commands, each in a folder, in one process where modules are ``barred``."""
     asked = json.dumps([barred, [(str(folder), list(map(str, words))) for folder, words in commands]])
     ran = subprocess.run([sys.executable, "-c", VERBS, asked], capture_output=True, text=True, check=False)
@@ -185,6 +189,30 @@ def test_every_verb_that_predicts_answers_the_same_without_torch(folders: dict[s
         assert (found, found[0]) == (expected, 0), command
 
 
+IN_PYTHON = {
+    "translate": "translate(['adf'])",
+    "language-model": "score_lines(['the adf'])",
+    "ngram": "score_lines(['the adf'])",
+    "align": "align([('adf', 'fda')])",
+    "classify": "predict(['the adf'])",
+    "tag": "predict(['adf beg'])",
+    "transduce": "predict(['adf'])",
+    "trace": "generate(length=3)",
+    "describe": "predict_file({file!r})",
+}
+"""A prediction of the sample of every task."""
+
+
+def test_what_is_loaded_and_predicted_in_python_imports_no_parser_and_no_options(folders: dict[str, Path]) -> None:
+    program = [f"import sys\nsys.modules |= dict.fromkeys({[*REFUSED, *PARSERS]})\nimport anaphora"]
+    for sample in SAMPLES[1:]:
+        call = IN_PYTHON[sample.name].format(file=str(folders[sample.name] / sample.text[0]))
+        paths = (str(folders[sample.name] / name) for name in ("run", "model.anaphora"))
+        program += (f"print(anaphora.load({path!r}).{call})" for path in paths)
+    ran = subprocess.run([sys.executable, "-c", "\n".join(program)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_every_verb_that_needs_torch_says_so(folders: dict[str, Path]) -> None:
     commands = [(folders["language-model"], command.split()) for command in NEEDING_TORCH]
     for (_, command), (code, _, err) in zip(commands, run_verbs(commands), strict=True):
@@ -194,7 +222,7 @@ def test_every_verb_that_needs_torch_says_so(folders: dict[str, Path]) -> None:
 def test_a_translator_is_served_without_torch(folders: dict[str, Path]) -> None:
     pytest.importorskip("starlette", reason="needs the extra 'serve'")
     program, folder = f"{BAR}os.chdir(commands)\nmain(['serve', 'run', '--port', '0'])", folders[AIDED.name]
-    command = [sys.executable, "-c", program, json.dumps([BARRED, str(folder)])]
+    command = [sys.executable, "-c", program, json.dumps([REFUSED, str(folder)])]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

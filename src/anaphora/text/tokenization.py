@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -166,15 +166,6 @@ class Byte(TokenizerConfig):
 
 AnyTokenizer = Bpe | Unigram | Word | Character | Symbol | Byte
 """The ``[text]`` table."""
-
-
-def stored_config(table: Any, path: Path) -> AnyTokenizer:
-    """Return the ``[text]`` table of a run; DamagedError where the file ``path`` has none that can be read."""
-    kinds: dict[str, type[AnyTokenizer]] = {kind.tokenizer: kind for kind in get_args(AnyTokenizer)}
-    try:
-        return kinds[table["tokenizer"]].from_table(table, path, "a tokenizer")
-    except (DamagedError, KeyError, TypeError):
-        raise DamagedError(f"{path} is damaged: it has no [text] table that can be read.") from None
 
 
 def fit(
