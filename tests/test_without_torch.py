@@ -190,10 +190,10 @@ def test_every_verb_that_predicts_answers_the_same_without_torch(folders: dict[s
 
 
 IN_PYTHON = {
-    "translate": "translate(['adf'])",
+    "translate with aids": "translate(['adf'])",
     "language-model": "score_lines(['the adf'])",
     "ngram": "score_lines(['the adf'])",
-    "align": "align([('adf', 'fda')])",
+    "align": "align(['adf'], ['fda'])",
     "classify": "predict(['the adf'])",
     "tag": "predict(['adf beg'])",
     "transduce": "predict(['adf'])",
@@ -205,7 +205,7 @@ IN_PYTHON = {
 
 def test_what_is_loaded_and_predicted_in_python_imports_no_parser_and_no_options(folders: dict[str, Path]) -> None:
     program = [f"import sys\nsys.modules |= dict.fromkeys({[*REFUSED, *PARSERS]})\nimport anaphora"]
-    for sample in SAMPLES[1:]:
+    for sample in (*SAMPLES[1:], AIDED):
         call = IN_PYTHON[sample.name].format(file=str(folders[sample.name] / sample.text[0]))
         paths = (str(folders[sample.name] / name) for name in ("run", "model.anaphora"))
         program += (f"print(anaphora.load({path!r}).{call})" for path in paths)

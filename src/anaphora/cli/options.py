@@ -153,12 +153,15 @@ class AdaptationOptions:
 
     def value(self) -> "Adaptation":
         """Return what is asked for; ConfigError for what it does not take."""
-        from anaphora.config import parse
         from anaphora.evaluation.adaptation import Dynamic, NeuralCache, Static
+
+        if not self.neural_cache and not self.dynamic:
+            return Static()
+        from anaphora.config import parse
 
         if self.neural_cache:
             return parse(NeuralCache, _table(self.neural_cache, "tokens"), "--neural-cache")
-        return parse(Dynamic, _table(self.dynamic, "learning_rate"), "--dynamic") if self.dynamic else Static()
+        return parse(Dynamic, _table(self.dynamic, "learning_rate"), "--dynamic")
 
 
 @dataclass(frozen=True)

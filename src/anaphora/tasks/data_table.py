@@ -88,11 +88,6 @@ class TableData(DataConfig):
     sides_named: ClassVar[str] = "two, that of the input and that of the output"
 
 
-def chosen_columns(columns: Sequence[int | str], header: Sequence[str] = ()) -> dict[str, Any]:
-    """Options of an experiment whose files have these columns; with the ``header`` of the table they were found in."""
-    return {"data.columns": tuple(columns), "data.header": tuple(header)}
-
-
 class PairsData(DataConfig):
     """Pairs of lines, whatever they are."""
 

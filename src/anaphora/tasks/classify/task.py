@@ -20,14 +20,14 @@ from anaphora.evaluation.classification import (
 )
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
 from anaphora.models.registry import NETWORKS
 from anaphora.options import MAX_LENGTH, SET, Conflict
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase, TextConfig
 from anaphora.tasks.classify.predictor import ClassifierPredictor, PooledPredictor, VectorClassifierPredictor
-from anaphora.tasks.data_table import DataConfig, TableData, chosen_columns
+from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at

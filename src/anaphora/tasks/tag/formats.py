@@ -16,9 +16,8 @@ from anaphora.formats.columns import DOCUMENT, WORDS, Columns, cells_of
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.span_tags import Encoding, encoding_of
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.formats.tagged import Plain, TaggedFormat, content_of
-from anaphora.tasks.data_table import chosen_columns
 from anaphora.wording import inflect, unknown
 
 Format = Literal["auto", "conllu", "columns", "jsonl"]
