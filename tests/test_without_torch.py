@@ -15,6 +15,7 @@ import pytest
 import anaphora
 from anaphora.errors import MissingExtraError
 from anaphora.run import Run
+from anaphora.tasks.runs import export_bundle
 from tests.faults.tasks import AIDED, SAMPLES
 from tests.tasks.conftest import shown
 
@@ -211,6 +212,40 @@ def test_what_is_loaded_and_predicted_in_python_imports_no_parser_and_no_options
         program += (f"print(anaphora.load({path!r}).{call})" for path in paths)
     ran = subprocess.run([sys.executable, "-c", "\n".join(program)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+LIMITED = """
+import sys
+sys.modules["torch"] = None
+from anaphora.kernels.compiled import library
+if sys.argv[1] == "none":
+    library._library = lambda: None
+else:
+    library.run("limit_instructions", int(sys.argv[1]))
+import anaphora
+for path in sys.argv[2:]:
+    try:
+        print([(one.text, one.score) for one in anaphora.load(path).translate(["adf", "beg"], beam=2)])
+    except anaphora.AnaphoraError as error:
+        print(error)
+"""
+
+
+def test_a_processor_with_fewer_instructions_gives_the_same_answers_or_one_sentence(folders: dict[str, Path]) -> None:
+    folder = folders[AIDED.name]
+    paths = [str(folder / name) for name in ("int8.anaphora", "model.anaphora", "run")]
+    export_bundle(folder / "run", folder / "int8.anaphora", "int8")
+    answers = {}
+    for level in ("5", "1", "0", "none"):  # of kernels/compiled/processor.h, 1 is AVX2
+        command = [sys.executable, "-c", LIMITED, level, *paths]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        answers[level] = ran.stdout.splitlines()
+    in_int8, in_fp32, of_run = answers["5"]
+    assert in_fp32 == of_run and answers["1"] == [in_int8, in_fp32, of_run]
+    for level, refused in (("0", paths[1:2]), ("none", paths[:2])):
+        *given, last = answers[level]
+        assert given[: -len(refused)] == [in_int8][: 2 - len(refused)] and "pip install 'anaphora[train]'" in last
+        assert all("the library in C is missing here" in one for one in given[-len(refused) :])
 
 
 def test_every_verb_that_needs_torch_says_so(folders: dict[str, Path]) -> None:

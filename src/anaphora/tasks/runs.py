@@ -220,8 +220,13 @@ def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> A
             raise ConfigError(f'{path} has weights in {own}, and not for precision = "{precision}": leave it out.')
         precision = own
     runtime = runtime_for(device, precision)
-    if device != "cpu" or not runs_in_c(runtime.inference_backend):
-        raise ConfigError(f"{path} is a bundle, which runs on the CPU, by the library in C: load the run folder here.")
+    if device != "cpu":
+        raise ConfigError(f"{path} is a bundle, which runs on the CPU alone: load the run folder here.")
+    if not runs_in_c(runtime.inference_backend):
+        raise ConfigError(
+            f"{path} is a bundle in {precision}, for which the library in C is missing here, or instructions of the "
+            f"processor: take a bundle in int8, which needs fewer, or the run folder with PyTorch."
+        )
     trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
     return _make_predictor(bundle.inference, bundle.weights(), path, trained, partial(_refuse_gradients, path))
 
