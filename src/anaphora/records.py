@@ -7,7 +7,7 @@ fields; there pydantic checks them.
 
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from itertools import product
@@ -18,14 +18,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, dataclass_transform,
 from anaphora.files import DamagedError
 
 _NAMES = {int: "integer", float: "number", str: "string", bool: "boolean", list: "list", dict: "dictionary"}
-_BOUNDS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
-    "gt": ("greater than", operator.gt),
-    "ge": ("greater than or equal to", operator.ge),
-    "lt": ("less than", operator.lt),
-    "le": ("less than or equal to", operator.le),
-    "min_length": ("of a length of at least", lambda value, bound: len(value) >= bound),
-}
-"""Bounds by the names that ``annotated_types`` gives them: words, and the comparison with a value."""
+_BOUNDS = {"gt": "greater than", "ge": "greater than or equal to", "lt": "less than", "le": "less than or equal to"}
+"""Bounds by the names that ``annotated_types`` and ``operator`` give them."""
 
 
 class _Fault(ValueError):
@@ -101,7 +95,7 @@ def _value(annotation: Any, value: Any, key: str) -> Any:
         raise _Fault(key, f"input should be {' or '.join(map(repr, arguments))}")
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return _read(annotation, value, key)
-    plain = {Mapping: dict, tuple: list}.get(origin, origin or annotation)
+    plain = list if origin is tuple else origin or annotation
     if plain is float and type(value) is int and abs(value) <= sys.float_info.max:
         return float(value)
     if type(value) is not plain:
@@ -118,7 +112,7 @@ def _value(annotation: Any, value: Any, key: str) -> Any:
 
 def _within(bounds: tuple[Any, ...], value: Any, key: str) -> Any:
     """Return a value that is within its bounds."""
-    for one, (name, (words, holds)) in product(bounds, _BOUNDS.items()):
-        if hasattr(one, name) and not holds(value, getattr(one, name)):
-            raise _Fault(key, f"input should be {words} {getattr(one, name)}")
+    for one, name in product(bounds, _BOUNDS):
+        if hasattr(one, name) and not getattr(operator, name)(value, getattr(one, name)):
+            raise _Fault(key, f"input should be {_BOUNDS[name]} {getattr(one, name)}")
     return value

@@ -6,9 +6,7 @@ fitted to by their SHA-256, since those of a run that is trained further are oth
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
-
-from annotated_types import MinLen
+from typing import Any
 
 from anaphora import files
 from anaphora.records import Record
@@ -61,7 +59,7 @@ class Calibration(Record, extra="forbid"):
 class _File(Record, extra="forbid"):
     format: int
     sha256: str
-    calibrations: Annotated[list[Calibration], MinLen(1)]
+    calibrations: list[Calibration]
 
 
 def read(run: Path) -> list[Calibration]:

@@ -21,7 +21,7 @@ class SavedBest(Record):
     """See ``BestCheckpoint``."""
 
     update: Count
-    metrics: Mapping[str, float]
+    metrics: dict[str, float]
     since: Count
 
 
