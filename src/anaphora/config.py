@@ -8,36 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic.functional_validators import AfterValidator, BeforeValidator, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from anaphora.errors import ConfigError, UnknownOptionError
 from anaphora.options import SET, Conflict
-from anaphora.records import Record
+from anaphora.records import Record, types_of
 from anaphora.wording import nearest, unknown
 
 Table = TypeVar("Table")
@@ -128,6 +108,8 @@ def parse(kind: type[Table], table: Mapping[str, Any], where: str, others: Itera
     ``others`` might stand in the place of its ``kind``, if it said that it is of another kind.
     """
     try:
+        if issubclass(kind, BaseModel):
+            return kind.model_validate(dict(table))
         checked: Any = Annotated[kind, _checked]
         return TypeAdapter[Table](checked).validate_python(dict(table))
     except ValidationError as error:
@@ -338,8 +320,8 @@ def options_of(table: Any) -> Mapping[str, FieldInfo]:
 
 @cache
 def _options_of_record(kind: Any) -> Mapping[str, FieldInfo]:
-    hints = get_type_hints(kind, include_extras=True)
-    return {one.name: FieldInfo.from_annotated_attribute(hints[one.name], one.default) for one in fields(kind)}
+    types = types_of(kind)
+    return {one.name: FieldInfo.from_annotated_attribute(types[one.name], one.default) for one in fields(kind)}
 
 
 def members(annotation: Any) -> Iterator[Any]:

@@ -63,7 +63,8 @@ class Record:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def types_of(kind: Any) -> dict[str, Any]:
+    """Return the annotations of the fields of a class by name, with their bounds."""
     return get_type_hints(kind, include_extras=True)
 
 
@@ -77,7 +78,7 @@ def _read(kind: Any, table: Any, key: str) -> Any:
     missing = [name for name, one in known.items() if name not in table and one.default is MISSING]
     if missing:
         raise _Fault(f"{at}{missing[0]}", "field required")
-    return kind(**{name: _value(_hints(kind)[name], table[name], f"{at}{name}") for name in known if name in table})
+    return kind(**{name: _value(types_of(kind)[name], table[name], f"{at}{name}") for name in known if name in table})
 
 
 def _value(annotation: Any, value: Any, key: str) -> Any:
@@ -95,7 +96,7 @@ def _value(annotation: Any, value: Any, key: str) -> Any:
         raise _Fault(key, f"input should be {' or '.join(map(repr, arguments))}")
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return _read(annotation, value, key)
-    plain = list if origin is tuple else origin or annotation
+    plain: Any = list if origin is tuple else origin or annotation
     if plain is float and type(value) is int and abs(value) <= sys.float_info.max:
         return float(value)
     if type(value) is not plain:
