@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import torch
 from torch import nn
 
-from anaphora.config import Config
+from anaphora.config import Config, options_of
 from anaphora.models import registry
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import VocabularyInfo
@@ -20,9 +20,9 @@ from anaphora.text.tokenizer import Tokenizer
 
 
 def members(union: Any) -> dict[str, Any]:
-    """The classes of ``Annotated[A | B, ..]`` by their kinds."""
-    inner = get_args(union)[0]
-    return {member.model_fields["kind"].default: member for member in get_args(inner) or (inner,)}
+    """The classes of ``A | B``, or of ``Annotated[A | B, ..]``, by their kinds."""
+    inner = get_args(union)[0] if get_origin(union) is Annotated else union
+    return {options_of(member)["kind"].default: member for member in get_args(inner) or (inner,)}
 
 
 def build(

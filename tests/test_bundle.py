@@ -181,8 +181,8 @@ def resealed(bundle: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
     found, data = module._header(bundle.read_bytes(), bundle)
     contents = module._contents(found, bundle)
-    table = contents.model_copy(update={"sha256": module._digest(found, contents, data)})
-    save_file(tensors, bundle, {"anaphora": table.model_dump_json()})
+    table = contents.with_options({"sha256": module._digest(found, contents, data)})
+    save_file(tensors, bundle, {"anaphora": json.dumps(vars(table))})
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {

@@ -3,8 +3,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from anaphora.config import SET, Config, Conflict, by_kind, nearest, other_than
+from anaphora.config import ByKind, Config
 from anaphora.errors import ConfigError
+from anaphora.options import SET, Conflict, other_than
+from anaphora.wording import nearest
 
 
 class Lstm(Config):
@@ -18,7 +20,7 @@ class Gru(Config):
 
 
 class Encoder(Config):
-    cell: Annotated[Lstm | Gru, Field(discriminator="kind"), by_kind] = Lstm()
+    cell: ByKind[Lstm | Gru] = Lstm()
     layers: int = Field(1, gt=0)
     dropout: float = Field(0.0, ge=0, lt=1)
     bidirectional: bool = True

@@ -1,4 +1,4 @@
-"""Prediction without torch: neither torch nor what trains is imported with the modules of the predicting half."""
+"""Prediction without torch: neither torch, pydantic nor what trains is imported by the predicting half."""
 
 import json
 import subprocess
@@ -15,6 +15,7 @@ import pytest
 import anaphora
 from anaphora.errors import MissingExtraError
 from anaphora.run import Run
+from anaphora.tasks.runs import export_bundle
 from tests.faults.tasks import AIDED, SAMPLES
 from tests.tasks.conftest import shown
 
@@ -30,7 +31,12 @@ MODULES = (
     *("cli.generate", "cli.memory", "cli.options", "cli.predict", "cli.rescore", "cli.score", "cli.serve"),
     *("cli.shortlist", "cli.talk", "cli.translate", "cli.translations"),
 )
-REFUSED = ("torch", "safetensors.torch", "anaphora.models", "anaphora.nn", "anaphora.training", "anaphora.experiment")
+PARSERS = ("pydantic", "pydantic_core", "typer", "rich")
+"""Modules that nothing needs that predicts from Python; the parser of the command line imports them."""
+REFUSED = (
+    *("torch", "safetensors.torch", "anaphora.config", "anaphora.models", "anaphora.nn", "anaphora.training"),
+    *("anaphora.experiment", "anaphora.tasks.base", "anaphora.tasks.data_table", "anaphora.tasks.task"),
+)
 
 PROGRAM = """
 import builtins, importlib, json, sys
@@ -63,7 +69,7 @@ def test_what_predicts_imports_neither_torch_nor_what_trains() -> None:
     for name in modules[: len(PACKAGES)]:
         inside = walk_packages(import_module(name).__path__, f"{name}.")
         modules += [one.name for one in inside if not one.name.endswith("__main__")]
-    asked = json.dumps([modules, REFUSED])
+    asked = json.dumps([modules, [*REFUSED, "pydantic"]])
     ran = subprocess.run([sys.executable, "-c", PROGRAM, asked], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
@@ -105,7 +111,6 @@ for folder, arguments in commands:
     found.append([code, out.read(), err.getvalue()])
 print(json.dumps(found))
 """
-BARRED = (*REFUSED, "anaphora.tasks.base")
 RUNS = sorted(path.parent for path in (Path(__file__).parent / "runs").glob("**/experiment.toml"))
 
 WRITTEN = {
@@ -155,7 +160,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-def run_verbs(commands: Iterable[tuple[Path, Sequence[str | Path]]], barred: Sequence[str] = BARRED) -> list[Any]:
+def run_verbs(commands: Iterable[tuple[Path, Sequence[str | Path]]], barred: Sequence[str] = REFUSED) -> list[Any]:
     """Exit code, output and messages of commands, each in a folder, in one process where modules are ``barred``."""
     asked = json.dumps([barred, [(str(folder), list(map(str, words))) for folder, words in commands]])
     ran = subprocess.run([sys.executable, "-c", VERBS, asked], capture_output=True, text=True, check=False)
@@ -185,6 +190,64 @@ def test_every_verb_that_predicts_answers_the_same_without_torch(folders: dict[s
         assert (found, found[0]) == (expected, 0), command
 
 
+IN_PYTHON = {
+    "translate with aids": "translate(['adf'])",
+    "language-model": "score_lines(['the adf'])",
+    "ngram": "score_lines(['the adf'])",
+    "align": "align(['adf'], ['fda'])",
+    "classify": "predict(['the adf'])",
+    "tag": "predict(['adf beg'])",
+    "transduce": "predict(['adf'])",
+    "trace": "generate(length=3)",
+    "describe": "predict_file({file!r})",
+}
+"""A prediction of the sample of every task."""
+
+
+def test_what_is_loaded_and_predicted_in_python_imports_no_parser_and_no_options(folders: dict[str, Path]) -> None:
+    program = [f"import sys\nsys.modules |= dict.fromkeys({[*REFUSED, *PARSERS]})\nimport anaphora"]
+    for sample in (*SAMPLES[1:], AIDED):
+        call = IN_PYTHON[sample.name].format(file=str(folders[sample.name] / sample.text[0]))
+        paths = (str(folders[sample.name] / name) for name in ("run", "model.anaphora"))
+        program += (f"print(anaphora.load({path!r}).{call})" for path in paths)
+    ran = subprocess.run([sys.executable, "-c", "\n".join(program)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+LIMITED = """
+import sys
+sys.modules["torch"] = None
+from anaphora.kernels.compiled import library
+if sys.argv[1] == "none":
+    library._library = lambda: None
+else:
+    library.run("limit_instructions", int(sys.argv[1]))
+import anaphora
+for path in sys.argv[2:]:
+    try:
+        print([(one.text, one.score) for one in anaphora.load(path).translate(["adf", "beg"], beam=2)])
+    except anaphora.AnaphoraError as error:
+        print(error)
+"""
+
+
+def test_a_processor_with_fewer_instructions_gives_the_same_answers_or_one_sentence(folders: dict[str, Path]) -> None:
+    folder = folders[AIDED.name]
+    paths = [str(folder / name) for name in ("int8.anaphora", "model.anaphora", "run")]
+    export_bundle(folder / "run", folder / "int8.anaphora", "int8")
+    answers = {}
+    for level in ("5", "1", "0", "none"):  # of kernels/compiled/processor.h, 1 is AVX2
+        command = [sys.executable, "-c", LIMITED, level, *paths]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        answers[level] = ran.stdout.splitlines()
+    in_int8, in_fp32, of_run = answers["5"]
+    assert in_fp32 == of_run and answers["1"] == [in_int8, in_fp32, of_run]
+    for level, refused in (("0", paths[1:2]), ("none", paths[:2])):
+        *given, last = answers[level]
+        assert given[: -len(refused)] == [in_int8][: 2 - len(refused)] and "pip install 'anaphora[train]'" in last
+        assert all("the library in C is missing here" in one for one in given[-len(refused) :])
+
+
 def test_every_verb_that_needs_torch_says_so(folders: dict[str, Path]) -> None:
     commands = [(folders["language-model"], command.split()) for command in NEEDING_TORCH]
     for (_, command), (code, _, err) in zip(commands, run_verbs(commands), strict=True):
@@ -194,7 +257,7 @@ def test_every_verb_that_needs_torch_says_so(folders: dict[str, Path]) -> None:
 def test_a_translator_is_served_without_torch(folders: dict[str, Path]) -> None:
     pytest.importorskip("starlette", reason="needs the extra 'serve'")
     program, folder = f"{BAR}os.chdir(commands)\nmain(['serve', 'run', '--port', '0'])", folders[AIDED.name]
-    command = [sys.executable, "-c", program, json.dumps([BARRED, str(folder)])]
+    command = [sys.executable, "-c", program, json.dumps([REFUSED, str(folder)])]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

@@ -30,11 +30,12 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from anaphora import recipes
-from anaphora.config import Config, unknown
+from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.experiment.overrides import override, read_table
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.base import ExperimentBase
+from anaphora.wording import unknown
 from benchmarks.reproduce.texts import Text
 
 FOLDER = Path(__file__).parent / "tables"

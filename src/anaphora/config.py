@@ -3,60 +3,37 @@
 A part's class owns its config; the only thing that knows all of them is ``anaphora.experiment``.
 """
 
-import difflib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from functools import cache
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic.functional_validators import AfterValidator, BeforeValidator, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from anaphora.errors import ConfigError, UnknownOptionError
+from anaphora.options import SET, Conflict
+from anaphora.records import Record, types_of
+from anaphora.wording import nearest, unknown
 
-MAX_UNITS = 1 << 16
-"""Most units of a layer."""
-
-MAX_LAYERS = 64
-"""Most layers on top of each other."""
-
-MAX_LENGTH = 1 << 20
-"""Most tokens of a row, steps of a window, or hypotheses of a beam."""
-
-MAX_BEAM = 1_000
-"""Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
-words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
-
-MAX_COUNT = 100_000_000
-"""Most words of a vocabulary, draws from it, or tokens of a batch."""
-
-SET = object()
-"""In a conflict: any value but the default."""
+Table = TypeVar("Table")
 
 
-class Conflict(NamedTuple):
-    """Options that cannot be combined, or one that has no effect beside others."""
-
-    options: Mapping[str, Any] | Callable[[Any], Any]
-    """Dotted key to the value that conflicts, a tuple of such values, ``SET``, or whether a value conflicts. Where that
-    cannot be said option by option: whether a table conflicts."""
-    remedy: str
-    """Why, and what to do instead; the whole sentence where ``options`` looks at a table. ``{at}size`` is the key of an
-    option of the table, ``{table.size}`` its value."""
-    written: bool = False
-    """True if only experiments that a person writes are refused; stored runs of older versions may have it."""
-
-    def refusal(self, table: BaseModel, at: str = "") -> str:
-        """Return the message for a table that conflicts, whose keys begin with ``at``; empty for any other."""
-        if callable(self.options):
-            return f"{self.remedy.format(table=table, at=at)}." if self.options(table) else ""
-        found = {name: _option(table, name) for name in self.options}
-        if not all(value and _conflicts(*value, self.options[name]) for name, value in found.items()):
-            return ""
-        values = {name: value[0] for name, value in found.items() if value}
-        first, *others = (f"{at}{name} = {as_toml(value)}" for name, value in values.items())
-        what = f"does not go with {' and '.join(others)}" if others else "cannot be used here"
-        return f"{first} {what}: {self.remedy.format(table=table, at=at)}."
+def refusal(conflict: Conflict, table: Any, at: str = "") -> str:
+    """Return the message for a table that conflicts, whose keys begin with ``at``; empty for any other."""
+    if callable(conflict.options):
+        return f"{conflict.remedy.format(table=table, at=at)}." if conflict.options(table) else ""
+    found = {name: _option(table, name) for name in conflict.options}
+    if not all(value and _conflicts(*value, conflict.options[name]) for name, value in found.items()):
+        return ""
+    values = {name: value[0] for name, value in found.items() if value}
+    first, *others = (f"{at}{name} = {as_toml(value)}" for name, value in values.items())
+    what = f"does not go with {' and '.join(others)}" if others else "cannot be used here"
+    return f"{first} {what}: {conflict.remedy.format(table=table, at=at)}."
 
 
 def _option(table: Any, key: str) -> tuple[Any, Any] | None:
@@ -64,8 +41,8 @@ def _option(table: Any, key: str) -> tuple[Any, Any] | None:
     *path, name = key.split(".")
     for part in path:
         table = getattr(table, part, None)
-    fields = getattr(type(table), "model_fields", {})
-    return (getattr(table, name), fields[name].default) if name in fields else None
+    options = options_of(type(table)) if is_table(type(table)) else {}
+    return (getattr(table, name), options[name].default) if name in options else None
 
 
 def _conflicts(value: Any, default: Any, wanted: Any) -> bool:
@@ -74,11 +51,6 @@ def _conflicts(value: Any, default: Any, wanted: Any) -> bool:
     if callable(wanted):
         return bool(wanted(value))
     return value in wanted if isinstance(wanted, tuple) else bool(value == wanted)
-
-
-def other_than(*values: str) -> Callable[[str], bool]:
-    """In a conflict: any value but these."""
-    return lambda value: value not in values
 
 
 class Config(BaseModel):
@@ -106,10 +78,7 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _without_conflicts(self) -> Self:
-        for conflict in self._conflicts(written=False):
-            if message := conflict.refusal(self):
-                raise PydanticCustomError("conflict", "{message}", {"message": message, "in": (conflict, self)})
-        return self
+        return _check_conflicts(self)
 
     def with_options(self, options: Mapping[str, Any]) -> Self:
         """Return a copy with other values of options, given by their dotted keys; they are not validated."""
@@ -125,62 +94,63 @@ class Config(BaseModel):
         for name, value in self:
             if isinstance(value, Config):
                 yield from value.refusals(f"{at}{name}.")
-        yield from filter(None, (conflict.refusal(self, at) for conflict in self._conflicts(written=True)))
-
-    @classmethod
-    def _conflicts(cls, *, written: bool) -> Iterator[Conflict]:
-        """Return those of its bases first."""
-        every = (conflict for owner in reversed(cls.__mro__) for conflict in vars(owner).get("conflicts", ()))
-        return (conflict for conflict in every if conflict.written is written)
+        yield from filter(None, (refusal(conflict, self, at) for conflict in _conflicts_of(type(self), written=True)))
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], where: str, others: Iterable[type["Config"]] = ()) -> Self:
-        """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence.
+        """Validate a table, as ``parse`` does."""
+        return parse(cls, table, where, others)
 
-        ``others`` might stand in its place, if it said that it is of another kind.
-        """
-        try:
-            return cls.model_validate(dict(table))
-        except ValidationError as error:
-            raise _refusal(error, where, _Place("", cls, tuple(others))) from None
+
+def parse(kind: type[Table], table: Mapping[str, Any], where: str, others: Iterable[type] = ()) -> Table:
+    """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence.
+
+    ``others`` might stand in the place of its ``kind``, if it said that it is of another kind.
+    """
+    try:
+        if issubclass(kind, BaseModel):
+            return kind.model_validate(dict(table))
+        checked: Any = Annotated[kind, _checked]
+        return TypeAdapter[Table](checked).validate_python(dict(table))
+    except ValidationError as error:
+        raise _refusal(error, where, _Place("", kind, tuple(others))) from None
+
+
+def _check_conflicts(table: Table) -> Table:
+    """Return a table whose options do not conflict."""
+    for conflict in _conflicts_of(type(table), written=False):
+        if message := refusal(conflict, table):
+            raise PydanticCustomError("conflict", "{message}", {"message": message, "in": (conflict, table)})
+    return table
+
+
+def _conflicts_of(table: type, *, written: bool) -> Iterator[Conflict]:
+    """Return those of its bases first."""
+    every = (conflict for owner in reversed(table.__mro__) for conflict in vars(owner).get("conflicts", ()))
+    return (conflict for conflict in every if conflict.written is written)
+
+
+_checked = AfterValidator(lambda table: _check_conflicts(table) if isinstance(table, Record) else table)
 
 
 def _name_alone(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-by_kind = BeforeValidator(_name_alone)
-"""For a union of parts told apart by ``kind``: a bare string ``"gru"`` is short for ``{kind = "gru"}``.
+ByKind = Annotated[Table, Field(discriminator="kind"), BeforeValidator(_name_alone), _checked]
+"""A union of tables that their ``kind`` tells apart: a bare string ``"gru"`` is short for ``{kind = "gru"}``.
 
-    cell: Annotated[Lstm | Gru, Field(discriminator="kind"), by_kind] = Lstm()
+    cell: ByKind[Lstm | Gru] = Lstm()
 """
 
 
 def by_kind_or(kind: str) -> BeforeValidator:
-    """``by_kind`` for a union whose ``kind`` was there before the others: a table that does not say its kind is it."""
+    """``ByKind`` for a union whose ``kind`` was there before the others: a table that does not say its kind is it."""
 
     def named(value: Any) -> Any:
         return {"kind": kind, **value} if isinstance(value, Mapping) else _name_alone(value)
 
     return BeforeValidator(named)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint " Did you mean 'x'?" when a known name is close, else nothing."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.65)
-    return f" Did you mean '{matches[0]}'?" if matches else ""
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the sentences for a name that is none of the known ones, with the nearest of them."""
-    names = sorted(known)
-    return f"{what} '{name}' is unknown.{nearest(name, names)} Known: {', '.join(names)}."
-
-
-def check_known(what: str, name: str, known: Collection[str]) -> None:
-    """Raise ConfigError for a name that is none of the known ones, with the nearest of them."""
-    if name not in known:
-        raise ConfigError(unknown(what, name, known))
 
 
 _EXPECTED = {
@@ -194,6 +164,7 @@ _EXPECTED = {
     "list_type": "an array",
     "dict_type": "a table",
     "model_type": "a table",
+    "dataclass_type": "a table",
     "model_attributes_type": "a name or a table",
     "greater_than": "greater than {gt:,.12g}",
     "greater_than_equal": "at least {ge:,.12g}",
@@ -210,7 +181,7 @@ class _Place(NamedTuple):
     """With dots."""
     annotation: Any
     """The type there; for an unknown key, of the table it stands in."""
-    kinds: tuple[type[BaseModel], ...]
+    kinds: tuple[type, ...]
     """The tables of which that one was chosen, itself among them; none where there is no choice."""
 
 
@@ -218,7 +189,7 @@ def _refusal(error: ValidationError, where: str, root: _Place) -> ConfigError:
     """The first fault that pydantic found, said the way a person would: file, dotted key, what came, what is known."""
     fault = error.errors(include_url=False)[0]
     place = _place(root, fault["loc"])
-    if fault["type"] != "extra_forbidden":
+    if fault["type"] not in ("extra_forbidden", "unexpected_keyword_argument"):
         return ConfigError(f"{where}: {_complaint(fault, place.key, place.annotation)}")
     wrong, remedy = _of_another_kind(place) or (_not_an_option(place.key, place.annotation), "")
     return UnknownOptionError(f"{where}: {wrong}", place.key, remedy)
@@ -243,7 +214,7 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
             return f"{key} should be {context['expected']}, but is {_as_toml(came)}."
         case "conflict":
             conflict, table = context["in"]
-            return str(conflict.refusal(table, f"{key}." if key else ""))
+            return refusal(conflict, table, f"{key}." if key else "")
         case "value_error" | "assertion_error":
             return " ".join(part for part in (key, str(context["error"])) if part)
         case "model_attributes_type" if isinstance(came, str):  # names are taken where one says it all
@@ -262,7 +233,7 @@ def _of_another_kind(place: _Place) -> tuple[str, str] | None:
     """Return a remedy for an option that its table would have if it were of another kind; else None."""
     table, _, name = place.key.rpartition(".")
     mine = _marks(place.annotation)
-    having = [_marks(kind) for kind in place.kinds if name in kind.model_fields]
+    having = [_marks(kind) for kind in place.kinds if name in options_of(kind)]
     differs = [next((label for label in mine if marks.get(label) != mine[label]), "") for marks in having]
     label = next((label for label in reversed(mine) if label in differs), "")  # another model rather than another task
     if not label:
@@ -287,15 +258,15 @@ def _not_an_option(key: str, annotation: Any) -> str:
     if below:
         near = [f"'{table}{dot}{inner}'" for inner in below if inner.count(".") == below[0].count(".")]
         return f"{key} is not an option. Did you mean {' or '.join(near[:_SUGGESTED])}?"
-    known = sorted(annotation.model_fields) if _is_config(annotation) else []
+    known = sorted(options_of(annotation)) if is_table(annotation) else []
     listed = f" Known: {', '.join(known)}." if known else ""
     return f"{key} is not an option.{nearest(name, known) or listed}"
 
 
 def _keys_below(annotation: Any, name: str) -> Iterator[str]:
     """Yield the dotted keys of the options of that name in the tables of this one."""
-    for table in [annotation] if _is_config(annotation) else members(annotation):
-        for key, field in table.model_fields.items():
+    for table in [annotation] if is_table(annotation) else members(annotation):
+        for key, field in options_of(table).items():
             yield from (f"{key}.{inner}" for inner in _keys_below(field.annotation, name))
             if key == name:
                 yield key
@@ -331,13 +302,26 @@ def _place(root: _Place, loc: tuple[int | str, ...]) -> _Place:
             here, kinds = tagged, tuple(members(here))
             continue
         key = f"{key}.{part}" if key else part
-        if _is_config(here) and part in here.model_fields:
-            here, kinds = here.model_fields[part].annotation, ()
+        if is_table(here) and part in options_of(here):
+            here, kinds = options_of(here)[part].annotation, ()
     return _Place(key, here, kinds)
 
 
-def _is_config(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+def is_table(annotation: Any) -> bool:
+    """True for a class of tables of options."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel | Record)
+
+
+def options_of(table: Any) -> Mapping[str, FieldInfo]:
+    """Return the options of a class of tables by name, each with its type, default and bounds."""
+    found: Mapping[str, FieldInfo] = table.model_fields if issubclass(table, BaseModel) else _options_of_record(table)
+    return found
+
+
+@cache
+def _options_of_record(kind: Any) -> Mapping[str, FieldInfo]:
+    types = types_of(kind)
+    return {one.name: FieldInfo.from_annotated_attribute(types[one.name], one.default) for one in fields(kind)}
 
 
 def members(annotation: Any) -> Iterator[Any]:
@@ -347,18 +331,18 @@ def members(annotation: Any) -> Iterator[Any]:
         yield from members(get_args(annotation)[0])
     elif origin in (Union, UnionType):
         for member in get_args(annotation):
-            yield from [member] if _is_config(member) else members(member)
+            yield from [member] if is_table(member) else members(member)
 
 
-def kind_names(member: type[BaseModel]) -> set[str]:
+def kind_names(member: type) -> set[str]:
     """Return the names by which a union may know its member: the values of its one-word Literal fields."""
     return set(_marks(member).values())
 
 
-def _marks(member: type[BaseModel]) -> dict[str, Any]:
+def _marks(member: type) -> dict[str, Any]:
     """Return the one-word Literal fields of a table, and their words."""
-    fields = {name: field.annotation for name, field in member.model_fields.items()}
-    words = {name: get_args(annotation) for name, annotation in fields.items() if _is_literal(annotation)}
+    types = {name: field.annotation for name, field in options_of(member).items()}
+    words = {name: get_args(annotation) for name, annotation in types.items() if _is_literal(annotation)}
     return {name: args[0] for name, args in words.items() if len(args) == 1}
 
 
@@ -374,17 +358,17 @@ def _is_literal(annotation: Any) -> bool:
     return get_origin(annotation) is Literal
 
 
-def label_of(table: type[Config]) -> tuple[str, str]:
+def label_of(table: type) -> tuple[str, str]:
     """Return the option that tells a table from the others that may stand in its place, and what it is in this one."""
     return next(iter(_marks(table).items()), ("", ""))
 
 
 def as_toml(value: Any) -> str:
     """Return a value as one writes it after ``--set KEY=``."""
-    if isinstance(value, Config):
+    if is_table(type(value)):
         label, name = label_of(type(value))
-        fields = type(value).model_fields
-        given = {key: inner for key, inner in value if key != label and inner != fields[key].default}
+        every = ((key, getattr(value, key), field.default) for key, field in options_of(type(value)).items())
+        given = {key: inner for key, inner, default in every if key != label and inner != default}
         inside = ", ".join(f"{key} = {as_toml(inner)}" for key, inner in given.items())
         if label == "kind" and not inside:
             return f'"{name}"'

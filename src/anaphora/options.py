@@ -1,6 +1,6 @@
-"""Options that are declared once, as the fields of a named tuple: their help, bounds and conflicts.
+"""Bounds and conflicts of options; and options that are declared as the fields of a named tuple, with their help.
 
-The command line, the checks of values and those of keyword arguments follow from the declaration.
+Of the latter, the command line, the checks of values and those of keyword arguments follow from the declaration.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -8,12 +8,48 @@ from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
-from anaphora.config import unknown
 from anaphora.errors import ConfigError
-from anaphora.wording import agreeing
+from anaphora.wording import agreeing, unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MAX_UNITS = 1 << 16
+"""Most units of a layer."""
+
+MAX_LAYERS = 64
+"""Most layers on top of each other."""
+
+MAX_LENGTH = 1 << 20
+"""Most tokens of a row, steps of a window, or hypotheses of a beam."""
+
+MAX_BEAM = 1_000
+"""Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
+words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
+
+MAX_COUNT = 100_000_000
+"""Most words of a vocabulary, draws from it, or tokens of a batch."""
+
+SET = object()
+"""In a conflict: any value but the default."""
+
+
+class Conflict(NamedTuple):
+    """Options that cannot be combined, or one that has no effect beside others."""
+
+    options: Mapping[str, Any] | Callable[[Any], Any]
+    """Dotted key to the value that conflicts, a tuple of such values, ``SET``, or whether a value conflicts. Where that
+    cannot be said option by option: whether a table conflicts."""
+    remedy: str
+    """Why, and what to do instead; the whole sentence where ``options`` looks at a table. ``{at}size`` is the key of an
+    option of the table, ``{table.size}`` its value."""
+    written: bool = False
+    """True if only experiments that a person writes are refused; stored runs of older versions may have it."""
+
+
+def other_than(*values: str) -> Callable[[str], bool]:
+    """In a conflict: any value but these."""
+    return lambda value: value not in values
 
 
 class Option(NamedTuple):

@@ -1,6 +1,9 @@
-"""Numbers in messages: "1 line", "2,000 lines"."""
+"""Numbers and names in messages: "1 line", "2,000 lines"; "Did you mean ..?"."""
 
 import re
+from collections.abc import Collection, Iterable
+
+from anaphora.errors import ConfigError
 
 _IRREGULAR = {"hypothesis": "hypotheses", "matrix": "matrices"}
 _VERBS = {
@@ -50,3 +53,23 @@ def singular(noun: str) -> str:
 def agreeing(count: int, clause: str) -> str:
     """Return a clause with its first plural verb in the singular if ``count`` is 1: "are empty" becomes "is empty"."""
     return _PLURAL_VERB.sub(lambda verb: _VERBS[verb.group()], clause, count=1) if count == 1 else clause
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint " Did you mean 'x'?" when a known name is close, else nothing."""
+    import difflib
+
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.65)
+    return f" Did you mean '{matches[0]}'?" if matches else ""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the sentences for a name that is none of the known ones, with the nearest of them."""
+    names = sorted(known)
+    return f"{what} '{name}' is unknown.{nearest(name, names)} Known: {', '.join(names)}."
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raise ConfigError for a name that is none of the known ones, with the nearest of them."""
+    if name not in known:
+        raise ConfigError(unknown(what, name, known))

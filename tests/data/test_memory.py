@@ -11,12 +11,12 @@ STATUS = Path("/proc/self/status")
 PROGRAM = """
 import random, sys
 from pathlib import Path
-from pydantic import TypeAdapter
+from typing import get_args
 from anaphora.data.sources import text_splits, translation_splits
 from anaphora.data.example_store import example_store
 from anaphora.data.pairs import pair_fields
 from anaphora.data.running_text import encoded_text
-from anaphora.text.tokenization import TextConfig, fit
+from anaphora.text.tokenization import AnyTokenizer, fit
 
 folder, lines, kind, part = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 draw = random.Random(0)
@@ -28,7 +28,7 @@ for name, count in (("train.en", lines), ("train.fr", lines), ("val.en", 100), (
         for number in range(count):
             out.write(" ".join(draw.choices(words, k=draw.randint(5, 30))) + "\\n")
 options = {"tokenizer": kind} | ({"size": 1000, "sample": 2000} if kind in ("bpe", "unigram") else {})
-config = TypeAdapter(TextConfig).validate_python(options)
+config = next(one for one in get_args(AnyTokenizer) if one.tokenizer == kind)().with_options(options)
 if part == "text":
     (folder / "train.en").rename(folder / "train.txt")
     train = text_splits([folder]).train

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from anaphora.data import encoding
 from anaphora.data import example_store as store_module
 from anaphora.data.columns import Column
 from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
@@ -74,7 +75,7 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path, monkeypatch: pyte
     for _ in range(2):
         assert len(pair_store(pairs, tmp_path / "pairs")) == 1
         assert len(encoded_text(text, CODER, tmp_path / "text")) == 5
-        monkeypatch.setattr(store_module, "encode_blocks", None)
+        monkeypatch.setattr(encoding, "encode_blocks", None)
 
 
 @pytest.mark.parametrize("change", ["corpus", "tokenizer", "length", "newer", "older"])

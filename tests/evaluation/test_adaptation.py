@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anaphora.config import parse
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation import dynamic, neural_cache
 from anaphora.evaluation.adaptation import (
@@ -198,7 +199,7 @@ def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_wit
     with pytest.raises(DataError, match="fewer than 7 predictions"):
         fitted_adaptation(make(), iter(TEXT), iter(TEXT[:6]), 3, Dynamic(rule="rms", steps=7))
     with pytest.raises(ConfigError, match=r'epsilon = 2\.0 does not go with rule = "sgd"'):
-        Dynamic.parse({"epsilon": 2.0}, "--dynamic")
+        parse(Dynamic, {"epsilon": 2.0}, "--dynamic")
 
 
 def test_counts_have_no_states_and_no_gradient() -> None:

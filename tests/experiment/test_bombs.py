@@ -10,8 +10,8 @@ import pytest
 import tomli_w
 import torch
 from annotated_types import Le, Lt
-from pydantic import BaseModel
 
+from anaphora.config import is_table, options_of
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment import memory, run_training
 from anaphora.run import Run
@@ -55,13 +55,13 @@ def test_a_batch_of_more_than_is_free_is_refused_unless_the_text_is_shorter(
         memory.check_memory(model, wide, [50], 40, 40_000_000)
 
 
-def tables_within(table: type[BaseModel]) -> Iterator[type[BaseModel]]:
+def tables_within(table: type) -> Iterator[type]:
     """A table of options, and all that may be in it."""
     yield table
-    waiting: list[Any] = [field.annotation for field in table.model_fields.values()]
+    waiting: list[Any] = [field.annotation for field in options_of(table).values()]
     while waiting:
         annotation = waiting.pop()
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if is_table(annotation):
             yield from tables_within(annotation)
         waiting.extend(get_args(annotation))
 
@@ -80,7 +80,7 @@ def test_every_whole_number_that_sizes_something_has_an_upper_bound(name: str) -
     unbounded = {
         f"{table.__name__}.{option}"
         for table in tables
-        for option, field in table.model_fields.items()
+        for option, field in options_of(table).items()
         if field.annotation is int and option not in TIMES_AND_TRIES
         if not any(isinstance(one, Le | Lt) for one in field.metadata)
     }

@@ -5,42 +5,43 @@ from typing import Any
 
 import pytest
 
-from anaphora.config import Config, Conflict, members
+from anaphora.config import is_table, members, options_of
 from anaphora.evaluation.adaptation import Dynamic
+from anaphora.options import Conflict
 from anaphora.tasks.registry import every_task
 
 
-def tables_in(annotation: Any) -> list[type[Config]]:
+def tables_in(annotation: Any) -> list[type]:
     """The tables that an option of this type may hold."""
-    if isinstance(annotation, type) and issubclass(annotation, Config):
+    if is_table(annotation):
         return [annotation]
     return list(members(annotation))
 
 
-def every_table(table: type[Config]) -> Iterator[type[Config]]:
+def every_table(table: type) -> Iterator[type]:
     yield table
-    for field in table.model_fields.values():
+    for field in options_of(table).values():
         for inner in tables_in(field.annotation):
             yield from every_table(inner)
 
 
-def has(table: type[Config], key: str) -> bool:
+def has(table: type, key: str) -> bool:
     name, _, rest = key.partition(".")
-    if name not in table.model_fields:
+    if name not in options_of(table):
         return False
-    return not rest or any(has(inner, rest) for inner in tables_in(table.model_fields[name].annotation))
+    return not rest or any(has(inner, rest) for inner in tables_in(options_of(table)[name].annotation))
 
 
 EXPERIMENTS = [task.experiment for task in every_task()]
 TABLES = list(dict.fromkeys(table for experiment in (*EXPERIMENTS, Dynamic) for table in every_table(experiment)))
 
 
-def conflicts_of(table: type[Config]) -> list[Conflict]:
+def conflicts_of(table: type) -> list[Conflict]:
     return [conflict for owner in table.__mro__ for conflict in vars(owner).get("conflicts", ())]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
-def test_conflicts_name_options_of_their_table_or_of_one_that_shares_them(table: type[Config]) -> None:
+def test_conflicts_name_options_of_their_table_or_of_one_that_shares_them(table: type) -> None:
     for conflict in conflicts_of(table):
         if not callable(conflict.options):
             sharing = [other for other in TABLES if conflict in conflicts_of(other)]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.config import Config
+from anaphora.config import is_table, options_of
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.run.upgrade import GONE, NAMES, ROOT, VALUES, rename_keys
@@ -20,8 +20,8 @@ TRANSLATE = 'task = "translate"\n'
 
 def fields(annotation: Any, table: str) -> Iterator[tuple[str, str]]:
     """Every option that a value of this type may have, with the name of the table it stands in."""
-    if isinstance(annotation, type) and issubclass(annotation, Config):
-        for name, field in annotation.model_fields.items():
+    if is_table(annotation):
+        for name, field in options_of(annotation).items():
             yield table, name
             yield from fields(field.annotation, ROOT if name in ROOTS else name)
     for argument in get_args(annotation):

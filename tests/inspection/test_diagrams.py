@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora import recipes
+from anaphora.config import parse
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
@@ -125,7 +126,7 @@ def value(symbol: Symbol, given: Mapping[str, Tensor], weights: Mapping[str, Ten
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_diagram_of_a_unit_equals_the_unit(name: str, options: dict[str, Any]) -> None:
-    cell: Any = cells()[name].parse(options, name)
+    cell: Any = parse(cells()[name], options, name)
     torch.manual_seed(5)
     own = {short: torch.randn(shape) for short, shape in shapes(cell).items()}
     before = tuple(torch.randn(2, SIZE) for _ in cell.state)

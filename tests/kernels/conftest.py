@@ -7,17 +7,17 @@ its options; it needs its reading in ``naive/``, or every test of it fails.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 from unittest.mock import patch
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
-from anaphora.config import Config
+from anaphora.config import options_of, parse
+from anaphora.errors import ConfigError
 from anaphora.kernels import operation_list
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.normalisation import Normalise
@@ -32,22 +32,22 @@ from tests.networks import members
 from .network import Network
 
 
-def variants(config: type[Config]) -> Iterator[Any]:
+def variants(config: type) -> Iterator[Any]:
     """One of a class for every choice among its switches and named alternatives that it allows."""
     choices = {
         name: get_args(option.annotation) if get_origin(option.annotation) is Literal else (False, True)
-        for name, option in config.model_fields.items()
+        for name, option in options_of(config).items()
         if get_origin(option.annotation) is Literal or option.annotation is bool
     }
     for values in product(*choices.values()):
-        with suppress(ValidationError):
-            yield config(**dict(zip(choices, values, strict=True)))
+        with suppress(ConfigError):
+            yield parse(config, dict(zip(choices, values, strict=True)), "test")
 
 
-def shown(part: Config) -> str:
+def shown(part: Any) -> str:
     return "-".join(
         str(value) if isinstance(value, str) else name
-        for name, value in part.model_dump().items()
+        for name, value in asdict(part).items()
         if isinstance(value, str) or value is True
     )
 
@@ -58,7 +58,7 @@ SMALL = {"max_length": 3, "filters": 2, "radius": 1}
 
 
 def small(score: Score) -> Score:
-    return score.model_copy(update={name: size for name, size in SMALL.items() if hasattr(score, name)})
+    return score.with_options({name: size for name, size in SMALL.items() if hasattr(score, name)})
 
 
 FORMS = [small(member()) for member in members(AnyScore).values()]

@@ -9,7 +9,7 @@ It trains in C, has the gradients of its equations, and is searched in C and des
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: TrainedMo
 
 @IN_C
 def test_its_description_computes_the_same_without_torch(writer: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(program_data._OPTIONS, "cell", Annotated[MinGru | Lstm, "as one more in AnyCell"])
+    monkeypatch.setitem(program_data._OPTIONS, "cell", MinGru | Lstm)
     model: Any = writer.model
     batch = pair_batch([[model.symbols.eos]] * 3, prefixes=[[5, 7], [6], []])
     assert_stepper(opened(model), model, batch, np.array([[4, 5] * 3, [7, 4] * 3]))

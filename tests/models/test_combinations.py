@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from anaphora.config import options_of
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
@@ -76,7 +77,7 @@ EVERY_ROW = pytest.mark.parametrize(
 
 def make(row: dict[str, Any]) -> Translator:
     """A small translator whose annotations are as wide as its decoder, as score "dot" asks for."""
-    unbiased = not row["bias"] and "forget_bias" in CELLS[row["cell"]].model_fields
+    unbiased = not row["bias"] and "forget_bias" in options_of(CELLS[row["cell"]])
     cell = {"kind": row["cell"]} | ({"forget_bias": 0.0} if unbiased else {})
     shared = {name: row[name] for name in ("layers", "residual", "layer_norm", "dropout", "weight_dropout", "bias")}
     tables = {

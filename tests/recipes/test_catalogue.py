@@ -4,12 +4,12 @@ from itertools import pairwise
 from math import log
 
 import pytest
-from pydantic import BaseModel
 from typer.main import get_command
 
 from anaphora import recipes
 from anaphora.batch import Batch, Grid, Ids, Labels
 from anaphora.cli.app import app
+from anaphora.config import is_table, options_of
 from anaphora.data.catalogue import CORPORA
 from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import VocabularyInfo
@@ -86,11 +86,12 @@ def test_options_that_the_head_of_a_recipe_names_are_taken_by_it() -> None:
             read_experiment(recipes.read(name), name, together)
 
 
-def values_in(table: BaseModel) -> Iterator[tuple[str, object]]:
+def values_in(table: object) -> Iterator[tuple[str, object]]:
     """The options of a table and of those in it, with their values; of a table in it that has a kind, the kind."""
-    for name, value in table:
+    for name in options_of(type(table)):
+        value = getattr(table, name)
         yield name, getattr(value, "kind", value)
-        if isinstance(value, BaseModel):
+        if is_table(type(value)):
             yield from values_in(value)
 
 

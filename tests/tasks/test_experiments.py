@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from anaphora.config import Config
+from anaphora.config import is_table, options_of
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.settings import sentence_under
@@ -132,11 +132,11 @@ def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None
     assert experiment.data.files == (str(Path("mine").absolute()), str(Path("more.tsv").absolute()))
 
 
-def configs(annotation: Any) -> Iterator[type[Config]]:
+def configs(annotation: Any) -> Iterator[type]:
     """Every table of options that a value of this type may hold, itself included."""
-    if isinstance(annotation, type) and issubclass(annotation, Config):
+    if is_table(annotation):
         yield annotation
-        for field in annotation.model_fields.values():
+        for field in options_of(annotation).values():
             yield from configs(field.annotation)
     for argument in get_args(annotation):
         yield from configs(argument)
@@ -148,7 +148,7 @@ def test_every_option_has_a_sentence() -> None:
     assert [
         f"{config.__name__}.{key}"
         for config in known
-        for key, field in config.model_fields.items()
+        for key, field in options_of(config).items()
         if not sentence_under(config, key) and len(get_args(field.annotation)) != 1  # what names a kind needs none
     ] == []
 

@@ -147,7 +147,7 @@ def test_configurations_are_read_without_sentencepiece_or_torch() -> None:
     assert answer.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("config", [config.model_copy(update={"lowercase": True}) for config in CONFIGS])
+@pytest.mark.parametrize("config", [config.with_options({"lowercase": True}) for config in CONFIGS])
 def test_every_side_is_lower_cased_as_its_language_does(tmp_path: Path, config: AnyTokenizer) -> None:
     lines = ["İSTANBUL IŞIK diş kapı", "istanbul ışık DIŞ KAPI dış ISTANBUL"] * 5
     sides = {"source": lambda: iter(lines), "target": lambda: iter([*ENGLISH, *lines])}

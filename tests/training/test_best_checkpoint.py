@@ -1,4 +1,5 @@
 import math
+from pathlib import Path
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_a_restored_count_goes_on() -> None:
     best, restored = BestCheckpoint("loss", "lower"), BestCheckpoint("loss", "lower")
     best.observe({"loss": 1.0, "perplexity": 2.7}, 4)
     best.observe({"loss": 2.0}, 8)
-    restored.restore(SavedBest.model_validate(best.state()))
+    restored.restore(SavedBest.from_table(best.state(), Path(), "a validation"))
     assert restored.state() == best.state()
     assert not restored.observe({"loss": 1.5}, 12) and restored.since == 2
 

@@ -8,13 +8,12 @@ from anaphora.cli.files import check_writable, given_texts, name_of, writing
 from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say
-from anaphora.config import check_known
 from anaphora.errors import ConfigError, RunError
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import Links, each_links, to_pharaoh, words_between_spaces
 from anaphora.formats.tsv import split_pairs
 from anaphora.options import Argument, Excludes, Needs, Option
-from anaphora.wording import inflect
+from anaphora.wording import check_known, inflect
 
 if TYPE_CHECKING:
     from anaphora.evaluation.alignment import SoftLinks

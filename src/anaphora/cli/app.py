@@ -14,7 +14,6 @@ from itertools import chain
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperCommand, TyperGroup
 
 import anaphora
@@ -122,8 +121,8 @@ def _options(
 
 def _rejected_value(error: Any) -> str:
     """Return the value that an option was given and cannot have, where the parser's sentence leaves it out."""
-    cause = error.__cause__
-    return f", but got {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
+    errors = getattr(error.__cause__, "errors", None)  # of pydantic, which newer versions of the parser use
+    return f", but got {errors()[0]['input']!r}" if errors else ""
 
 
 def _open_streams() -> None:

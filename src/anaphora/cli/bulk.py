@@ -11,9 +11,9 @@ from anaphora.cli.progress import listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import complain, say
 from anaphora.cli.translations import Outputs
-from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Needs, Option
+from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.bulk.translation import EngineName, LoadTranslator

@@ -1,5 +1,7 @@
 """``anaphora calibrate``: how sure to be of a run's translations, fitted to pairs that training never showed."""
 
+from dataclasses import asdict
+
 from anaphora.cli.options import GivenPairs, Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
@@ -31,7 +33,7 @@ def run(
         translator = load(run_folder, kind=TranslationPredictor, report=report, **where)
         found = calibrate(translator, given.pairs, options, report)
     if as_json:
-        measured = {name: one.model_dump() for name, one in found.measured.items()}
+        measured = {name: asdict(one) for name, one in found.measured.items()}
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
         return print_json(table | measured)
     settings, pairs = describe_settings(found.settings), inflect(found.fitted_on, "pair")

@@ -9,11 +9,11 @@ from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import show
-from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
 from anaphora.options import Option
 from anaphora.tasks.registry import every_task, task_of
+from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.export.folder import Example

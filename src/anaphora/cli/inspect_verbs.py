@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anaphora import recipes
 from anaphora.cli.talk import say
-from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import (
@@ -29,6 +28,7 @@ from anaphora.inspection.explain import LESSONS
 from anaphora.inspection.programs import diagrams, programs_of
 from anaphora.inspection.subject import Subject
 from anaphora.tasks.runs import experiment_of
+from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.cli.inspect import Request

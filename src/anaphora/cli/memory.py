@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.talk import print_json, say, show
-from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Argument, Option
-from anaphora.wording import inflect
+from anaphora.wording import check_known, inflect
 
 if TYPE_CHECKING:
     from anaphora.memory import Memory, Segment

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict, cast, get_args
 import typer
 
 from anaphora.cli.files import given_lines, given_texts, name_of
-from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Excludes, Needs, Option
+from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
@@ -155,9 +155,13 @@ class AdaptationOptions:
         """Return what is asked for; ConfigError for what it does not take."""
         from anaphora.evaluation.adaptation import Dynamic, NeuralCache, Static
 
+        if not self.neural_cache and not self.dynamic:
+            return Static()
+        from anaphora.config import parse
+
         if self.neural_cache:
-            return NeuralCache.parse(_table(self.neural_cache, "tokens"), "--neural-cache")
-        return Dynamic.parse(_table(self.dynamic, "learning_rate"), "--dynamic") if self.dynamic else Static()
+            return parse(NeuralCache, _table(self.neural_cache, "tokens"), "--neural-cache")
+        return parse(Dynamic, _table(self.dynamic, "learning_rate"), "--dynamic")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from anaphora.cli.files import check_writable, given_lines, name_of, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Option
-from anaphora.wording import inflect
+from anaphora.wording import check_known, inflect
 
 _NAME = "LM0"
 

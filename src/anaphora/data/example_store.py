@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from anaphora.data.columns import EVERY, Bound, Column, Integers, Table, Writer
-from anaphora.data.encoding import encode_blocks
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
@@ -129,6 +128,8 @@ def example_store(
 
 def _encode(corpus: Examples, fields: Sequence[Field[Any]], threads: int) -> Iterator[list[Ragged]]:
     """Yield the rows of each field for a block of examples; tokens are encoded by several processes where it pays."""
+    from anaphora.data.encoding import encode_blocks  # which predictions do without
+
     texts = [field for field in fields if isinstance(field, Tokens)]
     waiting = deque[list[Any]]()
 

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from anaphora.config import unknown
 from anaphora.data import tatoeba
 from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
 from anaphora.data.download import Download
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_unpacked, replacing
+from anaphora.wording import unknown
 
 AGAIN = "fetch it from where it was published"
 """Remedy for a file that is another than it should be."""

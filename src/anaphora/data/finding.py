@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.data.entry_files import entry_file, entry_files_in, stem_of
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
+from anaphora.wording import nearest
 
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation split may have, each as good as the others."""

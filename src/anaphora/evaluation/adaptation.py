@@ -3,35 +3,36 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
-from pydantic import Field
+from annotated_types import Ge, Gt, Le, Lt
 
-from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.evaluation.stream import LogProbs, stream_log_probs
+from anaphora.options import MAX_LENGTH, SET, Conflict
 from anaphora.protocols import StateModel, TextModel
+from anaphora.records import Record
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Static(Config):
+class Static(Record):
     """Nothing."""
 
     def __str__(self) -> str:
         return ""
 
 
-class NeuralCache(Config):
+class NeuralCache(Record, extra="forbid"):
     """States of the network are remembered with what followed them."""
 
-    tokens: int = Field(2000, ge=1, le=2**31 - 1)
+    tokens: Annotated[int, Ge(1), Le(2**31 - 1)] = 2000
     """N: number of previous tokens in the cache."""
-    theta: float | None = Field(None, ge=0)
+    theta: Annotated[float, Ge(0)] | None = None
     """Weight of similarity; fitted to the validation split if left out."""
-    weight: float | None = Field(None, ge=0, lt=1)
+    weight: Annotated[float, Ge(0), Lt(1)] | None = None
     """lambda: weight of the cache; fitted to the validation split if left out."""
 
     def resolve(self) -> tuple[float, float]:
@@ -44,18 +45,18 @@ class NeuralCache(Config):
         return f"neural cache of {inflect(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
 
 
-class Dynamic(Config):
+class Dynamic(Record, extra="forbid"):
     """The network continues to learn from the text."""
 
     rule: Literal["sgd", "rms"] = "sgd"
     """One learning rate for all weights, or a scale for every weight, measured on the training split."""
-    learning_rate: float = Field(0.0, ge=0, le=1e6)
+    learning_rate: Annotated[float, Ge(0), Le(1e6)] = 0.0
     """Learning rate; 0 selects the best of several on the validation split."""
-    steps: int = Field(20, ge=1, le=MAX_LENGTH)
+    steps: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 20
     """Predictions of a segment."""
-    decay: float = Field(0.0, ge=0, le=1)
+    decay: Annotated[float, Ge(0), Le(1)] = 0.0
     """Fraction by which weights return to the trained ones after each segment."""
-    epsilon: float = Field(0.3, gt=0)
+    epsilon: Annotated[float, Gt(0)] = 0.3
     """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (

@@ -17,6 +17,7 @@ paper it is a number by itself. It all happens to a copy: neither the network no
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import islice
 from typing import cast
 
@@ -117,7 +118,7 @@ def fitted_dynamic(
     if dynamic.learning_rate:
         return dynamic
     begin = list(islice(tokens, TRIED_ON))
-    tried = [dynamic.model_copy(update={"learning_rate": rate}) for rate in RATES[dynamic.rule]]
+    tried = [replace(dynamic, learning_rate=rate) for rate in RATES[dynamic.rule]]
     nats = [-sum(float(some.sum()) for _, some in dynamic_log_probs(model, begin, before, one, sizes)) for one in tried]
     # a rate that is too high ends in no number, which is never the least
     return min(zip(tried, nats, strict=True), key=lambda one: one[1] if one[1] == one[1] else torch.inf)[0]

@@ -9,6 +9,7 @@ A network's states h_i are remembered with the tokens x_(i+1) that followed them
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: N
         weights_K = fitted_weights(*sources) if given is None else np.array([1 - given, given])
         found = float(interpolate(*sources, weights_K).sum())
         if found > best:
-            best, chosen = found, cache.model_copy(update={"theta": theta, "weight": float(weights_K[1])})
+            best, chosen = found, replace(cache, theta=theta, weight=float(weights_K[1]))
     return chosen
 
 

@@ -1,12 +1,12 @@
 """The experiment for those who name none: the task and its size by the look of the data, and reported."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
 import tomli_w
 
-from anaphora.config import unknown
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
@@ -16,13 +16,12 @@ from anaphora.tasks.registry import TASKS, find_tasks, parse
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
 from anaphora.tasks.task import GivenData, Task
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import unknown
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
 """Summary in one line."""
 
-_TOKENIZERS: dict[str, type[AnyTokenizer]] = {
-    one.model_fields["tokenizer"].default: one for one in get_args(AnyTokenizer)
-}
+_TOKENIZERS: dict[str, type[AnyTokenizer]] = {one.tokenizer: one for one in get_args(AnyTokenizer)}
 """Tokenizers by name."""
 
 
@@ -78,7 +77,7 @@ def automatic(
     asked = _TOKENIZERS.get(word_at(named, "text.tokenizer"))
     if text is None and asked is not None and asked != _TOKENIZERS.get(word_at(table, "text.tokenizer")):
         other = asked(lowercase=value_at(table, "text.lowercase") is True)
-        table = {**chosen.choose(given._replace(text=other)).table, "text": other.model_dump()}
+        table = {**chosen.choose(given._replace(text=other)).table, "text": asdict(other)}
     table = override(table, _changed_kinds(table, settings))
     model = chosen.describe(override(table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {model}."))

@@ -9,10 +9,11 @@ be too large rather than too small.
 import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
-from pydantic import BaseModel
 
+from anaphora.config import is_table, options_of
 from anaphora.errors import ConfigError
 from anaphora.kernels.device import Device
 from anaphora.nn.encoders.gated_convolution import GatedConvolutionEncoder
@@ -93,13 +94,13 @@ def most_tokens(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size * (20 if path.suffix == ".gz" else 1) for path in paths) + 1
 
 
-def _find_enlarged(table: BaseModel, at: str = "") -> Iterator[tuple[float, str, int]]:
+def _find_enlarged(table: Any, at: str = "") -> Iterator[tuple[float, str, int]]:
     """Yield each option that sizes something: its ratio to the default, its key and its value."""
-    for name, value in table:
-        if isinstance(value, BaseModel):
+    for name, option in options_of(type(table)).items():
+        value, default = getattr(table, name), option.default
+        if is_table(type(value)):
             yield from _find_enlarged(value, f"{at}{name}.")
         elif isinstance(value, int) and name.endswith(_SIZES) and value:
-            default = type(table).model_fields[name].default
             yield value / default if isinstance(default, int) and default else 1.0, f"{at}{name}", value
 
 

@@ -1,6 +1,7 @@
 """A new run that starts from the weights and vocabulary of an older one (``[start]``, ``train --from``)."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ class Parent:
                 f"'{experiment.task}': name another run, or leave out the recipe."
             )
         # how lines are split, and which segmentation is sampled, leave the vocabulary as it is
-        old, new = (text.without_sampling().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
+        old, new = (
+            asdict(replace(text.without_sampling(), sentences="split")) for text in (begun.text, experiment.text)
+        )
         unlike = [
             f"text.{key} was {old.get(key, 'not there')} and is {new.get(key, 'not there')}"
             for key in old | new
@@ -86,9 +89,7 @@ class Parent:
         if self._mode != "only":
             return experiment
         text, where = self.begun.text, f"The experiment with the vocabulary of {self._path}"
-        tables = experiment.tables() | {
-            "text": (text if experiment.resegments else text.without_sampling()).model_dump()
-        }
+        tables = experiment.tables() | {"text": asdict(text if experiment.resegments else text.without_sampling())}
         adopted = type(experiment).parse(tables, where)
         for refusal in adopted.refusals():
             raise ConfigError(f"{where}: {refusal}")

@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from anaphora.config import Config, as_toml, label_of, members, nearest
+from anaphora.config import Config, as_toml, is_table, label_of, members, options_of
 from anaphora.errors import ConfigError
 from anaphora.experiment.overrides import Setting as Given
 from anaphora.tasks.registry import every_task
+from anaphora.wording import nearest
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
@@ -115,13 +116,13 @@ def _by_path(experiments: _Experiments) -> Mapping[str, list[tuple[str, OwnedOpt
     return found
 
 
-def _settings(config: type[Config], but: str = "") -> tuple[Setting, ...]:
-    return tuple(_setting(config, name, field) for name, field in config.model_fields.items() if name != but)
+def _settings(config: type, but: str = "") -> tuple[Setting, ...]:
+    return tuple(_setting(config, name, field) for name, field in options_of(config).items() if name != but)
 
 
-def _setting(owner: type[Config], name: str, field: FieldInfo) -> Setting:
+def _setting(owner: type, name: str, field: FieldInfo) -> Setting:
     annotation: Any = field.annotation
-    tables = [annotation] if isinstance(annotation, type) and issubclass(annotation, Config) else [*members(annotation)]
+    tables = [annotation] if is_table(annotation) else [*members(annotation)]
     kinds = tuple(_kind(table, alone=len(tables) == 1) for table in tables)
     given = field.default is not PydanticUndefined and len(tables) != 1
     takes = _one_of(tables) if tables else _takes(annotation, field.metadata)
@@ -130,7 +131,7 @@ def _setting(owner: type[Config], name: str, field: FieldInfo) -> Setting:
     return Setting(name, as_toml(field.default) if given else "", takes, says, kinds, label)
 
 
-def _one_of(tables: list[type[Config]]) -> str:
+def _one_of(tables: list[type]) -> str:
     """Return the name of one of several tables; empty for one alone."""
     if len(tables) == 1:
         return ""
@@ -139,7 +140,7 @@ def _one_of(tables: list[type[Config]]) -> str:
     return names if labels[0][0] == "kind" else f"a table with {labels[0][0]} = {names}"
 
 
-def _kind(table: type[Config], *, alone: bool) -> TableKind:
+def _kind(table: type, *, alone: bool) -> TableKind:
     says = _line((inspect.getdoc(table) or "").split("\n\n")[0])
     if alone:
         return TableKind("", says, _settings(table))
@@ -174,21 +175,21 @@ def _bounds(metadata: list[Any]) -> Iterator[str]:
                 yield f"{words} {getattr(bound, name):g}"
 
 
-def chosen(config: Config, prefix: str = "") -> Iterator[str]:
+def chosen(config: Any, prefix: str = "") -> Iterator[str]:
     """Yield the options of an experiment that differ from their defaults, as ``--set`` takes them."""
-    for name, field in type(config).model_fields.items():
+    for name, field in options_of(type(config)).items():
         value = getattr(config, name)
         if value == field.default:
             continue
-        if isinstance(value, Config) and not any(members(field.annotation)):
+        if is_table(type(value)) and not any(members(field.annotation)):
             yield from chosen(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}={as_toml(value)}"
 
 
-def sentence_under(table: type[Config], option: str) -> str:
+def sentence_under(table: type, option: str) -> str:
     """Return the string under an option in its class or the first base that has one; else an empty one."""
-    owners = (owner for owner in table.__mro__ if issubclass(owner, Config))
+    owners = (owner for owner in table.__mro__ if is_table(owner))
     texts = (_in_module(owner.__module__).get((owner.__qualname__, option), "") for owner in owners)
     return next(filter(None, texts), "")
 

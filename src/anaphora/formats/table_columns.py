@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from anaphora.config import nearest
 from anaphora.errors import DataError
-from anaphora.wording import inflect
+from anaphora.wording import inflect, nearest
 
 _NAMES = """
     english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
@@ -151,3 +150,8 @@ def _place(heads: Sequence[str], *names: int | str) -> int | None:
     numbered = next((name - 1 for name in names if isinstance(name, int)), None)
     folded = (name.strip().casefold() for name in names if isinstance(name, str))
     return next((heads.index(name) for name in folded if name in heads), numbered)
+
+
+def chosen_columns(columns: Sequence[int | str], header: Sequence[str] = ()) -> dict[str, Any]:
+    """Options of an experiment whose files have these columns; with the ``header`` of the table they were found in."""
+    return {"data.columns": tuple(columns), "data.header": tuple(header)}

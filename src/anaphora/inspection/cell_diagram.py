@@ -12,7 +12,7 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.inspection.result import Result
-from anaphora.kernels.cells import AnyCell, Cell
+from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.naive.units import unit_step
 
 MATRICES = {"h": "U", "rh": "U_g", "c": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o", "c_new": "P_o", "m": "U_m"}
@@ -107,15 +107,14 @@ class Symbol:
         return argument.T if function is torch.diag else Symbol(function.__name__, (argument,))
 
 
-def cells() -> dict[str, type[Cell]]:
+def cells() -> dict[str, type[AnyCell]]:
     """Return every unit by its name in recipes."""
-    union, *_ = get_args(AnyCell)
-    return {one.model_fields["kind"].default: one for one in get_args(union)}
+    return {one.kind: one for one in get_args(AnyCell)}
 
 
 def cell_diagram(name: str) -> CellDiagram:
     """Return the step of a unit, by its name in recipes; ConfigError for operations that have no symbol."""
-    cell: Any = cells()[name].parse({}, name)
+    cell: Any = cells()[name]()
     try:
         after = trace(cell)
     except (AttributeError, TypeError, ValueError):

@@ -21,6 +21,7 @@ them give a row of a product without a gradient the same bits in any batch.
 
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from anaphora.kernels.compiled.gemm import INT8_LONGEST, PackedPrecision, has_gemm
@@ -95,9 +96,9 @@ _INSTRUCTIONS = {"avx2": 1, "fma3": 1, "avx512_bf16": 4, "amx_bf16": 5}
 def _processor_has(feature: str) -> bool:
     if has("instructions"):
         return call("instructions") >= _INSTRUCTIONS[feature]
-    try:
-        import torch
-    except ModuleNotFoundError:
+    if find_spec("torch") is None:
         return False
+    import torch
+
     capabilities: Callable[[], dict[str, bool]] = getattr(torch.cpu, "get_capabilities", dict)  # newer torch alone
     return bool(capabilities().get(feature, False))

@@ -6,16 +6,16 @@ sigmoid   a_s = sigm(e_s) / sum_r sigm(e_r), "smoothing": several positions can 
 The second is a softmax too, of log sigm(e), and so it is never 0 / 0.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from annotated_types import Gt
 
-from anaphora.config import Config, by_kind
 from anaphora.kernels.ops import Ops, V
+from anaphora.records import Record
 
 
-class Normalizer(Config):
+class Normalizer(Record, ABC, extra="forbid"):
     """One way from scores to weights; a position that is not open has none."""
 
     @abstractmethod
@@ -34,7 +34,7 @@ class Softmax(Normalizer):
     """a = softmax(b e)."""
 
     kind: Literal["softmax"] = "softmax"
-    sharpness: float = Field(1.0, gt=0)
+    sharpness: Annotated[float, Gt(0)] = 1.0
     """b: above 1 the largest weights gain, below 1 the others ("inverse temperature")."""
 
     def forward(self, ops: Ops[V], e: V, open_: V, scale: float) -> tuple[V, None]:
@@ -64,5 +64,5 @@ class Sigmoid(Normalizer):
         return "the weights are no softmax"
 
 
-AnyNormalizer = Annotated[Softmax | Sigmoid, Field(discriminator="kind"), by_kind]
+AnyNormalizer = Softmax | Sigmoid
 """The way from scores to weights as a recipe names it: ``"softmax"``, or ``{kind = "softmax", sharpness = 2.0}``."""

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, cast
 
-from anaphora.config import Config
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.ops import Ops, V
+from anaphora.records import Record
 
 _PREVIOUS = "previous "
 
@@ -68,7 +68,7 @@ class Part(Protocol):
 def kind_of(part: Part) -> str:
     """Return the class of a part, with the kinds of what it was built from: "Unit (gru)"."""
     built_from = [getattr(part, field.name) for field in fields(cast(Any, part))]
-    kinds = [value.kind for value in built_from if isinstance(value, Config) and hasattr(value, "kind")]
+    kinds = [value.kind for value in built_from if isinstance(value, Record) and hasattr(value, "kind")]
     return f"{type(part).__name__} ({', '.join(kinds)})" if kinds else type(part).__name__
 
 

@@ -1,10 +1,10 @@
 """Programs as JSON-able data, and back: the parts by their class, their options by their kind."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any, get_args
 
-from anaphora.config import Config
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.normalisation import Normalise
@@ -14,6 +14,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.kernels.window import GaussianWindow, Move
+from anaphora.records import Record
 
 _PARTS = (Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move, Normalise, Project, Unit)
 """Classes of the parts of inference."""
@@ -30,7 +31,7 @@ def program_to_data(program: Program) -> dict[str, Any]:
 def program_from_data(data: Mapping[str, Any]) -> Program:
     """Return the program that ``program_to_data`` made data of.
 
-    Raises KeyError or TypeError for data of no program, ConfigError for options that are out of bounds.
+    Raises KeyError or TypeError for data of no program, DamagedError for options that are out of bounds.
     """
     classes = {one.__name__: one for one in _PARTS}
     parts = []
@@ -45,12 +46,12 @@ def _part_to_data(part: Part) -> dict[str, Any]:
         raise ValueError(f"A part of inference is one of {_PARTS}, but not a {type(part).__name__}.")
     values = {field.name: getattr(part, field.name) for field in fields(part)}
     return {"part": type(part).__name__} | {
-        name: value.model_dump(mode="json") if isinstance(value, Config) else value for name, value in values.items()
+        name: asdict(value) if isinstance(value, Record) else value for name, value in values.items()
     }
 
 
 def _value_from_data(name: str, value: Any) -> Any:
     if name in _OPTIONS:
-        classes = {one.model_fields["kind"].default: one for one in get_args(get_args(_OPTIONS[name])[0])}
-        return classes[value["kind"]].parse(dict(value), name)
+        classes = {one.kind: one for one in get_args(_OPTIONS[name])}
+        return classes[value["kind"]].from_table(value, Path("the network"), f"a {name}")
     return tuple(value) if isinstance(value, list) else value

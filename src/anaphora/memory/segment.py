@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.kinds import KINDS, kind_of, read_entries
 from anaphora.formats.json_text import attributes
 from anaphora.formats.tsv import ignore, read_pairs
 
@@ -83,6 +82,8 @@ def segments_in(
 
 
 def _pairs(path: Path, languages: tuple[str, str], skipped: Callable[[int, str], None]) -> Iterator[tuple[str, str]]:
+    from anaphora.formats.entries.kinds import KINDS, kind_of, read_entries  # which translations do without
+
     kind = kind_of(path) or ("csv" if path.name.lower().removesuffix(".gz").endswith(".csv") else "")
     if kind in KINDS:
         rows = ((one.line, one.source, one.target, one.skipped) for one in read_entries(path, kind, languages))

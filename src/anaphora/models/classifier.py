@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids, Labels
-from anaphora.config import Config, Conflict, by_kind_or
+from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.inference.sequences import probabilities
 from anaphora.kernels.linear import linear
@@ -25,6 +25,7 @@ from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
 from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, project, projection_matrices
+from anaphora.options import Conflict
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 

@@ -7,14 +7,14 @@ first, serves as ``<s>``. A model of sentences starts every line from the initia
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.kernels.penalties import change_penalty, size_penalty
 from anaphora.kernels.truncation import Windows
 from anaphora.kernels.word_tables import Words
@@ -27,6 +27,7 @@ from anaphora.nn.outputs.output import Output
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
+from anaphora.options import MAX_LENGTH, Conflict
 from anaphora.protocols import Array, Carry, Loss, PartDescription, VocabularyInfo
 
 _IDS, _EARLIER = "context", "earlier."
@@ -97,7 +98,7 @@ class WindowTruncation(Config):
 class RecurrenceConfig(StackConfig):
     """The recurrent layers of a language model."""
 
-    truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
+    truncation: ByKind[ChunkTruncation | WindowTruncation] = ChunkTruncation()
     """Truncation of backpropagation through time."""
     activation_regularization: float = Field(0.0, ge=0)
     """alpha: activation regularization, the weight of the mean square of the top layer's outputs after dropout (Merity

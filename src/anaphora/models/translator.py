@@ -7,13 +7,13 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.config import Config, Conflict, by_kind, other_than
+from anaphora.config import ByKind, Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.penalties import guidance
 from anaphora.kernels.word_tables import rearrange
@@ -29,6 +29,7 @@ from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFus
 from anaphora.nn.outputs import AnyOutput
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.options import Conflict, other_than
 from anaphora.protocols import VocabularyInfo
 
 
@@ -78,7 +79,7 @@ class GivenGuide(Config):
     """Weight of the alignment loss beside the word loss (Chen et al. 2016)."""
 
 
-AnyGuide = Annotated[NoGuide | LearntGuide | GivenGuide, Field(discriminator="kind"), by_kind]
+AnyGuide = ByKind[NoGuide | LearntGuide | GivenGuide]
 """Alignment supervision of attention while a translator is trained: the ``[guided_alignment]`` table."""
 
 

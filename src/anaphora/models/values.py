@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Values
-from anaphora.config import Config, Conflict, other_than
+from anaphora.config import Config
 from anaphora.errors import ShapeError
 from anaphora.inference import values as networks
 from anaphora.inference.values import ValueState
@@ -31,6 +31,7 @@ from anaphora.nn.outputs.values import AnyValueOutput, MixtureDensity, ValueOutp
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal
+from anaphora.options import Conflict, other_than
 from anaphora.protocols import Array, Carry, Loss, PartDescription, VocabularyInfo
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Grid, Values
-from anaphora.config import Config, Conflict
+from anaphora.config import Config
 from anaphora.errors import ShapeError
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.values import ValuesConfig
@@ -27,6 +27,7 @@ from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs import AnyOutput
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.options import Conflict
 from anaphora.protocols import VocabularyInfo
 
 

@@ -15,7 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_UNITS, SET, Config, Conflict, by_kind_or
+from anaphora.config import ByKind, Config, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.normalizers import AnyNormalizer, Softmax
@@ -26,6 +26,7 @@ from anaphora.kernels.spans import AnySpan, Global, LocalPredictive
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
+from anaphora.options import MAX_UNITS, SET, Conflict
 
 
 class NoAttention(Config):
@@ -61,11 +62,11 @@ class AttentionConfig(AttentionBase):
     """Attention to the source."""
 
     kind: Literal["soft"] = "soft"
-    score: AnyScore = General()
+    score: ByKind[AnyScore] = General()
     """Score of a position for the query."""
-    window: AnySpan = Global()
+    window: ByKind[AnySpan] = Global()
     """Positions that are attended to."""
-    normalizer: AnyNormalizer = Softmax()
+    normalizer: ByKind[AnyNormalizer] = Softmax()
     """Normalizer of scores."""
     size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the

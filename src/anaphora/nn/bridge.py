@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-from anaphora.config import SET, Conflict
 from anaphora.errors import ConfigError
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, projection_matrices
+from anaphora.options import SET, Conflict
 
 
 class BridgeConfig(RecurrentConfig):

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from anaphora.config import SET, Conflict
 from anaphora.kernels.description import describe
 from anaphora.kernels.parts import Clock, Part, Project, previous
 from anaphora.kernels.program import Program
@@ -41,6 +40,7 @@ from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_project
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import BetweenTransitions, Layers
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.options import SET, Conflict
 from anaphora.protocols import PartDescription
 
 CONFLICTS = (

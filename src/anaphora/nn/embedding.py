@@ -7,11 +7,12 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import MAX_UNITS, Config, Conflict
+from anaphora.config import Config
 from anaphora.kernels.word_tables import Words
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.randomness import apply_dropout, dropout_mask
 from anaphora.nn.weights import Start
+from anaphora.options import MAX_UNITS, Conflict
 
 
 class TableConfig(Config):

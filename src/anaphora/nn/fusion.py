@@ -8,13 +8,12 @@ themselves; from then on the output layer, the readout and the gate alone are tu
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.protocols import VocabularyInfo
@@ -49,7 +48,7 @@ class DeepFusion(Config):
     """Options of that language model; filled in when its weights are taken over."""
 
 
-AnyFusion = Annotated[NoFusion | DeepFusion, Field(discriminator="kind"), by_kind]
+AnyFusion = ByKind[NoFusion | DeepFusion]
 """The ``[fusion]`` table."""
 
 

@@ -14,11 +14,11 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 
-from anaphora.config import MAX_UNITS, SET, Conflict
 from anaphora.kernels.parts import Activate, Add, Column, Constant, Gated, Maxout, Part, Project, previous
 from anaphora.nn.fusion import AnyFusion, DeepFusion
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
+from anaphora.options import MAX_UNITS, SET, Conflict
 
 Context = Literal["step", "sentence", "column", "none"]
 """Context: one that every step computes, one for a whole sentence, one that is ready for each step, or

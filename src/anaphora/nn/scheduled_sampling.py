@@ -14,13 +14,13 @@ reads the mixture with all that can be hoisted out of the loop. No gradient goes
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config, by_kind
+from anaphora.config import ByKind, Config
 
 
 class NoSampling(Config):
@@ -78,9 +78,7 @@ class InverseSigmoidSampling(Sampling):
         return 1 / (1 + math.exp(min(update / self.k - math.log(self.k), 700)))
 
 
-AnySampling = Annotated[
-    NoSampling | LinearSampling | ExponentialSampling | InverseSigmoidSampling, Field(discriminator="kind"), by_kind
-]
+AnySampling = ByKind[NoSampling | LinearSampling | ExponentialSampling | InverseSigmoidSampling]
 """Scheduled sampling as a recipe names it: ``"none"``, or ``{kind = "linear", updates = 5000}``."""
 
 

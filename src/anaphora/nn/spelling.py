@@ -14,12 +14,13 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, Conflict, by_kind_or
+from anaphora.config import Config, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, drop_words
 from anaphora.nn.weights import Layer, Matrix, Start, Weights, projection_matrices
+from anaphora.options import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Conflict
 from anaphora.protocols import VocabularyInfo
 
 _CLOSED = -2.0

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
+from anaphora.config import ByKind, Config
 from anaphora.kernels.cells import AnyCell, Lstm
 from anaphora.kernels.description import describe
 from anaphora.kernels.normalisation import Normalise
@@ -18,13 +18,14 @@ from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, demand_carry, projection_matrices
+from anaphora.options import MAX_LAYERS, MAX_UNITS, Conflict
 from anaphora.protocols import PartDescription
 
 
 class RecurrentConfig(Config):
     """Layers of one recurrent unit."""
 
-    cell: AnyCell = Lstm()
+    cell: ByKind[AnyCell] = Lstm()
     """The unit."""
     layers: int = Field(1, ge=1, le=MAX_LAYERS)
     """Number of layers."""

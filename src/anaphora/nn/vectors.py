@@ -8,8 +8,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Items, Values
-from anaphora.config import MAX_UNITS, Config
+from anaphora.config import Config
 from anaphora.errors import ShapeError
+from anaphora.options import MAX_UNITS
 
 
 class VectorsConfig(Config):

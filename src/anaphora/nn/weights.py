@@ -1,14 +1,14 @@
 """The weights of a program as parameters of a module, and what they start from."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch
-from anaphora.config import Config, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
 from anaphora.nn.device import device_of
@@ -88,7 +88,7 @@ class Uniform(Config):
 
 
 Start = Orthogonal | Xavier | Uniform
-AnyStart = Annotated[Start, Field(discriminator="kind"), by_kind]
+AnyStart = ByKind[Start]
 """Initializer of weights, as a recipe names it: ``"orthogonal"``, or ``{kind = "uniform", range = 0.08}``."""
 
 

@@ -17,16 +17,17 @@ any batch.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.nn.dropout import Rate
 from anaphora.nn.operations import TensorOperations
 from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Layer, Matrix, Weights
+from anaphora.options import MAX_LAYERS, MAX_LENGTH, MAX_UNITS
 
 
 class WindowConfig(Config, ABC):
@@ -155,7 +156,7 @@ class Convolution(WindowConfig):
         return x_BLD
 
 
-AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminator="kind"), by_kind]
+AnyWindow = ByKind[Feedforward | LogBilinear | Convolution]
 """A body as a recipe names it: ``{kind = "feed-forward", words = 5}``."""
 
 

@@ -6,9 +6,8 @@ Nothing here imports torch before a search is asked for, so that the command lin
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypedDict
 
-from anaphora.config import MAX_BEAM
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes, Needs, Option, check_bounds, check_conflicts, declarations
+from anaphora.options import MAX_BEAM, Excludes, Needs, Option, check_bounds, check_conflicts, declarations
 from anaphora.search.sampling import Sampling
 from anaphora.wording import inflect
 

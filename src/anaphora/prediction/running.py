@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device, device_for
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, current, running
+from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     import torch

@@ -3,9 +3,9 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from anaphora.config import nearest
 from anaphora.errors import ConfigError
 from anaphora.tasks.registry import TASKS
+from anaphora.wording import nearest
 
 _SUFFIX = ".toml"
 

@@ -18,6 +18,7 @@ products make q and s again.
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from functools import cached_property
 from mmap import mmap
 from pathlib import Path
@@ -30,11 +31,12 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.files import DamagedError
 from anaphora.inference.matrices import matrices_of
 from anaphora.kernels.compiled.gemm import INT8_LONGEST
+from anaphora.records import Record
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.folder import Run, tokenizers_in
 from anaphora.run.inference import Inference
 from anaphora.run.layout import BUNDLE, INFERENCE
-from anaphora.run.manifest import Record, check_format
+from anaphora.run.manifest import check_format
 from anaphora.run.weights import (
     BFLOAT16,
     LARGEST,
@@ -180,8 +182,8 @@ def write(path: Path, run: Run, found: Inference, checkpoint: Checkpoint, precis
         sha256="",
     )
     header, data = _header(serialise(tensors), path)
-    table = table.model_copy(update={"sha256": _digest(header, table, data)})
-    files.replace_durably(path, serialise(tensors, {_METADATA: table.model_dump_json()}))
+    table = replace(table, sha256=_digest(header, table, data))
+    files.replace_durably(path, serialise(tensors, {_METADATA: json.dumps(asdict(table))}))
 
 
 def _header(content: bytes | mmap, path: Path) -> tuple[dict[str, Any], memoryview]:
@@ -208,7 +210,7 @@ def _contents(header: Mapping[str, Any], path: Path) -> Contents:
 def _digest(header: Mapping[str, Any], contents: Contents, data: memoryview) -> str:
     """SHA-256 of all of a bundle but that itself."""
     tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
-    sealed = [tensors, contents.model_copy(update={"sha256": ""}).model_dump()]
+    sealed = [tensors, asdict(replace(contents, sha256=""))]
     found = hashlib.sha256(json.dumps(sealed, sort_keys=True).encode())
     found.update(data)
     return found.hexdigest()

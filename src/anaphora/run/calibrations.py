@@ -4,15 +4,15 @@ The file is optional, sealed by its own SHA-256 and replaced as a whole. A calib
 fitted to by their SHA-256, since those of a run that is trained further are others.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from anaphora import files
+from anaphora.records import Record
 from anaphora.run.bundle import content_of
 from anaphora.run.layout import store
-from anaphora.run.manifest import Record
+from anaphora.run.manifest import parse_sealed
 
 NAME = "confidence.json"
 _FORMAT = 1
@@ -59,7 +59,7 @@ class Calibration(Record, extra="forbid"):
 class _File(Record, extra="forbid"):
     format: int
     sha256: str
-    calibrations: list[Calibration] = Field(min_length=1)
+    calibrations: list[Calibration]
 
 
 def read(run: Path) -> list[Calibration]:
@@ -71,7 +71,7 @@ def read(run: Path) -> list[Calibration]:
     if content is None:
         return []
     remedy = "remove it, and calibrate the run again"
-    return _File.parse_sealed(content, run / NAME, _FORMAT, "calibrations", remedy).calibrations
+    return parse_sealed(_File, content, run / NAME, _FORMAT, "calibrations", remedy).calibrations
 
 
 def add(run: Path, calibration: Calibration) -> None:
@@ -80,5 +80,5 @@ def add(run: Path, calibration: Calibration) -> None:
     Raises RunError where the folder cannot be written to, and as ``read``.
     """
     kept = [one for one in read(run) if one.weights == calibration.weights and one.settings != calibration.settings]
-    table = {"format": _FORMAT, "calibrations": [one.model_dump() for one in (*kept, calibration)]}
+    table = {"format": _FORMAT, "calibrations": [asdict(one) for one in (*kept, calibration)]}
     store(run / NAME, files.json_bytes(files.seal(table)), "the calibration is not stored")

@@ -22,10 +22,9 @@ import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import tomli_w
-from pydantic import TypeAdapter, ValidationError
 
 from anaphora import files
 from anaphora.errors import RunError
@@ -40,6 +39,7 @@ from anaphora.run.logs import EvaluationLog, MetricsLog, numbers_in
 from anaphora.run.upgrade import upgrade
 from anaphora.run.weights import Tensors, dtype_name
 from anaphora.text import tokenization
+from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 
 Which = Literal["best", "latest"] | CheckpointName
@@ -327,9 +327,10 @@ def tokenizers_in(text: Any, path: Path, read: Callable[[Path, int], bytes] = fi
 
     ``read`` returns the bytes of a file in ``path``, up to so many.
     """
+    kinds: dict[str, type[AnyTokenizer]] = {kind.tokenizer: kind for kind in get_args(AnyTokenizer)}
     try:
-        config = TypeAdapter[Any](tokenization.TextConfig).validate_python(text)
-    except ValidationError:
+        config = kinds[text["tokenizer"]].from_table(text, path / EXPERIMENT, "a tokenizer")
+    except (DamagedError, KeyError, TypeError):
         raise RunError(f"{path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
     return tokenization.load(config, path / "vocabulary", read)
 

@@ -19,11 +19,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
+import numpy as np
+
 from anaphora import files
+from anaphora.batch import Batch, Grid, Ids, Items, Labels, SpeltIds, Values
 from anaphora.data.fields.values import Scale
+from anaphora.errors import ConfigError
 from anaphora.files import DamagedError
+from anaphora.protocols import Growing
+from anaphora.records import Record
+from anaphora.run.folder import Run
 from anaphora.run.layout import INFERENCE, store
-from anaphora.run.manifest import Record, check_format
+from anaphora.run.manifest import check_format
+from anaphora.run.weights import kinds_of, tensors_of
 
 FORMAT = 1
 """The format that is written; a file of an older one is made anew."""
@@ -72,7 +80,7 @@ class Inference(Record, extra="forbid"):
             raise DamagedError(f"{where} has options of no experiment; remove it.") from None
 
     def serialise(self) -> bytes:
-        return files.json_bytes(files.seal(self.model_dump()))
+        return files.json_bytes(files.seal(asdict(self)))
 
     @classmethod
     def parse(cls, content: bytes, where: Path) -> "Inference | None":
@@ -120,6 +128,60 @@ def read(run: Path, belongs_to: Mapping[str, str] | None = None) -> Inference | 
 def write(run: Path, found: Inference) -> None:
     """Store it in place of any other; RunError where the folder cannot be written to."""
     store(run / INFERENCE, found.serialise())
+
+
+def describe_run(run: Run, task: Any, experiment: Any, model: Any) -> Inference:
+    """Return what predictions need of a run of a ``task`` beside its weights; ``model`` is its network in torch."""
+    from anaphora.models.description import describe
+
+    try:
+        network = describe(model)
+    except ConfigError:
+        network = None
+    kinds = kinds_of(tensors_of(model))
+    found = Inference(
+        format=FORMAT,
+        task=task.name,
+        model=task.model,
+        noun=task.noun,
+        see=task.see,
+        options=plain_options(experiment, experiment.places),
+        network=network,
+        tensors={name: kind.split()[-1] if isinstance(model, Growing) else kind for name, kind in kinds.items()},
+        belongs_to=fingerprints_of(run),
+    )
+    read = Inference.parse(found.serialise(), run.path / INFERENCE)
+    assert read is not None
+    return read
+
+
+def fingerprints_of(run: Run) -> dict[str, str]:
+    """Return the SHA-256 of all that describes a network but its weights."""
+    return {name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")}
+
+
+def sample_of(options: Options, tokenizers: Mapping[str, Any]) -> Batch:
+    """Return a row of two steps of what a network reads and predicts: see ``inference.network.open_network``."""
+    last = {side: tokenizer.symbols.size - 1 for side, tokenizer in tokenizers.items()}
+    two_1, ids_12 = np.array([2]), np.full((1, 2), last.get("source", last.get("text", 0)))
+    inputs: Items = SpeltIds(ids_12, two_1, ids_12 * 0, np.array([[last.get("characters", 0)]]), two_1 - 1)
+    targets: Items = Ids(ids_12, two_1)
+
+    def vectors(size: int) -> Values:
+        return Values(np.zeros((1, 2, size), np.float32), two_1)
+
+    match options:
+        case Options(encoder=Options(rows=rows, columns=columns, width=width)):
+            inputs = Grid(np.zeros((1, rows * columns, width), np.float32))
+        case Options(vectors=Options(size=size)):
+            inputs = vectors(size)
+        case Options(scale=Scale(mean_D=mean_D, pen=pen)):
+            inputs = inputs if tokenizers else vectors(len(mean_D) + pen)
+            targets = vectors(len(mean_D) + pen + 1)
+    if "tags" in tokenizers or hasattr(options, "classes"):
+        names = tokenizers["tags"].vocabulary if "tags" in tokenizers else options.classes.names
+        targets = Labels(np.array([len(names) - 1]))
+    return Batch.of_rows([0], inputs, targets)
 
 
 def _table(tables: dict[str, Any], key: str) -> dict[str, Any]:

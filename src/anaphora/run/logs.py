@@ -10,22 +10,20 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
-
-from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
+from typing import Any, Generic, TypeVar
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, Validated, silent
-from anaphora.files import append, lines, open_file, remedy, sync
+from anaphora.files import DamagedError, append, lines, open_file, remedy, sync
 from anaphora.formats.json_text import Jsonable, figures_as_json
+from anaphora.records import Record
 
 Line = TypeVar("Line")
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Record):
     name: str
     value: float | None
     """None where it was kept as one that is not finite, which JSON has no word for."""
@@ -37,19 +35,18 @@ class Metric:
         return "not finite" if self.value is None or not math.isfinite(self.value) else f"{self.value:.4f}"
 
 
-@dataclass(frozen=True)
-class Evaluation(Jsonable):
+class Evaluation(Record, Jsonable):
     """Metrics of one text."""
 
     date: str
     """ISO 8601, UTC."""
-    split: Annotated[str, Field(validation_alias=AliasChoices("split", "part"))]
-    """Name of the text; ``part`` in lines of older versions, as ``metrics`` are ``figures``."""
+    split: str
+    """Name of the text."""
     checkpoint: str
     """The checkpoint whose weights were measured: ``step-40``, or ``average``."""
     anaphora: str
     """The version that measured."""
-    metrics: Annotated[tuple[Metric, ...], Field(validation_alias=AliasChoices("metrics", "figures"))]
+    metrics: tuple[Metric, ...]
     digest: str = ""
     """SHA-256 of the text, which distinguishes two of one name; nothing in lines of older versions."""
 
@@ -59,7 +56,8 @@ class Evaluation(Jsonable):
         return f"{self.split} ({self.digest[:8]})" if self.digest else self.split
 
 
-_EVALUATION = TypeAdapter(Evaluation)
+_OLD = {"part": "split", "figures": "metrics"}
+"""Keys in lines of older versions."""
 
 
 class _Log(ABC, Generic[Line]):
@@ -152,11 +150,8 @@ class MetricsLog(_Log[dict[str, Any]]):
     def _parse(self, content: bytes) -> dict[str, Any] | None:
         if not content.endswith(b"\n"):
             return None
-        try:
-            line = json.loads(content)
-        except (ValueError, RecursionError):
-            return None
-        return line if isinstance(line, dict) and isinstance(line.get("update"), int) else None
+        line = _parse_object(content)
+        return line if isinstance(line.get("update"), int) else None
 
 
 class EvaluationLog(_Log[Evaluation]):
@@ -172,9 +167,11 @@ class EvaluationLog(_Log[Evaluation]):
             raise RunError(f"{self.path} cannot be written to: {error.strerror}; the scores are not stored.") from None
 
     def _parse(self, content: bytes) -> Evaluation | None:
+        table = _parse_object(content)
         try:
-            return _EVALUATION.validate_json(content)
-        except ValidationError:
+            named = {_OLD.get(name, name): value for name, value in table.items()}
+            return Evaluation.from_table(named, self.path, "an evaluation")
+        except DamagedError:
             return None
 
     def _ends_whole(self) -> bool:
@@ -184,6 +181,15 @@ class EvaluationLog(_Log[Evaluation]):
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             return file.read(1) in (b"\n", b"")
+
+
+def _parse_object(content: bytes) -> dict[str, Any]:
+    """Return a JSON object, None in it for numbers that are not finite; nothing for what is none."""
+    try:
+        found = json.loads(content, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:

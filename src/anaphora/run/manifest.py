@@ -1,16 +1,15 @@
 """Manifest of a checkpoint: its files with sizes and hashes, what it belongs to, where it was made."""
 
 import platform
-from collections.abc import Mapping
+from dataclasses import asdict, replace
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
-
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, map_file, parse_json, read, seal, sha256
 from anaphora.kernels.compiled.library import ROUNDING, available
+from anaphora.records import Record
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
@@ -23,34 +22,20 @@ NAME = "manifest.json"
 FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 """The files of a checkpoint beside its manifest. A manifest can name no others, and so no path elsewhere."""
 
+Sealed = TypeVar("Sealed", bound=Record)
 
-class Record(BaseModel):
-    """A part of a JSON file; a value of another type is refused, never converted."""
 
-    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+def parse_sealed(kind: type[Sealed], content: bytes, path: Path, newest: int, what: str, remedy: str = "") -> Sealed:
+    """Return the record in a sealed file, of a format up to the ``newest``; ``remedy`` is for a changed one.
 
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any], path: Path, what: str) -> Self:
-        """Return the record in a table from ``path``; DamagedError where it does not describe ``what`` it should."""
-        try:
-            return cls.model_validate(dict(table))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            key, fault = ".".join(map(str, first["loc"])), first["msg"]
-            raise DamagedError(f"{path} does not describe {what}: {key!r}: {fault[0].lower()}{fault[1:]}.") from None
-
-    @classmethod
-    def parse_sealed(cls, content: bytes, path: Path, newest: int, what: str, remedy: str = "") -> Self:
-        """Return the record in a sealed file, of a format up to the ``newest``; ``remedy`` is for a changed one.
-
-        DamagedError, or RunError for a newer format.
-        """
-        table = parse_json(content, path)
-        check_format(table.get("format"), path, newest)
-        if not is_sealed(table):
-            fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
-            raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
-        return cls.from_table(table, path, what)
+    DamagedError, or RunError for a newer format.
+    """
+    table = parse_json(content, path)
+    check_format(table.get("format"), path, newest)
+    if not is_sealed(table):
+        fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
+        raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
+    return kind.from_table(table, path, what)
 
 
 class Environment(Record):
@@ -68,8 +53,9 @@ class Environment(Record):
 
     def rounds_like(self, other: "Environment") -> bool:
         """True if nothing that both have written down differs."""
-        known = {} if None not in (self.compiled, other.compiled) else {"compiled": None}
-        return self.model_copy(update=known) == other.model_copy(update=known)
+        if None in (self.compiled, other.compiled):
+            self, other = replace(self, compiled=None), replace(other, compiled=None)
+        return self == other
 
     def describe(self) -> str:
         """Return a few words for a message."""
@@ -96,15 +82,8 @@ class Manifest(Record):
     """SHA-256 by name of the experiment, the vocabulary's files and the data that the run was made with."""
     environment: Environment
 
-    @field_validator("files")
-    @classmethod
-    def _exactly_ours(cls, files: dict[str, FileEntry]) -> dict[str, FileEntry]:
-        if set(files) != set(FILES):
-            raise ValueError(f"should be {', '.join(FILES)}, but are {', '.join(map(repr, sorted(files))) or 'none'}")
-        return files
-
     def serialise(self) -> bytes:
-        return json_bytes(seal(self.model_dump()))
+        return json_bytes(seal(asdict(self)))
 
     def verify(self, folder: Path, name: str) -> mmap:
         """Return one file of the checkpoint, mapped, or DamagedError when its bytes are not those that were written."""
@@ -116,8 +95,13 @@ class Manifest(Record):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``Record.parse_sealed``."""
-    return Manifest.parse_sealed(read(folder / NAME), folder / NAME, FORMAT, "a checkpoint")
+    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``parse_sealed``."""
+    path = folder / NAME
+    found = parse_sealed(Manifest, read(path), path, FORMAT, "a checkpoint")
+    if set(found.files) != set(FILES):
+        wrong = f"should be {', '.join(FILES)}, but are {', '.join(map(repr, sorted(found.files))) or 'none'}"
+        raise DamagedError(f"{path} does not describe a checkpoint: 'files': {wrong}.")
+    return found
 
 
 def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.config import MAX_BEAM
 from anaphora.errors import ConfigError
+from anaphora.options import MAX_BEAM
 from anaphora.protocols import Array, Step, Stepper
 from anaphora.search.ranking import Ranking
 from anaphora.search.sampling import Sampling

@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import tomli_w
 from pydantic import Field, model_validator
 
-from anaphora.config import SET, Config, Conflict, other_than, unknown
+from anaphora.config import Config
+from anaphora.options import SET, Conflict, other_than
 from anaphora.tasks.data_table import CUTS, DataConfig
-from anaphora.text.tokenization import Bpe, TextConfig
+from anaphora.text.tokenization import AnyTokenizer, Bpe
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.config import TrainingConfig
+from anaphora.wording import unknown
 
 AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
 
+
+TextConfig = Annotated[AnyTokenizer, Field(discriminator="tokenizer")]
+"""The ``[text]`` table."""
 
 _PRETRAINED: dict[str, Any] = {"start.encoder": other_than("none")}
 _CHOSEN = ("training.batch_tokens", "training.micro_batches")

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
+from anaphora.config import Config
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
 from anaphora.formats.tsv import Layout
+from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict
 
 
 class DataConfig(Config):
@@ -85,11 +86,6 @@ class TableData(DataConfig):
     sides: ClassVar[tuple[int, ...]] = (2,)
     """Number of columns that may be chosen."""
     sides_named: ClassVar[str] = "two, that of the input and that of the output"
-
-
-def chosen_columns(columns: Sequence[int | str], header: Sequence[str] = ()) -> dict[str, Any]:
-    """Options of an experiment whose files have these columns; with the ``header`` of the table they were found in."""
-    return {"data.columns": tuple(columns), "data.header": tuple(header)}
 
 
 class PairsData(DataConfig):

@@ -11,9 +11,9 @@ from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
+from anaphora.formats.table_columns import chosen_columns
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.data_table import chosen_columns
 
 if TYPE_CHECKING:
     from anaphora.tasks.base import AnyExperiment, ExperimentBase

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from anaphora.config import unknown
 from anaphora.errors import ConfigError
+from anaphora.wording import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,10 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
-import numpy as np
-
-from anaphora.batch import Batch, Grid, Ids, Items, Labels, SpeltIds, Values
-from anaphora.data.fields.values import Scale
 from anaphora.errors import ConfigError, MissingExtraError, RunError, ShapeError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, sha256
@@ -28,9 +24,9 @@ from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
 from anaphora.run.bundle import Bundle, BundlePrecision, is_bundle
 from anaphora.run.bundle import write as write_bundle
-from anaphora.run.inference import Inference, Options, plain_options
-from anaphora.run.layout import EXPERIMENT, INFERENCE
-from anaphora.run.weights import Arrays, check_fit, check_kinds, kinds_of, serialise, tensors_of
+from anaphora.run.inference import Inference, sample_of
+from anaphora.run.layout import EXPERIMENT
+from anaphora.run.weights import Arrays, check_fit, check_kinds, serialise
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
 from anaphora.text.words import with_rules
 
@@ -252,10 +248,10 @@ def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> A
             raise ConfigError(f'{path} has weights in {own}, and not for precision = "{precision}": leave it out.')
         precision = own
     runtime = runtime_for(device, precision)
-    if device == "cpu" and (lack := obstacle(runtime.inference_backend)):
+    if device != "cpu":
+        raise ConfigError(f"{path} is a bundle, which runs on the CPU alone: load the run folder here.")
+    if lack := obstacle(runtime.inference_backend):
         raise ConfigError(f"{path} is a bundle, which the library in C computes, but that {lack}.")
-    if device != "cpu" or not runs_in_c(runtime.inference_backend):
-        raise ConfigError(f"{path} is a bundle, which runs on the CPU, by the library in C: load the run folder here.")
     trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
     return _make_predictor(bundle.inference, bundle.weights(), path, trained, partial(_refuse_gradients, path))
 
@@ -275,42 +271,19 @@ def _make_predictor(
     options = found.experiment(trained.path)
     try:
         with running(trained.runtime):
-            model = open_network(found.network, weights, _sample_of(found, options, trained.tokenizers))
+            model = open_network(found.network, weights, sample_of(options, trained.tokenizers))
     except DamagedError as error:
         raise DamagedError(f"{where}: {error}") from None
     if getattr(model, "symbols", None) not in (None, *symbols):
         raise DamagedError(f"{trained.path} has another vocabulary than its network.")
-    table: Any = options.classes if found.task == "classify" else getattr(options, "output", None)
-    if hasattr(model, "several") and bool(model.several) != table.several:
+    if (
+        hasattr(model, "several")
+        and bool(model.several) != (getattr(options, "classes", None) or options.output).several
+    ):
         raise DamagedError(f"{trained.path} has other classes than its network.")
     model.in_torch = cache(in_torch)
     trained = trained._replace(experiment=options, model=model, tokenizers=with_rules(trained.tokenizers))
     return predictor_module(found.task).make_predictor(trained)
-
-
-def _sample_of(found: Inference, options: Options, tokenizers: Tokenizers) -> Batch:
-    """Return a row of two steps of what a network reads and predicts: see ``inference.network.open_network``."""
-    last = {side: tokenizer.symbols.size - 1 for side, tokenizer in tokenizers.items()}
-    two_1, ids_12 = np.array([2]), np.full((1, 2), last.get("source", last.get("text", 0)))
-    inputs: Items = SpeltIds(ids_12, two_1, ids_12 * 0, np.array([[last.get("characters", 0)]]), two_1 - 1)
-    targets: Items = Ids(ids_12, two_1)
-
-    def vectors(size: int) -> Values:
-        return Values(np.zeros((1, 2, size), np.float32), two_1)
-
-    match options:
-        case Options(encoder=Options(rows=rows, columns=columns, width=width)):
-            inputs = Grid(np.zeros((1, rows * columns, width), np.float32))
-        case Options(vectors=Options(size=size)):
-            inputs = vectors(size)
-        case Options(scale=Scale(mean_D=mean_D, pen=pen)):
-            inputs = inputs if found.model == "synthesis" else vectors(len(mean_D) + pen)
-            targets = vectors(len(mean_D) + pen + 1)
-    if found.task == "classify":
-        targets = Labels(np.array([len(options.classes.names) - 1]))
-    elif found.task == "tag":
-        targets = Labels(np.array([len(tokenizers["tags"].vocabulary) - 1]))
-    return Batch.of_rows([0], inputs, targets)
 
 
 def _refuse_gradients(path: Path) -> Any:
@@ -323,50 +296,19 @@ def inference_of(run: Run, report: Report = silent) -> Inference:
     What is made is stored where the folder can be written to. Raises RunError for a file that was changed or has a
     newer format, and MissingExtraError where it has to be made and torch is not there.
     """
-    found = inference.read(run.path, _fingerprints(run))
+    found = inference.read(run.path, inference.fingerprints_of(run))
     if found is None:
         trained = load_trained(run.path, report=report)
-        found = describe_run(run, trained.experiment, trained.model)
+        found = inference.describe_run(run, task_of(trained.experiment), trained.experiment, trained.model)
         with suppress(RunError):
             inference.write(run.path, found)
     return found
 
 
-def describe_run(run: Run, experiment: ExperimentBase, model: Any) -> Inference:
-    """Return what predictions need of a run beside its weights; ``model`` is a network of its experiment."""
-    from anaphora.models.description import describe
-
-    task = task_of(experiment)
-    try:
-        network = describe(model)
-    except ConfigError:
-        network = None
-    kinds = kinds_of(tensors_of(model))
-    found = Inference(
-        format=inference.FORMAT,
-        task=task.name,
-        model=task.model,
-        noun=task.noun,
-        see=task.see,
-        options=plain_options(experiment, experiment.places),
-        network=network,
-        tensors={name: kind.split()[-1] if isinstance(model, Growing) else kind for name, kind in kinds.items()},
-        belongs_to=_fingerprints(run),
-    )
-    read = Inference.parse(found.serialise(), run.path / INFERENCE)
-    assert read is not None
-    return read
-
-
-def _fingerprints(run: Run) -> dict[str, str]:
-    """Return the SHA-256 of all that describes a network but its weights."""
-    return {name: digest for name, digest in run.fingerprints.items() if not name.startswith("data/")}
-
-
 def store_inference(run: Run, experiment: ExperimentBase, model: Any, report: Report) -> None:
     """Write what predictions need of a run in training beside its checkpoints; a failure is a warning."""
     try:
-        inference.write(run.path, describe_run(run, experiment, model))
+        inference.write(run.path, inference.describe_run(run, task_of(experiment), experiment, model))
     except RunError as error:
         report(Note(str(error), warning=True))
 

@@ -9,12 +9,13 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import Field
+from annotated_types import Ge, Gt, Le, Lt
 
-from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import MEGABYTE, DamagedError, parse_json, read, sha256
+from anaphora.options import MAX_COUNT
+from anaphora.records import Record
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.language import bare
@@ -46,7 +47,7 @@ _INDEX = "vocabulary.json"
 _NOTATIONS = {False: "characters", True: "separated by spaces"}
 
 
-class TokenizerConfig(Config):
+class TokenizerConfig(Record, extra="forbid"):
     """Options of all tokenizers."""
 
     lowercase: bool = False
@@ -74,19 +75,19 @@ class TokenizerConfig(Config):
 
     def without_sampling(self) -> Self:
         """Return the same tokenizer without sampling."""
-        return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
+        return self.with_options({self.sampling_option: 0.0}) if self.sampling_option else self
 
 
 class Subwords(TokenizerConfig):
     """Parts of words, frequent words among them."""
 
-    size: int = Field(8000, gt=0, le=MAX_COUNT)
+    size: Annotated[int, Gt(0), Le(MAX_COUNT)] = 8000
     """Vocabulary size, special tokens and bytes included; a small text gives a smaller one, which is reported."""
     joint: bool = True
     """True if all sides share one vocabulary."""
     byte_fallback: bool = True
     """True if characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
-    sample: int = Field(50_000, gt=0, le=MAX_COUNT)
+    sample: Annotated[int, Gt(0), Le(MAX_COUNT)] = 50_000
     """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
@@ -96,7 +97,7 @@ class Bpe(Subwords):
     SAMPLING: ClassVar[str] = "dropout"
 
     tokenizer: Literal["bpe"] = "bpe"
-    dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
     """BPE-dropout: probability of skipping a merge in training, drawn anew every epoch (Provilkov et al. 2020)."""
 
 
@@ -106,7 +107,7 @@ class Unigram(Subwords):
     SAMPLING: ClassVar[str] = "alpha"
 
     tokenizer: Literal["unigram"] = "unigram"
-    alpha: float = Field(0.0, ge=0)
+    alpha: Annotated[float, Ge(0)] = 0.0
     """Subword sampling: sharpness of the distribution that segmentations of training pairs are drawn from every
     epoch (Kudo 2018: 0.1 to 0.5); 0 always takes the most probable one."""
 
@@ -115,12 +116,12 @@ class Word(TokenizerConfig):
     """Whole words."""
 
     tokenizer: Literal["word"] = "word"
-    size: int = Field(10_000, gt=4, le=MAX_COUNT)
+    size: Annotated[int, Gt(4), Le(MAX_COUNT)] = 10_000
     """Vocabulary size of a side, special tokens included: the most frequent words; others become ``<unk>``."""
     segmentation: Segmentation = "joiner"
     """Segmentation of text into words: "joiner" at words and punctuation, with joiners where there is no space, so that
     text is restored exactly; "moses" by the rules of Moses, without joiners; "whitespace" at spaces."""
-    min_count: int = Field(1, gt=0)
+    min_count: Annotated[int, Gt(0)] = 1
     """Words seen less often than this in the training text become ``<unk>``."""
     rare: Rare = "none"
     """Annotation of a translator's unknown words with their source words: "copyable", "posall", "posunk" (Luong et
@@ -133,7 +134,7 @@ class Character(TokenizerConfig):
     tokenizer: Literal["character"] = "character"
     joint: bool = False
     """True if all sides share one alphabet."""
-    min_count: int = Field(1, gt=0)
+    min_count: Annotated[int, Gt(0)] = 1
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
@@ -151,7 +152,7 @@ class Symbol(TokenizerConfig):
     """Symbols of the output: the same."""
     joint: bool = False
     """True if all sides share one vocabulary."""
-    min_count: int = Field(1, gt=0)
+    min_count: Annotated[int, Gt(0)] = 1
     """Symbols seen less often than this in the training text become ``<unk>``."""
 
 
@@ -164,7 +165,6 @@ class Byte(TokenizerConfig):
 
 
 AnyTokenizer = Bpe | Unigram | Word | Character | Symbol | Byte
-TextConfig = Annotated[AnyTokenizer, Field(discriminator="tokenizer")]
 """The ``[text]`` table."""
 
 

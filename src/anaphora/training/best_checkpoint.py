@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from annotated_types import Ge, Le
 
 from anaphora.errors import ConfigError
-from anaphora.run.manifest import Record
+from anaphora.records import Record
 
 Better = Literal["lower", "higher"]
 """Direction in which a metric is better."""
 
 
-Count = Annotated[int, Field(ge=0, le=1 << 53)]
+Count = Annotated[int, Ge(0), Le(1 << 53)]
 """A number of updates, batches or validations."""
 
 
@@ -21,7 +21,7 @@ class SavedBest(Record):
     """See ``BestCheckpoint``."""
 
     update: Count
-    metrics: Mapping[str, float]
+    metrics: dict[str, float]
     since: Count
 
 

@@ -4,9 +4,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, SET, Config, Conflict
+from anaphora.config import Config
 from anaphora.kernels.backends import Precision
 from anaphora.kernels.device import Device
+from anaphora.options import MAX_COUNT, SET, Conflict
 from anaphora.training.reduction import Reduction
 from anaphora.training.rules import Adam, AnyRule
 from anaphora.training.schedule import AnySchedule, Plateau

@@ -12,7 +12,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import SET, Config, Conflict, by_kind_or
+from anaphora.config import Config, by_kind_or
+from anaphora.options import SET, Conflict
 from anaphora.training.sparse import LazyAdamSteps
 
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -1,11 +1,11 @@
 """Learning rates that change as training goes. A schedule's whole state is a small dictionary of numbers."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from anaphora.config import Config, by_kind
+from anaphora.config import ByKind, Config
 
 
 class ScheduleConfig(Config):
@@ -104,9 +104,7 @@ class InverseRoot(ScheduleConfig):
         return float((start / max(update, start)) ** 0.5)
 
 
-AnySchedule = Annotated[
-    Plateau | Constant | Decay | Halving | Linear | InverseRoot, Field(discriminator="kind"), by_kind
-]
+AnySchedule = ByKind[Plateau | Constant | Decay | Halving | Linear | InverseRoot]
 """A schedule as a recipe names it: ``"constant"``, or ``{kind = "halving", after = 6, factor = 0.83}``."""
 
 

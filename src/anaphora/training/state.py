@@ -2,25 +2,27 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import torch
-from pydantic import Field
+from annotated_types import Ge, Gt, Le
 
 from anaphora.events import Note, Report
 from anaphora.files import DamagedError
 from anaphora.protocols import Carry
+from anaphora.records import Record
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.manifest import Record, environment
+from anaphora.run.manifest import environment
 from anaphora.run.weights import as_tensors, fill, tensors_of
 from anaphora.training.best_checkpoint import BestCheckpoint, Better, Count, SavedBest
 from anaphora.training.config import TrainingConfig
 from anaphora.training.optimizer import NamedOptimizer
 from anaphora.training.ranks import ALONE, Ranks
 
-Epoch = Annotated[int, Field(ge=1, le=1 << 53)]
+Epoch = Annotated[int, Ge(1), Le(1 << 53)]
 
 
 class Cursor(Record, frozen=False):
@@ -36,7 +38,7 @@ class Cursor(Record, frozen=False):
     skipped_in_row: Count
     fallbacks: Count = 0
     """Times that training restarted from a checkpoint at half the learning rate; the first versions never did."""
-    rate_factor: float = Field(1.0, gt=0, le=1)
+    rate_factor: Annotated[float, Gt(0), Le(1)] = 1.0
     """Factor of the schedule's rate since then."""
 
     def begin(self) -> None:
@@ -54,7 +56,7 @@ class Cursor(Record, frozen=False):
 class SavedSchedule(Record):
     """Of schedules that look at validations; None for the others."""
 
-    rate: Annotated[float, Field(ge=0)] | None = None
+    rate: Annotated[float, Ge(0)] | None = None
     waited: Count | None = None
 
 
@@ -71,11 +73,11 @@ class SavedState(Record):
 
     cursor: Cursor
     schedule: SavedSchedule
-    optimizer: SavedAverage = SavedAverage()
     best: SavedBest
+    seconds: Annotated[float, Ge(0)]
+    optimizer: SavedAverage = SavedAverage()
     due: SavedBest | None = None
     """None in checkpoints that told it not apart from ``best``."""
-    seconds: float = Field(ge=0)
 
     @classmethod
     def parse(cls, state: Mapping[str, Any], update: int, metric: str, path: Path) -> Self:
@@ -139,7 +141,7 @@ class TrainingState:
             with self.optimizer.result():
                 tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
                 state = {
-                    "cursor": self.cursor.model_dump(),
+                    "cursor": asdict(self.cursor),
                     "schedule": self.schedule.state(),
                     "optimizer": self.optimizer.numbers(),
                     "best": self.best.state(),
@@ -183,10 +185,10 @@ class TrainingState:
         stored = as_tensors(checkpoint.optimizer)
         tensors = _under(_OPTIMIZER, stored)
         try:
-            numbers = saved.optimizer.model_dump(exclude_none=True)
+            numbers = _given(saved.optimizer)
             begun = saved.cursor.update > saved.cursor.skipped
             self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors", begun=begun)
-            self.schedule.restore(saved.schedule.model_dump(exclude_none=True))
+            self.schedule.restore(_given(saved.schedule))
         except KeyError as error:
             raise DamagedError(
                 f"{checkpoint.path / 'state.json'} describes another training: it lacks {error}."
@@ -239,6 +241,10 @@ class TrainingState:
         return SavedState.parse(
             checkpoint.state, checkpoint.update, self._config.metric, checkpoint.path / "state.json"
         )
+
+
+def _given(saved: SavedSchedule | SavedAverage) -> dict[str, Any]:
+    return {name: value for name, value in asdict(saved).items() if value is not None}
 
 
 def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -8,21 +8,22 @@ import torch
 from pydantic import Field
 
 from anaphora.batch import Batch
-from anaphora.config import SET, Config, Conflict
+from anaphora.config import Config
 from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.sources import text_splits
 from anaphora.events import Report, silent
 from anaphora.models.registry import Network
+from anaphora.options import SET, Conflict
 from anaphora.prediction.scores import LineScore
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 from anaphora.run.logs import Metric
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase, TextConfig
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.task import Tokenizers, TrainedModel
-from anaphora.text.tokenization import Character, TextConfig
+from anaphora.text.tokenization import Character
 
 
 class LettersConfig(Config):

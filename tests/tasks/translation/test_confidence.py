@@ -146,7 +146,7 @@ def test_a_changed_file_and_other_weights_are_refused(run: Path, tmp_path: Path)
         translator.translate(["The cat"], confidence=True)
     assert any(str(file) in fault for fault in about(run).faults)
     file.unlink()
-    calibrations.add(run, calibrate(translator, pairs).model_copy(update={"weights": "other"}))
+    calibrations.add(run, calibrate(translator, pairs).with_options({"weights": "other"}))
     with pytest.raises(ConfigError, match="was calibrated for other weights"):
         translator.translate(["The cat"], confidence=True)
     (tmp_path / "held.en").write_text("The cat\n" * (LEAST - 1))

@@ -15,11 +15,12 @@ no prediction. The state is the tokens themselves, so no count is ever decrement
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.lib.stride_tricks import sliding_window_view
-from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, Config, by_kind
+from anaphora.options import MAX_COUNT, MAX_LENGTH
 from anaphora.protocols import Array
+from anaphora.records import Record
 
 _CELLS = 1 << 21
 """Counts that are looked up at once, one for every order and remembered token of a position, which bounds memory."""
@@ -34,16 +35,16 @@ class ComponentPredictions(NamedTuple):
     """bool, K x positions: whether a component makes a prediction."""
 
 
-class CountCache(Config):
+class CountCache(Record, extra="forbid"):
     """N-grams of the most recent tokens."""
 
     kind: Literal["counts"] = "counts"
     """The kind's name."""
-    order: int = Field(3, ge=1, le=MAX_LENGTH)
+    order: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 3
     """Length of the longest n-grams; each order has a weight of its own."""
-    tokens: int = Field(500, ge=1, le=MAX_COUNT)
+    tokens: Annotated[int, Ge(1), Le(MAX_COUNT)] = 500
     """Number of tokens remembered."""
-    half_life: float = Field(100.0, ge=0)
+    half_life: Annotated[float, Ge(0)] = 100.0
     """Tokens after which a count is halved; 0 for no decay."""
 
     def empty_context(self, rows: int) -> Array:
@@ -95,11 +96,11 @@ class CountCache(Config):
         return counts_KRL
 
 
-NO_COUNTS = CountCache.model_construct(order=0, tokens=0, half_life=0.0)
+NO_COUNTS = CountCache(order=0, tokens=0, half_life=0.0)
 """The cache of no order, which has no component."""
 
 
-class NoCache(Config):
+class NoCache(Record, extra="forbid"):
     """No cache."""
 
     kind: Literal["none"] = "none"
@@ -108,7 +109,7 @@ class NoCache(Config):
     order: ClassVar[int] = 0
 
 
-AnyCache = Annotated[NoCache | CountCache, Field(discriminator="kind"), by_kind]
+AnyCache = NoCache | CountCache
 
 
 def _divide(counts_KRX: Array, totals_KR: Array) -> ComponentPredictions:

@@ -6,6 +6,7 @@ evaluated, searched and sampled as they are; its state is theirs, side by side.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -35,7 +36,7 @@ class Mixture:
     ) -> Self:
         """Return the mixture of a description; ``build`` returns a member of one."""
         members = [build(weights, member) for member in data["members"]]
-        cache = CountCache(**data["cache"]) if data["cache"] else NO_COUNTS
+        cache = CountCache.from_table(data["cache"], Path("the network"), "a cache") if data["cache"] else NO_COUNTS
         weights_K = weights[data["weights"]]
         if len(weights_K) != len(members) + cache.order:
             raise ValueError("another number of weights than of components")

@@ -6,7 +6,7 @@ is refused by name, so a page never shows anything but the model.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from torch import Tensor
@@ -171,7 +171,7 @@ def part_of(part: Part) -> Table:
 def _cell(cell: Cell) -> Table:
     if not isinstance(cell, Lstm | Gru | Elman) or type(cell) not in (Lstm, Gru, Elman):
         raise _refusal(f'the cell "{cell.kind}"')
-    return cell.model_dump()
+    return asdict(cell)
 
 
 def _attention(part: Attend) -> Table:

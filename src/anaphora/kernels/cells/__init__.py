@@ -1,10 +1,5 @@
 """The recurrent units, one file each; a new one is a file and a name in ``AnyCell``."""
 
-from typing import Annotated
-
-from pydantic import Field
-
-from anaphora.config import by_kind
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
@@ -20,7 +15,7 @@ from anaphora.kernels.cells.lstm_variants import (
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
 
-AnyCell = Annotated[
+AnyCell = (
     Lstm
     | Gru
     | Elman
@@ -31,10 +26,8 @@ AnyCell = Annotated[
     | LstmNoForget
     | Peephole
     | TwoGate
-    | Multiplicative,
-    Field(discriminator="kind"),
-    by_kind,
-]
+    | Multiplicative
+)
 """A unit as a recipe names it: ``"gru"``, or ``{kind = "gru", reset = "before"}``."""
 
 __all__ = [

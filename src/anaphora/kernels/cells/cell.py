@@ -4,15 +4,15 @@ A cell's input arrives already projected (all gates side by side). Its recurrent
 gradient of each matrix is made after the loop. A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
+from anaphora.records import Record
 
 
-class Cell(Config):
+class Cell(Record, ABC, extra="forbid"):
     """One kind of recurrent unit: its options, and the mathematics of one step."""
 
     kind: str

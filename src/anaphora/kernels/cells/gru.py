@@ -13,9 +13,9 @@ The blocks of x and of the recurrent matrices stand in the order r, z, g of torc
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from anaphora.config import Conflict
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.ops import Ops, V
+from anaphora.options import Conflict
 
 
 class Gru(Cell):

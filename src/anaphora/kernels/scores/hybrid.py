@@ -11,15 +11,15 @@ a_0 is 1 at the first position.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from annotated_types import Ge, Le
 
-from anaphora.config import MAX_LENGTH, MAX_UNITS
 from anaphora.kernels.linear import linear
 from anaphora.kernels.ops import Gradient, Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.scores.additive import Additive
+from anaphora.options import MAX_LENGTH, MAX_UNITS
 
 
 class Hybrid(Additive):
@@ -29,9 +29,9 @@ class Hybrid(Additive):
     U: ClassVar[str] = "location"
     content: bool = True
     """True if it sees the annotation too; without, it knows the query and the weights before alone."""
-    filters: int = Field(10, ge=1, le=MAX_UNITS)
+    filters: Annotated[int, Ge(1), Le(MAX_UNITS)] = 10
     """Number of filters over the previous weights."""
-    radius: int = Field(5, ge=0, le=MAX_LENGTH)
+    radius: Annotated[int, Ge(0), Le(MAX_LENGTH)] = 5
     """Positions that a filter sees on either side."""
     bias: bool = True
     """True if b is there."""

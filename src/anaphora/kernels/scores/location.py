@@ -5,20 +5,20 @@ shorter sentence has no use for the last rows.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from annotated_types import Ge, Le
 
-from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores.score import Score
+from anaphora.options import MAX_LENGTH
 
 
 class Location(Score):
     """The score that knows the query and the place alone."""
 
     kind: Literal["location"] = "location"
-    max_length: int = Field(128, ge=1, le=MAX_LENGTH)
+    max_length: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 128
     """Number of positions that have a score, counted from the start of a sentence; none after them is looked at."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:

@@ -3,15 +3,15 @@
 A new score is one file like ``general.py`` and one line in ``__init__.py``.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
+from anaphora.records import Record
 
 
-class Score(Config):
+class Score(Record, ABC, extra="forbid"):
     """One kind of score e_s between a query h (width Q) and the positions of a memory (S x M)."""
 
     scaled: bool = False

@@ -1,16 +1,11 @@
 """The spans of attention; a new one is a file and a name in ``AnySpan``."""
 
-from typing import Annotated
-
-from pydantic import Field
-
-from anaphora.config import by_kind
 from anaphora.kernels.spans.global_ import Global
 from anaphora.kernels.spans.local import LocalMonotonic, LocalPredictive
 from anaphora.kernels.spans.median import Median
 from anaphora.kernels.spans.span import Focus, Span
 
-AnySpan = Annotated[Global | LocalMonotonic | LocalPredictive | Median, Field(discriminator="kind"), by_kind]
+AnySpan = Global | LocalMonotonic | LocalPredictive | Median
 """A span as a recipe names it: ``"global"``, or ``{kind = "local-p", window = 10}``."""
 
 __all__ = ["AnySpan", "Focus", "Global", "LocalMonotonic", "LocalPredictive", "Median", "Span"]

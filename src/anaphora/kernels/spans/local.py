@@ -13,20 +13,20 @@ Positions and steps count from 1. A window may reach beyond the sentence: what i
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from annotated_types import Ge, Le
 
-from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.spans.span import Focus, Span
+from anaphora.options import MAX_LENGTH
 
 
 class LocalMonotonic(Span):
     """The window that moves on by one position a step."""
 
     kind: Literal["local-m"] = "local-m"
-    radius: int = Field(10, ge=1, le=MAX_LENGTH)
+    radius: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 10
     """D: how many positions are looked at on either side of the centre."""
 
     @property
@@ -53,7 +53,7 @@ class LocalPredictive(Span):
     """The window around a predicted position, looked at through a Gaussian."""
 
     kind: Literal["local-p"] = "local-p"
-    radius: int = Field(10, ge=1, le=MAX_LENGTH)
+    radius: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 10
     """D: how many positions are looked at on either side of the centre; half of it is the Gaussian's deviation."""
 
     def weights(self, query: int, hidden: int) -> dict[str, tuple[int, ...]]:

@@ -7,21 +7,21 @@ Which positions are open has no gradient.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from annotated_types import Ge, Le
 
-from anaphora.config import MAX_LENGTH
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 from anaphora.kernels.spans.span import Focus, Span
+from anaphora.options import MAX_LENGTH
 
 
 class Median(Span):
     """The window that stays where the step before looked."""
 
     kind: Literal["median"] = "median"
-    radius: int = Field(10, ge=2, le=MAX_LENGTH)
+    radius: Annotated[int, Ge(2), Le(MAX_LENGTH)] = 10
     """w: how many positions are looked at before the middle of what the step before looked at; from there on, as many.
     With less than 2 the window could never move on."""
 

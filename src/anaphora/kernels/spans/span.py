@@ -3,12 +3,12 @@
 A new span is one file like ``local.py`` and one line in ``__init__.py``. Positions count from 1, as in the papers.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
 
-from anaphora.config import Config
 from anaphora.kernels.ops import Ops, V
+from anaphora.records import Record
 
 
 class Focus(NamedTuple, Generic[V]):
@@ -20,7 +20,7 @@ class Focus(NamedTuple, Generic[V]):
     """Factor of the weight of each open position; None is 1."""
 
 
-class Span(Config):
+class Span(Record, ABC, extra="forbid"):
     """One way to choose positions."""
 
     @property

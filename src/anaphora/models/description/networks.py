@@ -1,5 +1,7 @@
 """The networks as data, by their kind."""
 
+from dataclasses import asdict
+
 from torch import nn
 
 from anaphora.errors import ConfigError
@@ -52,7 +54,7 @@ def describe(model: nn.Module, names: Names | None = None) -> Table:
                 "kind": "interpolation",
                 "symbols": list(model.symbols),
                 "members": [describe(member, names) for member in model.members],
-                "cache": model.cache.model_dump() if model.cache.order else {},
+                "cache": asdict(model.cache) if model.cache.order else {},
                 "weights": names.of(model.weights),
             }
         case Aligner():

@@ -8,13 +8,14 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch
-from anaphora.config import Config, Conflict
+from anaphora.config import ByKind, Config
 from anaphora.inference.interpolation.cache import NO_COUNTS, AnyCache, NoCache
 from anaphora.inference.interpolation.mixture import Mixture
 from anaphora.models import registry
 from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
+from anaphora.options import Conflict
 from anaphora.protocols import Carry, Growing, Loss, VocabularyInfo
 
 
@@ -57,7 +58,7 @@ class InterpolationConfig(Config):
     """Run folders of the models; not needed any more once the interpolation is made."""
     members: tuple[AnyMember, ...] = ()
     """Tables of these models; filled in when the interpolation is made."""
-    cache: AnyCache = NoCache()
+    cache: ByKind[AnyCache] = NoCache()
     """Cache of recent text."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (

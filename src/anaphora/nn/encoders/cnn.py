@@ -12,9 +12,10 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.config import MAX_LENGTH, MAX_UNITS, Config, Conflict
+from anaphora.config import Config
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, annotations_only, open_positions
 from anaphora.nn.weights import Weights, project, projection_matrices
+from anaphora.options import MAX_LENGTH, MAX_UNITS, Conflict
 
 Width = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
 

@@ -5,10 +5,11 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_LENGTH, Config
+from anaphora.config import Config
 from anaphora.kernels.convolution import convolution
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_only
 from anaphora.nn.weights import Matrix, Weights
+from anaphora.options import MAX_LENGTH
 
 
 class ConvolutionConfig(Config):

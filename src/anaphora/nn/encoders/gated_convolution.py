@@ -6,10 +6,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_UNITS, Config
+from anaphora.config import Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_only
 from anaphora.nn.weights import Matrix, Weights, project, projection_matrices
+from anaphora.options import MAX_UNITS
 
 
 class GatedConvolutionConfig(Config):

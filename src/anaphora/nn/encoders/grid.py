@@ -13,12 +13,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_UNITS, SET, Config, Conflict
+from anaphora.config import Config
 from anaphora.kernels.pooling import mean_pool
 from anaphora.nn.dropout import Rate
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec
 from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.weights import Matrix, Start, Weights, project, projection_matrices
+from anaphora.options import MAX_UNITS, SET, Conflict
 
 
 class GridEncoderConfig(Config):

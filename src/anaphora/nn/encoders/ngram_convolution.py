@@ -17,12 +17,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import MAX_LAYERS, MAX_LENGTH, Config
+from anaphora.config import Config
 from anaphora.kernels.convolution import ngrams, unfold_columns
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec, summary_only
 from anaphora.nn.lengths import Lengths
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
+from anaphora.options import MAX_LAYERS, MAX_LENGTH
 
 
 class NgramConvolutionConfig(Config):

@@ -12,11 +12,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from anaphora.config import SET, Conflict
 from anaphora.kernels.word_tables import Words, rearrange
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput, EncoderSpec
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Start
+from anaphora.options import SET, Conflict
 from anaphora.protocols import PartDescription
 
 

@@ -8,11 +8,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import MAX_COUNT
 from anaphora.errors import ConfigError
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
 from anaphora.nn.counts import Counts, by_frequency
 from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput, affine
+from anaphora.options import MAX_COUNT
 from anaphora.protocols import VocabularyInfo
 
 

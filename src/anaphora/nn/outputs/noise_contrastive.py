@@ -7,12 +7,12 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import MAX_COUNT
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import EstimatedOutput, OutputConfig, Predictions
 from anaphora.nn.randomness import uniform_draws
 from anaphora.nn.weights import Start
+from anaphora.options import MAX_COUNT
 from anaphora.protocols import VocabularyInfo
 
 

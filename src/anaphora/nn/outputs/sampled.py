@@ -2,17 +2,18 @@
 
 import math
 from abc import abstractmethod
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import MAX_COUNT, Config, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.output import EstimatedOutput, Predictions, WordsConfig
 from anaphora.nn.randomness import uniform_draws
+from anaphora.options import MAX_COUNT
 from anaphora.protocols import VocabularyInfo
 
 
@@ -58,7 +59,7 @@ class Sampled(WordsConfig):
     """A softmax that is trained over a sample of the vocabulary (Bengio and Senecal 2008; Jean et al. 2015)."""
 
     kind: Literal["sampled"] = "sampled"
-    proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
+    proposal: ByKind[LogUniform | Unigram | Partition] = LogUniform()
     """Distribution that negative samples are drawn from."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "SampledOutput":

@@ -7,14 +7,14 @@ A tag is a number from 0; there are no special tokens among them. A new output i
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import product
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.batch import NO_SUPERVISION, Ids, Items, Supervision, Values
-from anaphora.config import Config, by_kind
+from anaphora.config import ByKind, Config
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, split_tag
 from anaphora.kernels.losses import label_loss
@@ -163,7 +163,7 @@ class LinearChainTags(TagOutput):
         return Chain(*(weights[name].masked_fill(mask, -torch.inf) for name, mask in self.barred.items()))
 
 
-AnyTagOutput = Annotated[Softmax | Sigmoid | LinearChain, Field(discriminator="kind"), by_kind]
+AnyTagOutput = ByKind[Softmax | Sigmoid | LinearChain]
 """An output as a recipe names it: ``"crf"``, or ``{kind = "softmax", label_smoothing = 0.1}``."""
 
 

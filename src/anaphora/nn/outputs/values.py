@@ -12,12 +12,13 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.batch import NO_SUPERVISION, Items, Supervision
-from anaphora.config import MAX_UNITS, Config, by_kind_or
+from anaphora.config import Config, by_kind_or
 from anaphora.kernels.densities import MixtureShape, VectorOutput
 from anaphora.kernels.losses import label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.nn.device import array_of, device_of
 from anaphora.nn.weights import Layer, Start, Weights, project, projection_matrices
+from anaphora.options import MAX_UNITS
 from anaphora.protocols import Array, Loss
 
 

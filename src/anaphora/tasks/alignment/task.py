@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, cast
 
-from anaphora.config import SET, Conflict
 from anaphora.data.example_store import example_store
 from anaphora.data.pairs import pair_fields
 from anaphora.errors import ConfigError
@@ -14,14 +13,15 @@ from anaphora.events import Report
 from anaphora.formats.dictionary import write_dictionary
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.registry import NETWORKS
+from anaphora.options import SET, Conflict
 from anaphora.tasks.alignment.predictor import AlignmentPredictor
-from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, segmented_alike
+from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, TextConfig, segmented_alike
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.runs import load
 from anaphora.tasks.task import Task, both_sides
 from anaphora.tasks.training_job import FittingJob, PairJob, TrainingContext
-from anaphora.text.tokenization import TextConfig, Word
+from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
 
 

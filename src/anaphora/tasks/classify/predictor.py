@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Unpack, cast
 
 from anaphora.batch import Batch
-from anaphora.config import unknown
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.label import Label
@@ -16,6 +15,7 @@ from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.predictor import FieldPredictor, VectorPredictor
+from anaphora.wording import unknown
 
 
 @dataclass(frozen=True)

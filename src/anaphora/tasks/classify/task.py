@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.label import Targets
 from anaphora.data.fields.vectors import moments
@@ -21,18 +20,19 @@ from anaphora.evaluation.classification import (
 )
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
 from anaphora.models.registry import NETWORKS
+from anaphora.options import MAX_LENGTH, SET, Conflict
 from anaphora.run.logs import Metric
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase, TextConfig
 from anaphora.tasks.classify.predictor import ClassifierPredictor, PooledPredictor, VectorClassifierPredictor
-from anaphora.tasks.data_table import DataConfig, TableData, chosen_columns
+from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, Tier, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table
-from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
+from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
 from anaphora.wording import inflect

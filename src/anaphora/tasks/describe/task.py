@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
 from anaphora.data.fields.grid import ImageGrid
 from anaphora.errors import ConfigError
@@ -14,9 +13,10 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report, silent
 from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import Describer, DescriberConfig
+from anaphora.options import MAX_LENGTH, SET, Conflict
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.logs import Metric
-from anaphora.tasks.base import ExperimentBase, segmented_alike
+from anaphora.tasks.base import ExperimentBase, TextConfig, segmented_alike
 from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.evaluation import Request
@@ -25,7 +25,7 @@ from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.translation.config import SearchConfig
-from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
+from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.wording import inflect
 
 

@@ -2,14 +2,14 @@
 
 from typing import ClassVar, Literal
 
-from anaphora.config import SET, Conflict
 from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
 from anaphora.models.interpolation.model import InterpolationModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
-from anaphora.tasks.base import FITTED_CONFLICTS, ExperimentBase, FittedExperiment, segmented_alike
+from anaphora.options import SET, Conflict
+from anaphora.tasks.base import FITTED_CONFLICTS, ExperimentBase, FittedExperiment, TextConfig, segmented_alike
 from anaphora.tasks.data_table import CUTS, TextData
-from anaphora.text.tokenization import Character, TextConfig, Word
+from anaphora.text.tokenization import Character, Word
 
 
 class LanguageModelExperiment(ExperimentBase):

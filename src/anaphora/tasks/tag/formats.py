@@ -6,7 +6,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from anaphora.config import unknown
 from anaphora.data.finding import ending_of
 from anaphora.data.labelled import LabelledFormat
 from anaphora.data.tagged import exact_lines, find_tagged
@@ -17,10 +16,9 @@ from anaphora.formats.columns import DOCUMENT, WORDS, Columns, cells_of
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.span_tags import Encoding, encoding_of
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.formats.tagged import Plain, TaggedFormat, content_of
-from anaphora.tasks.data_table import chosen_columns
-from anaphora.wording import inflect
+from anaphora.wording import inflect, unknown
 
 Format = Literal["auto", "conllu", "columns", "jsonl"]
 """Format of files of tagged sentences."""

@@ -16,6 +16,7 @@ from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
 from anaphora.formats.span_tags import Encoding, Span, TagsInPlace, spans_of
+from anaphora.formats.table_columns import chosen_columns
 from anaphora.formats.tagged import Plain, Sentence
 from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
@@ -158,8 +159,6 @@ class TaggerPredictor(StepPredictor):
         """
         experiment = self.experiment
         if columns:
-            from anaphora.tasks.data_table import chosen_columns
-
             experiment = experiment.with_options(chosen_columns(columns))
         found, lines = recognize_format(experiment, lines, where, streaming.get("report", silent), format)
 

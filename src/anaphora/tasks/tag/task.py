@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import tee
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
+from annotated_types import Gt, Le
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.data.corpora import Splits
 from anaphora.data.fields.vectors import moments
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
@@ -22,6 +22,7 @@ from anaphora.formats.span_tags import OUTSIDE, check_tags, encoding_of, split_t
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepsConfig, StepTagger, TaggerConfig, VectorTaggerConfig
+from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
@@ -64,11 +65,11 @@ class TaggedData(TableData):
 class TokenVocabulary(Word):
     """Words as the files have them."""
 
-    size: int = Field(50_000, gt=4, le=MAX_COUNT)
+    size: Annotated[int, Gt(4), Le(MAX_COUNT)] = 50_000
     """Words of the vocabulary, special tokens included: the most frequent ones."""
     segmentation: Segmentation = "whitespace"
     """Tokens are those of the files; "whitespace" has no other effect here."""
-    min_count: int = Field(2, gt=0)
+    min_count: Annotated[int, Gt(0)] = 2
     """Words seen less often than this in the training text are unknown."""
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -266,9 +266,9 @@ def svg(drawings: Sequence[Drawing]) -> str:
     lines, y = list[str](), margin
     for drawing, (left, top, _, bottom) in zip(drawings, boxes, strict=True):
         paths = " ".join(_paths(drawing, margin - left, y - top))
-        lines.append(f'<path d="{paths}"><title>{escape(drawing.text)}</title></path>')
+        lines.append(f'<path d="{paths}"><title>{escape(drawing.text, quote=False)}</title></path>')
         y += bottom - top + margin
-    title = escape(", ".join(drawing.text for drawing in drawings if drawing.text) or "pen strokes")
+    title = escape(", ".join(drawing.text for drawing in drawings if drawing.text) or "pen strokes", quote=False)
     pen = height / 40
     return "\n".join(
         [

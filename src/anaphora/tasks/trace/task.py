@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 
 from anaphora.batch import Values
-from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.corpora import Splits
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.values import PreviousValues, Scale, check_texts, written_in
@@ -23,8 +22,9 @@ from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import PredictionConfig, SynthesisConfig, ValuesConfig
+from anaphora.options import MAX_LENGTH, SET, Conflict
 from anaphora.run.logs import Metric
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import ExperimentBase, TextConfig
 from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
@@ -32,7 +32,7 @@ from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_
 from anaphora.tasks.task import GivenData, SizedExperiment, Table
 from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
-from anaphora.text.tokenization import AnyTokenizer, Character, TextConfig
+from anaphora.text.tokenization import AnyTokenizer, Character
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
 

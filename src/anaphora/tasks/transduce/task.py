@@ -10,18 +10,18 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.fields.values import written_in
 from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.strings import STRINGS, read_format, string_lines
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import VectorTransducer, VectorTransducerConfig
+from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import PairsData, TableData, chosen_columns
+from anaphora.tasks.data_table import PairsData, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import DigestedText, ScoredTask

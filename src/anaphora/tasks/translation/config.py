@@ -4,9 +4,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from anaphora.config import MAX_BEAM, MAX_LENGTH, SET, Config, Conflict, other_than
+from anaphora.config import Config
 from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
+from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.text.language import is_unspaced

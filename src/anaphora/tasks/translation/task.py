@@ -8,6 +8,7 @@ which changed little where they were measured.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,7 +171,7 @@ def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
     layers = {"cell": "gru", "layer_norm": True, "dropout": tier.dropout}
     return {
         "task": "translate",
-        "text": text.model_dump(),
+        "text": asdict(text),
         "embedding": {"size": tier.embedding, "shared": shared, "scaled": True, "dropout": tier.dropout},
         "encoder": layers | {"size": tier.encoder, "bidirectional": True},
         "decoder": layers | {"size": tier.decoder, "input_feeding": True, "readout_size": tier.embedding},

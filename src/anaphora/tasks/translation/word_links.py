@@ -13,7 +13,7 @@ enough, and each linked to one word alone.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, islice, tee
 from pathlib import Path
@@ -171,7 +171,7 @@ class WordAligner:
             return self
         own, sides = self._experiment.text, {"source": self._train.sources, "target": self._train.targets}
         text = own if isinstance(own, Word) else Word(lowercase=own.lowercase)
-        whole = text.model_copy(update={"size": _EVERY_WORD, "min_count": 1, "rare": "none"})
+        whole = replace(text, size=_EVERY_WORD, min_count=1, rare="none")
         tokenizers = tokenization.fit(whole, sides, report, languages=self._experiment.data.languages)
         self.source, self.target = (cast(WordTokenizer, tokenizers[side]) for side in sides)
         self.aligner = Aligner(AlignerModelConfig(), self.source.symbols, self.target.symbols)
