@@ -18,9 +18,9 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
 ) -> None:
-    """Fit the confidence of translations, or of transduced strings, on held-out pairs, and measure it.
+    """Fit the confidence of a translator or transducer on held-out pairs.
 
-    One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
+    One half of the pairs, by default of the validation split, fits it, the other one measures it. Repeat for other search
     options and precisions.
     """
     options, where = search.options(), machine.resolve()

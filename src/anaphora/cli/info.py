@@ -18,9 +18,9 @@ EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json", "anap
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
-    """Show a run: data, model size, scores, checkpoints, damaged files; of a bundle its card.
+    """Show a run: data, model size, scores, checkpoints, damaged files.
 
-    Exits with 1 when no checkpoint can be used.
+    Of a bundle, show its card. Exits with 1 when no checkpoint can be used.
     """
     from anaphora.run.bundle import is_bundle
     from anaphora.run.summary import about, about_bundle

@@ -24,9 +24,9 @@ EXAMPLES = (
 
 KINDS = {
     "english-french": ("French", "--source en --target fr", "echo 'I am hungry.' | anaphora translate"),
-    "spelling": ("Sound", "--task transduce", "echo computer | anaphora predict"),
+    "spelling": ("", "--task transduce", "echo computer | anaphora predict"),
 }
-"""Of each model the label of its answers, and how one of its kind is trained and used."""
+"""Of each model the label of its answers, or none for the word itself, and how one of its kind is trained and used."""
 
 VERDICTS = ((0.9, "sure"), (0.7, "fairly sure"), (0.4, "not sure"), (0.0, "very unsure"))
 """Least confidence, and its words."""
@@ -39,7 +39,7 @@ ROWS = 20
 
 
 def run(
-    text: Annotated[list[str] | None, Argument("English sentence or word.", metavar="[TEXT]")] = None,
+    text: Annotated[list[str] | None, Argument("English sentence or word.", metavar="TEXT")] = None,
     model: Annotated[
         str, Option("Model to ask.", default="the translator; for one word both", metavar="|".join(TRIAL_MODELS))
     ] = "",
@@ -79,7 +79,7 @@ def run(
 def _answers(line: str, model: str) -> Iterator[dict[str, Any]]:
     """Yield what each model that is asked answers, one answer for each word to be spoken."""
     one_word = len(line.split()) == 1 and any(map(str.isalpha, line))
-    for name in (model,) if model else TRIAL_MODELS if one_word else TRIAL_MODELS[:1]:
+    for name in (model,) if model else reversed(TRIAL_MODELS) if one_word else TRIAL_MODELS[:1]:
         words = [word.strip('.,;:!?"()[]“”…') for word in line.lower().split()] if name == "spelling" else [line]
         for text in list(filter(None, words)) or [line]:
             yield {"model": name, "text": text} | _answer(name, text)
@@ -102,7 +102,7 @@ def _answer(name: str, text: str) -> dict[str, Any]:
     if len(words) == len(links.source):  # as they were typed, unknown letters too
         links = links._replace(source=tuple(words))
     sure = -1.0 if found.confidence is None else found.confidence
-    verdict = next((words for least, words in VERDICTS if sure >= least), "as it was")
+    verdict = next((words for least, words in VERDICTS if sure >= least), "nothing to translate")
     return {
         "answer": found.text,
         "confidence": found.confidence,
@@ -126,7 +126,7 @@ def _load(name: str) -> tuple[Any, set[str]]:
 
 
 def _show(answer: dict[str, Any]) -> None:
-    show(f"{KINDS[answer['model']][0]:<8}{answer['answer'] or '(nothing)'}")
+    show(f"{KINDS[answer['model']][0] or answer['text']:<7} {answer['answer'] or '(nothing)'}")
     number = "" if answer["confidence"] is None or answer["unknown"] else f" ({answer['confidence']:.0%})"
     reason = f", for the model does not know {' '.join(answer['unknown'])}" if answer["unknown"] else ""
     show(f"{'':<8}{answer['verdict']}{number}{reason}; {answer['seconds']:.2f} s")

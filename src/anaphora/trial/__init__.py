@@ -16,8 +16,8 @@ def trial_model(name: str = "english-french") -> Path:
     ``english-french`` is a translator, ``spelling`` a transducer from English words, in lower case, to phones.
 
     >>> import anaphora
-    >>> anaphora.load(anaphora.trial_model("spelling")).predict(["hello"])[0].text
-    'HH AH0 L OW1'
+    >>> anaphora.load(anaphora.trial_model("spelling")).predict(["knight"])[0].text
+    'N AY1 T'
     """
     check_known("trial model", name, TRIAL_MODELS)
     return Path(__file__).with_name(f"{name}.anaphora")
