@@ -20,7 +20,7 @@ def run(
 ) -> None:
     """Fit the confidence of a translator or transducer on held-out pairs.
 
-    One half of the pairs, by default of the validation split, fits it, the other one measures it. Repeat for other search
+    One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
     """
     options, where = search.options(), machine.resolve()

@@ -57,7 +57,7 @@ def run(
         say("Type an English sentence or word; an empty line ends.")
     lines = [" ".join(text)] if text else takewhile(str.strip, typed_texts()) if typed else given_texts("-")
     answered = False
-    for line in filter(str.strip, lines):
+    for line in filter(None, map(str.strip, lines)):
         try:
             for answer in _answers(line, model):
                 print_json(answer) if as_json else _show(answer)
@@ -77,10 +77,14 @@ def run(
 
 
 def _answers(line: str, model: str) -> Iterator[dict[str, Any]]:
-    """Yield what each model that is asked answers, one answer for each word to be spoken."""
+    """Yield what each model that is asked answers, one answer for each word to be spoken.
+
+    The translator knows sentences, which begin with a capital and end with a sign; a text is made one.
+    """
+    sentence = f"{line[:1].upper()}{line[1:]}{'.' if line[-1:].isalpha() else ''}"
     one_word = len(line.split()) == 1 and any(map(str.isalpha, line))
     for name in (model,) if model else reversed(TRIAL_MODELS) if one_word else TRIAL_MODELS[:1]:
-        words = [word.strip('.,;:!?"()[]“”…') for word in line.lower().split()] if name == "spelling" else [line]
+        words = [word.strip('.,;:!?"()[]“”…') for word in line.lower().split()] if name == "spelling" else [sentence]
         for text in list(filter(None, words)) or [line]:
             yield {"model": name, "text": text} | _answer(name, text)
 
@@ -99,8 +103,9 @@ def _answer(name: str, text: str) -> dict[str, Any]:
     else:  # symbols, which are no parts of words
         words, targets = translator.source.symbols_of(text), found.target_pieces[: found.tokens - found.finished]
         links = SoftLinks(found.source_pieces[:-1], targets, found.weights[: len(targets), :-1])
-    if len(words) == len(links.source):  # as they were typed, unknown letters too
-        links = links._replace(source=tuple(words))
+    for side, whole in ("source", words), ("target", found.text.split()):
+        if len(whole) == len(getattr(links, side)):  # with letters in place of the bytes of unknown ones
+            links = links._replace(**{side: tuple(whole)})
     sure = -1.0 if found.confidence is None else found.confidence
     verdict = next((words for least, words in VERDICTS if sure >= least), "nothing to translate")
     return {
