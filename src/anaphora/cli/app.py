@@ -80,7 +80,7 @@ app = typer.Typer(
     add_completion=False,
 )
 VERBS = {
-    "Start": ("quickstart", "recipes", "settings"),
+    "Start": ("try", "quickstart", "recipes", "settings"),
     "Data": ("fetch", "check", "record"),
     "Train": ("train", "distill", "average", "mix", "shortlist"),
     "Use": ("translate", "memory", "align", "predict", "generate", "draw", "score", "rescore"),
@@ -91,7 +91,7 @@ VERBS = {
 """A file of this folder for each verb, by its group, in the order of the help."""
 
 WELCOME = """\
-Begin:          anaphora quickstart
+Begin:          anaphora try
 Your own text:  anaphora train --help
 All commands:   anaphora --help"""
 """The answer to the name of the program alone, for terminals of 40 columns."""

@@ -12,16 +12,20 @@ from anaphora.errors import AnaphoraError
 if TYPE_CHECKING:
     from anaphora.run.summary import RunInfo
 
-EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json")
+EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json", "anaphora info en-de.anaphora")
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
     """Show data, size, scores and damaged files of a run.
 
-    Exits with 1 when no checkpoint can be used.
+    Of a bundle, show its card. Exits with 1 when no checkpoint can be used.
     """
-    from anaphora.run.summary import about
+    from anaphora.run.bundle import is_bundle
+    from anaphora.run.summary import about, about_bundle
 
+    if is_bundle(run_folder):
+        bundle = about_bundle(run_folder)
+        return print_json(bundle) if as_json else show("\n".join(f"{name}: {fact}" for name, fact in bundle.items()))
     found = about(run_folder)
     if as_json:
         print_json(found.json())
