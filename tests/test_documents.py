@@ -22,7 +22,7 @@ from anaphora.experiment.reading import read_experiment
 from tests.conftest import Trained
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 USAGE_ERROR: Any = typer.BadParameter.__base__  # of the click that typer has
 
@@ -34,7 +34,7 @@ def shown(text: str) -> list[str]:
     return [line.partition("  #")[0].strip() for line in lines if "[" not in line]
 
 
-DOCUMENTED = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
+DOCUMENTED = [(str(page.relative_to(ROOT)), line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
 HELPED = [
     (verb, line) for verb, command in COMMANDS.items() for line in shown(str(command.epilog).replace("\n  ", "\n    "))
 ]
@@ -86,8 +86,8 @@ def test_there_are_commands_to_look_at() -> None:
 
 def test_the_index_names_every_page_once() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert sorted(re.findall(r"^\| \[[^\]]+\]\(([a-z-]+\.md)\) \|", index, re.MULTILINE)) == sorted(pages)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert sorted(re.findall(r"^\| \[[^\]]+\]\(([a-z/-]+\.md)\) \|", index, re.MULTILINE)) == sorted(pages)
 
 
 SET = [
@@ -113,7 +113,7 @@ def test_the_example_of_the_page_on_attention_draws_its_weights(
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained("translator"), tmp_path / "runs" / "en-de")
-    page = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explain" / "attention.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?draw_attention.*?)```", page, re.DOTALL)
     exec(compile(example, "attention.md", "exec"), {})
     assert Path("walking.png").read_bytes().startswith(b"\x89PNG")

@@ -14,7 +14,7 @@ from anaphora.text.scripts import script_of, scripts_of
 
 from .corpora import write
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "check.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "check.md"
 
 
 def test_the_page_has_every_rule_with_its_thresholds() -> None:

@@ -12,7 +12,7 @@ from anaphora.inspection.programs import programs_of
 from anaphora.models.language_model import LanguageModel
 from anaphora.protocols import PartDescription, SignalRead, VocabularyInfo
 
-PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explain" / "kernels.md"
 WITHOUT_STEPS = {"aligner", "ptb-ngram", "ptb-feedforward", "ptb-log-bilinear", "ptb-convolution"}
 
 
@@ -67,7 +67,7 @@ def test_a_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys: py
 
 
 def row(recipe: str) -> str:
-    """What docs/kernels.md says of the loops of a recipe."""
+    """What docs/explain/kernels.md says of the loops of a recipe."""
     in_c, in_python = list[str](), list[str]()
     for step, parts in programs_of(read_experiment(recipes.read(recipe), recipe)).items():
         loops = dict.fromkeys(part.loop for part in parts if part.loops)
