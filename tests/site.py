@@ -51,7 +51,7 @@ def anchors(page: Path) -> set[str]:
 
 def linked() -> set[Path]:
     """Return the pages and every file that they link to, directly or through others."""
-    found, left = set[Path](), [*pages(), *(ROOT / "docs" / "images").iterdir()]
+    found, left = set[Path](), [*pages(), *(ROOT / "docs").rglob("*")]
     while left:
         one = left.pop()
         if one.is_file() and one not in found and one.is_relative_to(ROOT):

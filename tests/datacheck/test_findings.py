@@ -30,7 +30,7 @@ def row(rule: Rule) -> str:
     else:
         share = "warning"
     silent = f", silent below {100 * rule.silent_below:g}%" if rule.silent_below else ""
-    return f"| `{rule.kind}` | {rule.what} | {share}{silent} | {rule.remedy} |"
+    return f"| `{rule.kind}` | {rule.what} | {share}{silent} |"
 
 
 def test_a_share_decides_whether_a_fault_is_a_warning() -> None:
