@@ -30,7 +30,7 @@ NOT_RUN = {
     "pip install": "installs",
 }
 
-SECONDS = 60
+SECONDS = 120
 """That a command may take."""
 
 
