@@ -3,6 +3,7 @@
 #   make quickstart   a translator, end to end, in about two minutes after installation
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
+#   make docs         the site of the documentation, in build/site; a link that leads nowhere ends it
 #   make faults       kills, damaged files and wrong input at random, for MINUTES (CONTRIBUTING.md)
 #   make golden       the answers of stored and of new runs, compared with those that are recorded (CONTRIBUTING.md)
 #   make mutations    one-line faults, each of which some test should find (CONTRIBUTING.md)
@@ -46,7 +47,7 @@ AUDIT := $(VENV)/audit
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow faults golden mutations lint format audit bench reproduce peers clean
+.PHONY: quickstart install test slow docs faults golden mutations lint format audit bench reproduce peers clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -60,6 +61,9 @@ test: $(INSTALLED_DEV)
 # properties are tried on more examples than in the fast tier
 slow: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile thorough
+
+docs: $(INSTALLED_DEV)
+	$(BIN)/python -m tests.site
 
 faults: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 MINUTES=$(MINUTES) SEED=$(SEED) TRIAL=$(TRIAL) $(BIN)/python -m tests.faults
@@ -112,7 +116,7 @@ $(INSTALLED): $(MADE) pyproject.toml constraints.txt
 
 $(INSTALLED_DEV): $(INSTALLED)
 	@echo "Installing the development tools into $(VENV) ..."
-	$(INSTALL) -e '.[board,plot,train,dev]'
+	$(INSTALL) -e '.[board,docs,plot,train,dev]'
 	-$(INSTALL) -e '.[kenlm]'
 	@touch $@
 

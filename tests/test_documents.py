@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.events import Event
 from anaphora.experiment.reading import read_experiment
 from tests.conftest import Trained
+from tests.site import MADE, SITE, anchors, build, commands, linked, links, pages, settings
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = pages()
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 USAGE_ERROR: Any = typer.BadParameter.__base__  # of the click that typer has
 
@@ -34,7 +36,7 @@ def shown(text: str) -> list[str]:
     return [line.partition("  #")[0].strip() for line in lines if "[" not in line]
 
 
-DOCUMENTED = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
+DOCUMENTED = [(str(page.relative_to(ROOT)), line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
 HELPED = [
     (verb, line) for verb, command in COMMANDS.items() for line in shown(str(command.epilog).replace("\n  ", "\n    "))
 ]
@@ -84,10 +86,30 @@ def test_there_are_commands_to_look_at() -> None:
     assert min(len(DOCUMENTED), len(HELPED), len(IN_RECIPES)) > 5
 
 
-def test_the_index_names_every_page_once() -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert sorted(re.findall(r"^\| \[[^\]]+\]\(([a-z-]+\.md)\) \|", index, re.MULTILINE)) == sorted(pages)
+def test_links_lead_to_pages_and_headings_that_exist() -> None:
+    known = {path: anchors(path) for path in linked() if path.suffix == ".md"}
+    for page in known:
+        for link, path, anchor in links(page):
+            assert path.exists(), f"{page.relative_to(ROOT)}: {link}"
+            assert not anchor or anchor in known[path], f"{page.relative_to(ROOT)}: {link}"
+
+
+def test_the_index_and_the_site_have_every_page() -> None:
+    written = {str(page.relative_to(ROOT)) for page in PAGES}
+    listed = re.findall(r'"([\w/-]+\.md)"', (ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(written | set(MADE))
+    index = ROOT / "docs" / "README.md"
+    assert sorted({ROOT / "README.md", index, *(path for _, path, _ in links(index))}) == PAGES
+
+
+def test_the_reference_of_the_site_has_every_command_option_and_table() -> None:
+    page = commands()
+    for verb, command in COMMANDS.items():
+        assert f"\n## {verb}\n" in page
+        assert [
+            option for one in command.params for option in one.opts if option not in page and option != one.name
+        ] == []
+    assert "\n## decoder\n" in settings() and "readout_size" in settings()
 
 
 SET = [
@@ -102,8 +124,8 @@ SET = [
 
 def test_every_option_that_a_command_sets_is_one_of_the_recipe_by_its_present_name() -> None:
     reported = list[Event]()
-    for where, recipe, settings in SET:
-        read_experiment(recipes.read(recipe), where, settings, report=reported.append)
+    for where, recipe, changes in SET:
+        read_experiment(recipes.read(recipe), where, changes, report=reported.append)
     assert reported == []
 
 
@@ -113,10 +135,35 @@ def test_the_example_of_the_page_on_attention_draws_its_weights(
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained("translator"), tmp_path / "runs" / "en-de")
-    page = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explain" / "attention.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?draw_attention.*?)```", page, re.DOTALL)
     exec(compile(example, "attention.md", "exec"), {})
     assert Path("walking.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_axe_finds_nothing_on_the_site_and_search_answers_without_a_server() -> None:
+    pytest.importorskip("zensical")
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    from playwright.sync_api import sync_playwright
+
+    assert build() == 0
+    found = list[str]()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 360, "height": 640})
+        asked = list[str]()
+        page.on("request", lambda request: asked.append(request.url))
+        for name, scheme in product(("index", "docs/guides/classify", "docs/reference/search"), ("light", "dark")):
+            page.emulate_media(color_scheme=scheme)
+            page.goto((SITE / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
+            result = axe.run(page)
+            found += [f"{name}, {scheme}: {result.generate_report()}"] if result.violations_count else []
+        browser.close()
+    assert found == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 @pytest.mark.slow

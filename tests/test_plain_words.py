@@ -15,7 +15,7 @@ from anaphora.cli.app import app, main
 from tests.package import ROOT, code, docstrings_of, nodes_of, strings_of
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"]
 
 DRIFTED = {
     r"\b(?:training|validation|test) parts?\b": "split",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from anaphora.run.upgrade import GONE, NAMES, VALUES
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "renamed-options.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "reference" / "renamed-options.md").read_text(encoding="utf-8")
 
 
 def dotted(table: str, option: str) -> str:

@@ -37,7 +37,7 @@ def test_the_example_of_the_documents_translates_as_the_run_does(
     shutil.copytree(RUN, tmp_path / "runs" / "en-de")
     assert export(Path("en-de-onnx")) == 0
     assert capsys.readouterr().out == "en-de-onnx\n"
-    page = (TESTS.parent / "docs" / "export.md").read_text(encoding="utf-8")
+    page = (TESTS.parent / "docs" / "reference" / "export.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?InferenceSession.*?)```", page, re.DOTALL)
     names = dict[str, Any]()
     exec(compile(example, "export.md", "exec"), names)

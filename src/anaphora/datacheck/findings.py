@@ -1,7 +1,7 @@
 """Findings of the data check: the rules, how often each applies, the first places, and the remedy.
 
 ``rules.tsv`` has every rule, in the order of reports. Fractions are of a split's lines, or of its letters, running
-words or tokens where the rule counts those. ``docs/check.md`` has the same table; a test compares the two.
+words or tokens where the rule counts those. ``docs/reference/check.md`` has the same table; a test compares the two.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

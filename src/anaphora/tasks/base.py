@@ -31,7 +31,7 @@ class StartConfig(Config):
     alone and no weights: for a language model of what a translator writes, that of the target side."""
     replay: float = Field(0.0, ge=0, lt=1)
     """Fraction of each batch, in tokens, that is drawn from the pairs that ``run`` was trained on, so that they are not
-    forgotten; 0 draws none. For translators of sentences (docs/growing.md)."""
+    forgotten; 0 draws none. For translators of sentences (docs/reference/growing.md)."""
     encoder: str = "none"
     """The run of a language model, whose layers and word vectors the encoder of a translator, classifier or tagger
     starts from; "none" draws them at random."""
