@@ -1,16 +1,19 @@
-"""Commands and Python blocks of the pages of the documentation, in their order."""
+"""Commands and Python blocks of a page of the documentation, in their order.
+
+A command stands in an indented block or in a fence without a language, or of ``sh``, ``bash`` or ``console``; where
+lines have a prompt ``$``, the others are output. Output and synopses may have fences of ``text``.
+"""
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = frozenset(
-    "anaphora cat cd cp curl cut docker echo for git gunzip make mkdir pip printf python sort tensorboard torchrun zcat".split()
+PROGRAMS = re.compile(
+    r"(?:[A-Z_]+=\S* )*"
+    r"(anaphora|cat|cd|cp|curl|cut|echo|for|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
 )
-"""First words of a command, after what it sets in the environment."""
+"""First words of a command, and what it sets in the environment."""
 
-_FENCE = re.compile(r"^( *)(`{3,}|~{3,}) *([\w+-]*).*$")
+_FENCE = re.compile(r"^( *)(`{3,}) *([\w+-]*).*$")
 _SHELL = ("", "sh", "bash", "shell", "console")
 
 
@@ -22,15 +25,10 @@ class Item:
     line: int
     text: str
     language: str
-    """``sh`` or ``python``."""
+    """``sh`` or ``python``; empty for a line that has a command where none is read."""
 
     def __str__(self) -> str:
-        return f"{self.page}:{self.line}: {self.text if self.language == 'sh' else 'the block of Python'}"
-
-
-def pages() -> list[Path]:
-    """Return README.md and all pages below ``docs``."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+        return f"{self.page}:{self.line}: {'the block of Python' if self.language == 'python' else self.text}"
 
 
 def items(page: str, text: str) -> list[Item]:
@@ -39,15 +37,15 @@ def items(page: str, text: str) -> list[Item]:
     for first, language, lines in _blocks(text):
         if language == "python":
             found.append(Item(page, first, "\n".join(lines) + "\n", "python"))
-        elif language in _SHELL:
-            found += _commands(page, first, lines)
+        else:
+            found += _commands(page, first, lines, language in _SHELL)
     return found
 
 
 def _blocks(text: str) -> list[tuple[int, str, list[str]]]:
     """Return first line, language and lines of each fenced or indented block, without its indentation."""
     found: list[tuple[int, str, list[str]]] = []
-    fence = ""
+    indent = fence = ""
     indented = False
     for number, line in enumerate(text.split("\n"), 1):
         match = _FENCE.match(line)
@@ -72,27 +70,27 @@ def _blocks(text: str) -> list[tuple[int, str, list[str]]]:
     return found
 
 
-def _commands(page: str, first: int, lines: list[str]) -> list[Item]:
-    """Return the commands of a block: of all of its lines, or of those after a prompt where there are prompts."""
-    prompts = any(line.startswith("$ ") for line in lines)
+def _commands(page: str, first: int, lines: list[str], shell: bool) -> list[Item]:
+    """Return the commands of a block, and lines that have one but are not read as such."""
+    prompt = "$ " if any(line.startswith("$ ") for line in lines) else ""
     found: list[Item] = []
     place = 0
     while place < len(lines):
-        start, line = place, lines[place].removeprefix("$ ") if prompts else lines[place]
+        start, line = place, lines[place].removeprefix(prompt)
         place += 1
-        word = re.match(r"(?:[A-Z_]+=\S* )*([\w-]+)", line)
-        if (prompts and not lines[start].startswith("$ ")) or not word or word[1] not in PROGRAMS:
-            continue
-        while place < len(lines) and not _whole(line):
-            line += "\n" + lines[place]
-            place += 1
-        found.append(Item(page, first + start, line, "sh"))
+        if shell and lines[start].startswith(prompt) and PROGRAMS.match(line):
+            while place < len(lines) and not _is_whole(line):
+                line += "\n" + lines[place]
+                place += 1
+            found.append(Item(page, first + start, line, "sh"))
+        elif re.match(r"(?:\S+ )?anaphora [a-z]+ [^\[]*$", line) and not prompt:
+            found.append(Item(page, first + start, line, ""))
     return found
 
 
-def _whole(text: str) -> bool:
+def _is_whole(text: str) -> bool:
     """True if a command ends here: no continued line, no open loop, no open here-document."""
-    document = re.search(r"<<-?\s*'?\"?(\w+)", text)
+    document = re.search(r"<<-?\s*['\"]?(\w+)", text)
     if document and not re.search(rf"^\s*{document[1]}$", text.partition("\n")[2], re.MULTILINE):
         return False
     return not text.endswith("\\") and (not text.startswith("for ") or re.search(r"\bdone\b", text) is not None)

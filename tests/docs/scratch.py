@@ -1,22 +1,23 @@
 """The small data and runs that every page of the documentation may use without making them.
 
-A page is run in an empty folder. Before a command or a block of Python runs, each name in it that the tables below know and
-that is not there yet is put there; the first row whose pattern fits counts. What a page makes itself (``--run``,
-``--output``, ``>``) is the page's own, and its later commands use it. So a page needs no preparation: write names by
-these rules, or add a row. Texts are of 10 to 200 lines, runs are trained for an epoch.
+A page is run in an empty folder. Before a command or a block of Python runs, each name in it that the tables below know
+and that is not there yet is put there; the first row whose pattern fits counts. What a page makes itself (``--run``,
+``--output``, ``>``) is the page's own, and its later commands use it. Commands that make the same run are alternatives:
+the later one replaces it. So a page needs no preparation: write names by these rules, or add a row. Texts have 3 to 150
+lines; layers have 16 units at most, and are trained for one epoch.
 """
 
 import gzip
-import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
+
+from tests.site import ROOT
 
 FILES = {
     # name in a page: what it is
@@ -25,6 +26,7 @@ FILES = {
     "corpus/*": "data/*",
     "train.links": "data/train.links",
     "strokes-data": "strokes",
+    "benchmarks/spans": "spans",  # of a checkout
     "frames": "frames",
     "memories": "memories",  # a folder of translation memories
     "my-project": "project",  # of OmegaT, from English into German
@@ -92,6 +94,11 @@ EXAMPLES = {
     "pixels": "numpy.zeros((8, 8, 3))",
     "strokes": "[[(0, 0), (1, 2), (3, 1)], [(4, 0), (4, 2)]]",
     "vector": "numpy.zeros(16)",
+    "model": 'Subject.open("runs/words").trained.model',
+    "batch": 'Subject.open("runs/words").example("the man").batch',
+    "rows": "[list(range(9))]",
+    "experiment": "anaphora.read_experiment(\"task = 'language-model'\", 'own.toml', data=[Path('book.txt')])",
+    "path": 'Path("runs/example")',
 }
 
 OPTIONS_OF_OUTPUT = r"(?:--run|--output|--pairs|--alignments|--soft-alignments|--board|>)\s+"
@@ -112,7 +119,9 @@ class Scratch:
         """Put what a command or a block of Python names, and what is not there, into a page's folder."""
         for run in re.findall(r"--run (\S+)", text if "--resume" not in text else ""):
             shutil.rmtree(place / run, ignore_errors=True)  # of another command for the same job, or put here
-        outputs = {match.strip("'\"") for match in re.findall(OPTIONS_OF_OUTPUT + r"(\S+)", text) if "--resume" not in text}
+        outputs = {
+            match.strip("'\"") for match in re.findall(OPTIONS_OF_OUTPUT + r"(\S+)", text) if "--resume" not in text
+        }
         for name in re.findall(r"[\w./-]*\w", text):
             if name in outputs or name.startswith("/") or (place / name).exists():
                 continue
@@ -155,6 +164,7 @@ def write_files(folder: Path) -> None:
     write_corpora(folder / "corpora", data)
     write_classes(folder)
     write_images(folder / "captioned")
+    shutil.copytree(ROOT / "benchmarks" / "spans", folder / "spans")
     handwriting.write(folder / "strokes", 1, 24)
     write_vectors(folder)
     write_documents(folder, pairs)
@@ -197,9 +207,10 @@ def write_classes(folder: Path) -> None:
     for name in ("binary.train", "binary.dev", "fine.train", "fine.dev"):
         (folder / "sst" / f"stsa.{name}").write_text(lines)
     (folder / "stsa.gz").write_bytes(gzip.compress(lines.encode()))
-    words = (("A", "DET"), ("man", "NOUN"), ("walks", "VERB"), (".", "PUNCT"))
-    rows = "".join(f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n" for n, (word, tag) in enumerate(words, 1))
-    (folder / "tagged.conllu").write_text(f"{rows}\n" * 30)
+    row = "{}\t{}\t_\t{}\t_\t_\t_\t_\t_\t_\n"
+    tagged = (("A", "DET"), ("{}", "NOUN"), ("walks", "VERB"), (".", "PUNCT"))
+    sentence = "".join(row.format(n, word, tag) for n, (word, tag) in enumerate(tagged, 1))
+    (folder / "tagged.conllu").write_text("".join(sentence.format(f"man{n % 20}") + "\n" for n in range(40)))
     spelt = ((first + middle + last) for first in "abcde" for middle in "fgh" for last in "klm")
     (folder / "words.tsv").write_text("".join(f"{word}\t{' '.join(word.upper())}\n" for word in spelt))
 
@@ -211,7 +222,9 @@ def write_images(data: Path) -> None:
     for split, first, last in (("train", 1, 25), ("val", 25, 29), ("test", 29, 33)):
         features = {str(n): draws.normal(size=(2, 2, 4)).astype(np.float32) for n in range(first, last)}
         np.savez(data / f"{split}.npz", **features)
-        (data / f"{split}.tsv").write_text("".join(f"{n}.jpg\ta dog on a {('red', 'big')[n % 2]} hill\n" for n in range(first, last)))
+        (data / f"{split}.tsv").write_text(
+            "".join(f"{n}.jpg\ta dog on a {('red', 'big')[n % 2]} hill\n" for n in range(first, last))
+        )
 
 
 def write_vectors(folder: Path) -> None:
@@ -235,7 +248,8 @@ def write_documents(folder: Path, pairs: list[tuple[str, str]]) -> None:
         f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de"><seg>{target}</seg></tuv></tu>\n'
         for source, target in pairs
     )
-    header = '<header srclang="en" datatype="plaintext" segtype="sentence" adminlang="en" o-tmf="x" creationtool="x" creationtoolversion="1"/>'
+    facts = 'datatype="plaintext" adminlang="en" o-tmf="x" creationtool="x" creationtoolversion="1"'
+    header = f'<header srclang="en" segtype="sentence" {facts}/>'
     memory = f'<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">{header}<body>\n{units}</body></tmx>\n'
     (folder / "memories").mkdir()
     for name in ("memory.tmx", "memories/train.tmx"):
@@ -251,4 +265,9 @@ def write_documents(folder: Path, pairs: list[tuple[str, str]]) -> None:
     (folder / "index.html").write_text("<html><body><p>The cat <b>sees</b> a man.</p></body></html>\n")
     (folder / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nThe old man\nsees a cat.\n")
     (folder / "talk.vtt").write_text("WEBVTT\n\n00:01.000 --> 00:02.000\nThe old man sees a cat.\n")
-    make_project(folder / "project", {"source/app.po": po + 'msgid "A cat."\nmsgstr ""\n'}, saved=dict(pairs[:3]), languages=("en", "de"))
+    make_project(
+        folder / "project",
+        {"source/app.po": po + 'msgid "A cat."\nmsgstr ""\n'},
+        saved=dict(pairs[:3]),
+        languages=("en", "de"),
+    )

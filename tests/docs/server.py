@@ -50,16 +50,21 @@ def write_programs(folder: Path, place: Path) -> None:
 
 
 def serve(place: Path) -> None:
-    """Run what clients ask for until standard input ends."""
+    """Run what clients ask for until the process that started this one ends."""
     _prepare()
     signal.signal(signal.SIGCHLD, _reap)
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(place))
         listener.listen(64)
+        listener.settimeout(5)
         print("ready", flush=True)
-        while True:
-            connection, _ = listener.accept()
+        parent = os.getppid()
+        while os.getppid() == parent:
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
             with connection:
                 if os.fork() == 0:
                     listener.close()
@@ -127,14 +132,25 @@ def _run(program: str, arguments: list[str]) -> int:
 
 
 def _run_blocks() -> int:
-    """Run the blocks that standard input has, a JSON string a line, and answer each with what went wrong."""
+    """Run the blocks that standard input has, a line of JSON each: what is defined for it, and its text.
+
+    Each is answered with what went wrong.
+    """
+    import numpy
+
+    import anaphora
+    from anaphora.inspection.subject import Subject
+
+    tools = {"anaphora": anaphora, "numpy": numpy, "Path": Path, "Subject": Subject}
     namespace: dict[str, Any] = {"__name__": "__main__"}
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
         found = ""
         try:
-            exec(compile(json.loads(line), "block", "exec"), namespace)
+            defined, text = json.loads(line)
+            namespace |= {name: eval(value, tools) for name, value in defined.items()}
+            exec(compile(text, "block", "exec"), namespace)
         except BaseException:
             found = traceback.format_exc()
         print(json.dumps(found), file=answers, flush=True)
@@ -148,9 +164,8 @@ def _prepare() -> None:
     for module in pkgutil.walk_packages(anaphora.__path__, "anaphora."):
         if not module.name.endswith(("__main__", "._library")):
             import_module(module.name)
-    import matplotlib.backends.backend_agg
-    import matplotlib.pyplot
-    import torch._dynamo  # noqa: F401  (by the first update otherwise)
+    for name in ("matplotlib.pyplot", "matplotlib.backends.backend_agg", "torch._dynamo"):
+        import_module(name)
 
     from anaphora.data import fetch
     from anaphora.experiment import reading
@@ -162,7 +177,7 @@ def _prepare() -> None:
     def read_small(text: Any, where: str, settings: Iterable[str] = (), **options: Any) -> Any:
         experiment = read(text, where, settings, **options)
         table = experiment.tables()
-        if "training" in table:  # an epoch, and one more where a run goes on
+        if "epochs" in table.get("training", ()):  # one, and one more where a run goes on
             table["training"]["epochs"] = min(table["training"]["epochs"], 1 if isinstance(text, str) else 2)
         return reading.parse(_reduced(table), where)
 

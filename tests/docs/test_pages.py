@@ -1,9 +1,8 @@
-"""Every command and every block of Python of README.md and the pages below docs runs, on the small data of ``scratch``."""
+"""Every command and block of Python of README.md and the pages below docs runs, on the small data of ``scratch``."""
 
+import ast
 import json
 import os
-import re
-import resource
 import socket
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -19,30 +17,23 @@ from typing import Any
 import pytest
 
 from tests.docs import scratch
-from tests.docs.pages import ROOT, Item, items, pages
+from tests.docs.pages import Item, items
 from tests.docs.scratch import Scratch
 from tests.docs.server import write_programs
+from tests.site import ROOT, pages
 
 NOT_RUN = {
     # beginning of a command: why it does not run here
     "git clone": "needs the network",
-    "make": "installs",
+    "make": "installs, and measures for long",
     "pip install": "installs",
+    "torchrun": "takes seconds to start each process; see tests/training/test_ranks.py",
+    "RAY_ADDRESS": "needs a cluster; see tests/bulk",
+    "tensorboard": "serves the scalars of training until it is stopped",
 }
 
 SECONDS = 120
 """That a command may take."""
-
-
-@dataclass
-class Failure:
-    item: Item
-    code: object
-    output: str
-
-    def __str__(self) -> str:
-        last = "\n        ".join(self.output.strip().splitlines()[-4:])
-        return f"{self.item}\n        exit code {self.code}: {last}"
 
 
 class Programs:
@@ -66,7 +57,9 @@ class Programs:
     def run(self, place: Path, text: str) -> tuple[object, str]:
         """Run a command of a page; return its exit code and what it printed."""
         command = ["bash", "-o", "pipefail", "-c", text]
-        with self.start(place, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        with self.start(
+            place, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process:
             try:
                 output, _ = process.communicate(timeout=SECONDS)
             except subprocess.TimeoutExpired:
@@ -90,17 +83,15 @@ class Page:
         self.known: set[str] = set()
         place.mkdir(parents=True)
 
-    def run(self, found: list[Item]) -> list[Failure]:
+    def run(self, found: list[Item]) -> list[str]:
         with self.servers:
             failures = []
             for item in found:
                 self.stock.prepare(self.place, item.text)
-                began = time.monotonic()
                 code, output = self.run_block(item.text) if item.language == "python" else self.run_command(item.text)
-                if time.monotonic() - began > 3:
-                    print(f"{time.monotonic() - began:.1f} s {item}", file=sys.stderr)
                 if code != 0:
-                    failures.append(Failure(item, code, output))
+                    last = "\n    ".join(output.strip().splitlines()[-4:])
+                    failures.append(f"{item}\n  exit code {code}\n    {last}")
             return failures
 
     def run_command(self, text: str) -> tuple[object, str]:
@@ -136,22 +127,25 @@ class Page:
         """Run a block of Python in the namespace of the page's earlier ones."""
         if self.blocks is None:
             log = self.servers.enter_context((self.place / "blocks.log").open("w"))
-            self.blocks = self.programs.start(self.place, ["python", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+            self.blocks = self.programs.start(
+                self.place, ["python", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+            )
             self.servers.callback(self.blocks.__exit__, None, None, None)
-        needed = self.undefined(text)
-        self.stock.prepare(self.place, needed)
+        defined = self.undefined(text)
+        self.stock.prepare(self.place, " ".join(defined.values()))
         assert self.blocks.stdin is not None and self.blocks.stdout is not None
-        self.blocks.stdin.write(json.dumps(needed + text) + "\n")
+        self.blocks.stdin.write(json.dumps([defined, text]) + "\n")
         self.blocks.stdin.flush()
         output = json.loads(self.blocks.stdout.readline() or '"The process ended."')
         return int(bool(output)), output
 
-    def undefined(self, text: str) -> str:
-        """Return definitions of the names that a block needs and that no block of the page defines."""
-        names = re.findall(r"\b\w+\b", text)
-        self.known |= set(re.findall(r"^(?:    )*(\w+)(?:, \w+)* = |(?:as|import|for) (\w+)", text, re.M))
-        lines = [f"{name} = {value}\n" for name, value in scratch.EXAMPLES.items() if name in names and name not in self.known]
-        return "import anaphora, numpy\n" + "".join(lines) if lines else ""
+    def undefined(self, text: str) -> dict[str, str]:
+        """Return the names of ``EXAMPLES`` that a block uses and that no block of the page so far defines."""
+        used = {
+            node.id: type(node.ctx) for node in reversed(list(ast.walk(ast.parse(text)))) if isinstance(node, ast.Name)
+        }
+        self.known |= {name for name, context in used.items() if context is ast.Store}
+        return {name: value for name, value in scratch.EXAMPLES.items() if name in used and name not in self.known}
 
 
 @pytest.fixture
@@ -164,20 +158,61 @@ def programs(tmp_path: Path) -> Iterator[Programs]:
         assert server.stdout.readline() == "ready\n"
         yield found
         server.kill()
-    print("processor", resource.getrusage(resource.RUSAGE_CHILDREN))
 
 
 @pytest.mark.slow
 def test_every_command_and_block_of_python_runs(programs: Programs, tmp_path: Path) -> None:
     stock = Scratch(tmp_path / "stock", programs.run_or_fail)
 
-    def run(page: Path) -> list[Failure]:
+    def run(page: Path) -> list[str]:
         name = str(page.relative_to(ROOT))
-        found = [item for item in items(name, page.read_text(encoding="utf-8")) if not item.text.startswith(tuple(NOT_RUN))]
+        found = [item for item in items(name, page.read_text(encoding="utf-8")) if not is_left_out(item)]
         return Page(tmp_path / "pages" / name, programs, stock).run(found)
 
-    only = os.environ.get("PAGES", "").split()
-    chosen = [page for page in pages() if not only or page.stem in only]
-    with ThreadPoolExecutor(1) as pool:
-        failures = [failure for found in pool.map(run, chosen) for failure in found]
-    assert not failures, "\n" + "\n".join(map(str, failures))
+    with ThreadPoolExecutor(2) as pool:
+        failures = [failure for found in pool.map(run, pages()) for failure in found]
+    assert not failures, "\n".join(["", *failures])
+
+
+def test_every_command_is_read_and_every_reason_is_needed() -> None:
+    found = [item for page in pages() for item in items(page.name, page.read_text(encoding="utf-8"))]
+    assert [str(item) for item in found if not item.language] == [], "write them in indented blocks, or fences of sh"
+    assert {start for start in NOT_RUN if not any(item.text.startswith(start) for item in found)} == set()
+
+
+def test_commands_are_read_as_a_shell_reads_them() -> None:
+    page = """
+    anaphora train a \\
+        --run b   # why
+
+```sh
+for n in 1 2
+do
+    anaphora info $n
+done
+cat <<END | anaphora score a
+one
+END
+```
+```console
+$ X=1 anaphora info a
+anaphora info b
+```
+```text
+anaphora info c
+anaphora info [RUN]
+```
+    a file
+"""
+    found = [(item.line, item.text, item.language) for item in items("page", page)]
+    assert found == [
+        (2, "anaphora train a \\\n    --run b   # why", "sh"),
+        (6, "for n in 1 2\ndo\n    anaphora info $n\ndone", "sh"),
+        (10, "cat <<END | anaphora score a\none\nEND", "sh"),
+        (15, "X=1 anaphora info a", "sh"),
+        (19, "anaphora info c", ""),
+    ]
+
+
+def is_left_out(item: Item) -> bool:
+    return item.text.startswith(tuple(NOT_RUN))
