@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 PROGRAMS = ("anaphora", "python", "python3")
@@ -95,6 +96,7 @@ def _answer(connection: socket.socket) -> None:
             io.TextIOWrapper(os.fdopen(number, mode + "b", closefd=False), encoding="utf-8", line_buffering=number == 2)
             for number, mode in enumerate("rww")
         )
+        Thread(target=_end_with, args=(connection,), daemon=True).start()
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
@@ -112,6 +114,12 @@ def _answer(connection: socket.socket) -> None:
                 text.flush()
         connection.sendall(str(code).encode())
         os._exit(code)
+
+
+def _end_with(client: socket.socket) -> None:
+    """End this process when its client was ended."""
+    client.recv(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run(program: str, arguments: list[str]) -> int:

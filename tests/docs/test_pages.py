@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -52,7 +53,7 @@ class Programs:
         }
 
     def start(self, place: Path, command: list[str], **streams: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(command, cwd=place, env=self.environment, text=True, **streams)
+        return subprocess.Popen(command, cwd=place, env=self.environment, text=True, start_new_session=True, **streams)
 
     def run(self, place: Path, text: str) -> tuple[object, str]:
         """Run a command of a page; return its exit code and what it printed."""
@@ -63,7 +64,7 @@ class Programs:
             try:
                 output, _ = process.communicate(timeout=SECONDS)
             except subprocess.TimeoutExpired:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 return f"none after {SECONDS} s", ""
             return process.returncode, output
 
@@ -77,14 +78,14 @@ class Page:
 
     def __init__(self, place: Path, programs: Programs, stock: Scratch) -> None:
         self.place, self.programs, self.stock = place, programs, stock
-        self.servers = ExitStack()
+        self.server, self.opened = ExitStack(), ExitStack()
         self.port = 0
         self.blocks: subprocess.Popen[str] | None = None
         self.known: set[str] = set()
         place.mkdir(parents=True)
 
     def run(self, found: list[Item]) -> list[str]:
-        with self.servers:
+        with self.server, self.opened:
             failures = []
             for item in found:
                 self.stock.prepare(self.place, item.text)
@@ -101,7 +102,7 @@ class Page:
 
     def start_server(self, text: str) -> tuple[object, str]:
         """Start a server in the place of one before; return when it answers."""
-        self.servers.close()
+        self.server.close()
         with socket.socket() as free:
             free.bind(("localhost", 0))
             self.port = free.getsockname()[1]
@@ -109,8 +110,8 @@ class Page:
         command = f"exec anaphora {text.removeprefix('anaphora ').partition('  #')[0]} --port {self.port}"
         with log.open("w") as stream:
             server = self.programs.start(self.place, ["bash", "-c", command], stdout=stream, stderr=stream)
-        self.servers.callback(server.wait)
-        self.servers.callback(server.terminate)
+        self.server.callback(server.wait)
+        self.server.callback(server.terminate)
         for _ in range(10 * SECONDS):
             if server.poll() is not None:
                 return server.returncode, log.read_text()
@@ -126,11 +127,11 @@ class Page:
     def run_block(self, text: str) -> tuple[object, str]:
         """Run a block of Python in the namespace of the page's earlier ones."""
         if self.blocks is None:
-            log = self.servers.enter_context((self.place / "blocks.log").open("w"))
+            log = self.opened.enter_context((self.place / "blocks.log").open("w"))
             self.blocks = self.programs.start(
                 self.place, ["python", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
             )
-            self.servers.callback(self.blocks.__exit__, None, None, None)
+            self.opened.callback(self.blocks.__exit__, None, None, None)
         defined = self.undefined(text)
         self.stock.prepare(self.place, " ".join(defined.values()))
         assert self.blocks.stdin is not None and self.blocks.stdout is not None
