@@ -35,6 +35,7 @@ FILES = {
     "test.*": "data/test.*",
     "*.en.gz": "lines.gz",
     "*.en": "lines",  # three English lines
+    "*.[cdf][ers]": "data/test.fr",  # sentences of another language: .cs, .de, .fr
     "*.links": "data/test.links",
     "*.tmx": "memory.tmx",  # English and German
     "*.po": "app.po",  # English messages without German translations
@@ -234,7 +235,7 @@ def write_vectors(folder: Path) -> None:
     np.savez(folder / "signals.npz", values=values, lengths=lengths, labels=np.array(["up", "down"] * 15))
     (folder / "frames").mkdir()
     for split in ("train", "val", "test"):
-        np.savez(folder / "frames" / split, values=values, lengths=lengths, tags=np.array(["up", "down"] * 60))
+        np.savez(folder / "frames" / split, values=values, lengths=lengths, labels=np.array(["up", "down"] * 60))
     np.savez(folder / "state.npz", **{"layer0.h": np.zeros(16, np.float32)})
     vectors = "".join(f"{word} {' '.join(['0.5'] * 16)}\n" for word in ("man", "cat", "le", "de"))
     (folder / "vectors.gz").write_bytes(gzip.compress(f"4 16\n{vectors}".encode()))
