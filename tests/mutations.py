@@ -17,7 +17,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LISTED = Path(__file__).with_name("mutations.json")
-COPIED = "src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"
+COPIED = (
+    "src",
+    "tests",
+    "benchmarks",
+    "docs",
+    "zensical.toml",
+    "pyproject.toml",
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+)
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider")
 
 
