@@ -4,7 +4,7 @@ A page is run in an empty folder. Before a command or a block of Python runs, ea
 and that is not there yet is put there; the first row whose pattern fits counts. What a page makes itself (``--run``,
 ``--output``, ``>``) is the page's own, and its later commands use it. Commands that make the same run are alternatives:
 the later one replaces it. So a page needs no preparation: write names by these rules, or add a row. Texts have 3 to 150
-lines; layers have 16 units at most, and are trained for one epoch.
+lines; layers have 16 units at most, and are trained for two epochs.
 """
 
 import gzip
@@ -70,10 +70,10 @@ FILES = {
 
 RUNS = {
     "runs/book*": "character-lm --data FOLDER",
-    "runs/counts": "ptb-ngram --data FOLDER",
+    "runs/counts": "ptb-ngram --data FOLDER --set text.segmentation=joiner",
     "runs/czech": "ptb-ngram --data FOLDER",
     "runs/ptb-ngram": "ptb-ngram --data FOLDER",
-    "runs/network": "sentence-lm --data FOLDER",
+    "runs/network": "ptb-lstm-small --data FOLDER --set text.segmentation=joiner",
     "runs/links": "aligner --data FOLDER --source en --target de",
     "runs/reviews*": "--data reviews.tsv --task classify",
     "runs/upos": "--data my.conllu --task tag",
@@ -99,10 +99,11 @@ EXAMPLES = {
     "batch": 'Subject.open("runs/words").example("the man").batch',
     "rows": "[list(range(9))]",
     "experiment": "anaphora.read_experiment(\"task = 'language-model'\", 'own.toml', data=[Path('book.txt')])",
-    "path": 'Path("runs/example")',
+    "path": 'Path("runs") / "example"',
 }
 
-OPTIONS_OF_OUTPUT = r"(?:--run|--output|--pairs|--alignments|--soft-alignments|--board|>)\s+"
+_RUN = re.compile(r"--run\s+([\w./-]+)|train\(\w+, Path\(\"([\w./-]+)\"")
+_OUTPUT = re.compile(r"(?:--output|--pairs|--alignments|--soft-alignments|--board|>)\s+([\w./-]+)")
 LINES = ("The old man sees a cat.", "Alice is in the garden.", "I want to read a good book today.")
 
 
@@ -118,13 +119,13 @@ class Scratch:
 
     def prepare(self, place: Path, text: str) -> None:
         """Put what a command or a block of Python names, and what is not there, into a page's folder."""
-        for run in re.findall(r"--run (\S+)", text if "--resume" not in text else ""):
-            shutil.rmtree(place / run, ignore_errors=True)  # of another command for the same job, or put here
-        outputs = {
-            match.strip("'\"") for match in re.findall(OPTIONS_OF_OUTPUT + r"(\S+)", text) if "--resume" not in text
-        }
+        made = set(_OUTPUT.findall(text))
+        if "--resume" not in text:
+            for run in map("".join, _RUN.findall(text)):
+                made.add(run)
+                shutil.rmtree(place / run, ignore_errors=True)  # put here, or made by another command for the job
         for name in re.findall(r"[\w./-]*\w", text):
-            if name in outputs or name.startswith("/") or (place / name).exists():
+            if name in made or name.startswith("/") or (place / name).exists():
                 continue
             for pattern, stock in (FILES | RUNS).items():
                 if fnmatch(name, pattern):
