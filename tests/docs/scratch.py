@@ -65,7 +65,7 @@ FILES = {
     "words.txt": "words",
     "book.txt": "data/train.txt",
     "*.txt.gz": "lines.gz",
-    "*.txt": "data/val.txt",
+    "*.txt": "data/test.txt",
 }
 
 RUNS = {
@@ -123,7 +123,8 @@ class Scratch:
         if "--resume" not in text:
             for run in map("".join, _RUN.findall(text)):
                 made.add(run)
-                shutil.rmtree(place / run, ignore_errors=True)  # put here, or made by another command for the job
+                for folder in (run, f"{run}-pairs"):  # put here, or made by another command for the job
+                    shutil.rmtree(place / folder, ignore_errors=True)
         for name in re.findall(r"[\w./-]*\w", text):
             if name in made or name.startswith("/") or (place / name).exists():
                 continue
@@ -156,7 +157,7 @@ def write_files(folder: Path) -> None:
     from anaphora.samples import english_french, handwriting
 
     data = folder / "data"
-    english_french.write(data, train=150, valid=20, test=12)
+    english_french.write(data, train=150, valid=110, test=12)
     for split in ("train", "val", "test"):
         for language in ("cs", "de"):
             shutil.copy(data / f"{split}.fr", data / f"{split}.{language}")
