@@ -56,7 +56,6 @@ FILES = {
     "state.npz": "state.npz",
     "*.vec.gz": "vectors.gz",  # of LARGEST numbers, whatever the name says
     "nbest.txt": "nbest",
-    "*.nbest": "nbest",
     "stsa.*.gz": "stsa.gz",
     "*.conllu": "tagged.conllu",
     "captioned": "captioned",  # images and captions
@@ -84,7 +83,6 @@ RUNS = {
     "runs/reader": "--data strokes-data --task transduce",
     "runs/words": "bahdanau2015 --data FOLDER --source en --target de",
     "runs/quickstart/run": "quickstart --data FOLDER --source en --target fr",
-    "runs/de-en": "quickstart --data FOLDER --source de --target en",
     "runs/*": "quickstart --data FOLDER --source en --target de",
 }
 

@@ -70,7 +70,8 @@ class Programs:
 
     def run_or_fail(self, place: Path, text: str) -> None:
         code, output = self.run(place, text)
-        assert code == 0, f"{text}\n{output}"
+        if code != 0:
+            raise RuntimeError(f"{output.rstrip()}\n({text})")
 
 
 class Page:
@@ -88,8 +89,12 @@ class Page:
         with self.server, self.opened:
             failures = []
             for item in found:
-                self.stock.prepare(self.place, item.text)
-                code, output = self.run_block(item.text) if item.language == "python" else self.run_command(item.text)
+                try:
+                    self.stock.prepare(self.place, item.text)
+                    run = self.run_block if item.language == "python" else self.run_command
+                    code, output = run(item.text)
+                except RuntimeError as error:  # of a run of the tables
+                    code, output = "none", str(error)
                 if code != 0:
                     last = "\n    ".join(output.strip().splitlines()[-4:])
                     failures.append(f"{item}\n  exit code {code}\n    {last}")
