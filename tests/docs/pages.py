@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 PROGRAMS = re.compile(
     r"(?:[A-Z_]+=\S* )*"
-    r"(anaphora|cat|cd|cp|curl|cut|echo|for|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
+    r"(anaphora|awk|cat|cd|cp|curl|cut|echo|for|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
 )
 """First words of a command, and what it sets in the environment."""
 

@@ -56,13 +56,13 @@ class Programs:
         return subprocess.Popen(command, cwd=place, env=self.environment, text=True, start_new_session=True, **streams)
 
     def run(self, place: Path, text: str) -> tuple[object, str]:
-        """Run a command of a page; return its exit code and what it printed."""
+        """Run a command of a page, with a line to read; return its exit code and what it printed."""
         command = ["bash", "-o", "pipefail", "-c", text]
         with self.start(
-            place, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            place, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as process:
             try:
-                output, _ = process.communicate(timeout=SECONDS)
+                output, _ = process.communicate("The old man sees a cat.\n", timeout=SECONDS)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 return f"none after {SECONDS} s", ""
