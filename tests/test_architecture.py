@@ -76,7 +76,7 @@ def test_nothing_outside_the_tasks_branches_on_a_task() -> None:
 
 
 def test_a_task_uses_another_by_its_public_face_alone() -> None:
-    face = "config|predictor|task|training|translation"
+    face = "confidence|config|predictor|task|training|translation"
     inside = re.compile(rf"anaphora\.tasks\.(translation|language_model|alignment)\.(?!({face})$)")
     found = [
         (place, node.module)

@@ -35,7 +35,7 @@ DRIFTED = {
     r"\bthe guide\b|\ba guide\b": "alignment supervision",
     r"\bway back\b": "backward pass",
     r"\bwhat (?:reads|writes|is read out|is read|people)\b": "encoder, decoder, readout",
-    r"\bspelling\b(?!\.py| to )": "character CNN embedding",
+    r"(?<!--model )\bspelling\b(?!\.py| to )": "character CNN embedding",
     r"\breckoned\b|\blearnt by heart\b|\bgo(?:es|ne)? on with\b|\bgoing on with\b": "computed, memorized, continue",
     r"\b(?:is|are) told\b|\bhas its say\b|\bheard\b|\bhears\b": "reports, receives",
     r"\bknows nothing\b|\blooks? nowhere\b": "no person",

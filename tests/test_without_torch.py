@@ -28,7 +28,7 @@ MODULES = (
     *("tasks.translation.translation", "tasks.translation.unmasking", "evaluation.adaptation"),
     *("cli.align", "cli.app", "cli.bulk", "cli.calibrate", "cli.documents", "cli.draw", "cli.evaluate"),
     *("cli.generate", "cli.memory", "cli.options", "cli.predict", "cli.rescore", "cli.score", "cli.serve"),
-    *("cli.shortlist", "cli.talk", "cli.translate", "cli.translations"),
+    *("cli.shortlist", "cli.talk", "cli.translate", "cli.translations", "cli.try", "trial"),
 )
 REFUSED = ("torch", "safetensors.torch", "anaphora.models", "anaphora.nn", "anaphora.training", "anaphora.experiment")
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.constraints import Framed as Framed
     from anaphora.tasks.translation.predictor import TranslationPredictor as TranslationPredictor
     from anaphora.tasks.translation.translation import Translation as Translation
+    from anaphora.trial import trial_model as trial_model
 
 __version__ = VERSION
 
@@ -45,6 +46,7 @@ _HOMES = {
     "load": "anaphora.tasks.runs",
     "read_experiment": "anaphora.experiment.reading",
     "train": "anaphora.experiment.run_training",
+    "trial_model": "anaphora.trial",
 }
 
 __all__ = sorted(["__version__", *_HOMES])

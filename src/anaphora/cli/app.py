@@ -58,7 +58,7 @@ app = typer.Typer(
     add_completion=False,
 )
 VERBS = (
-    *("quickstart", "recipes", "settings", "check", "train", "mix"),
+    *("try", "quickstart", "recipes", "settings", "check", "train", "mix"),
     *("translate", "memory", "align", "predict", "draw", "record"),
     *("evaluate", "compare", "calibrate", "shortlist", "serve", "export"),
     *("score", "rescore", "info", "inspect", "average", "distill", "generate", "fetch"),

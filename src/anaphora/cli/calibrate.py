@@ -1,35 +1,41 @@
-"""``anaphora calibrate``: how sure to be of a run's translations, fitted to pairs that training never showed."""
+"""``anaphora calibrate``: how sure to be of a run's answers, fitted to pairs that training never showed."""
 
 from anaphora.cli.options import GivenPairs, Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.talk import print_json, say, show
+from anaphora.errors import RunError
 from anaphora.wording import inflect
 
 EXAMPLES = (
     "anaphora calibrate runs/en-de",
     "anaphora calibrate runs/en-de --source held-out.en --reference held-out.de",
     "anaphora calibrate runs/en-de --beam 1 --precision bf16",
+    "anaphora calibrate runs/cmudict --precision int8",
 )
 
 
 def run(
     run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
 ) -> None:
-    """Fit the confidence of translations on held-out pairs, and measure it.
+    """Fit the confidence of a translator or transducer on held-out pairs.
 
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
     """
     options, where = search.options(), machine.resolve()
 
-    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.runs import kind_at, load
     from anaphora.tasks.translation.confidence import calibrate, describe_settings
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
-        translator = load_as(TranslationPredictor, run_folder, "a translator", report, *where)
-        found = calibrate(translator, given.pairs, options, report)
+        model = load(run_folder, device=where[0], precision=where[1], report=report)
+        translator = getattr(model, "translator", model)  # of a transducer
+        if not isinstance(translator, TranslationPredictor):
+            raise RunError(f"{run_folder} should be a translator or a transducer, but is {kind_at(run_folder).noun}.")
+        asked = options if translator is model else options._replace(protect=())
+        found = calibrate(translator, given.pairs, asked, report)
     if as_json:
         measured = {name: one.model_dump() for name, one in found.measured.items()}
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
@@ -42,4 +48,5 @@ def run(
             f"{inflect(one.examples, name.removesuffix('s'))}: {one.positive:.1%} right, {area}, "
             f"expected calibration error {one.calibration_error:.3f}"
         )
-    say(f"Next: anaphora translate {run_folder} FILE --confidence")
+    if translator is model:
+        say(f"Next: anaphora translate {run_folder} FILE --confidence")

@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from anaphora.run.logs import Evaluation
     from anaphora.run.summary import CheckpointInfo, RunInfo
 
-EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json")
+EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json", "anaphora info en-de.anaphora")
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
     """Show a run: data, model size, scores, checkpoints, damaged files.
 
-    Exits with 1 when no checkpoint can be used.
+    Of a bundle, show its card. Exits with 1 when no checkpoint can be used.
     """
-    from anaphora.run.summary import about
+    from anaphora.run.bundle import is_bundle
+    from anaphora.run.summary import about, about_bundle
 
+    if is_bundle(run_folder):
+        bundle = about_bundle(run_folder)
+        return print_json(bundle) if as_json else show("\n".join(f"{name}: {fact}" for name, fact in bundle.items()))
     found = about(run_folder)
     if as_json:
         print_json(found.json())

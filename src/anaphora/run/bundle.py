@@ -5,7 +5,7 @@ It is a safetensors file, so that nothing in it can execute and weights are mapp
     weights/NAME   weights by their names in a checkpoint
     largest/NAME   of a matrix in int8: the largest number in size of each row
     files/NAME     bytes of a file of the run folder: inference.json, vocabulary/.., and where they are there
-                   confidence.json, shortlist.safetensors and card.md
+                   confidence.json, shortlist.safetensors and card.md, at whose end a NOTICE stands
 
 and its metadata a ``Contents`` with the SHA-256 of all else. In bf16 and int8, matrices of products are stored as
 products read them, and all other weights in fp32: so predictions are those of the run in that precision, to the byte.
@@ -30,6 +30,7 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.files import DamagedError
 from anaphora.inference.matrices import matrices_of
 from anaphora.kernels.compiled.gemm import INT8_LONGEST
+from anaphora.run.card import with_notice
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.folder import Run, tokenizers_in
 from anaphora.run.inference import Inference
@@ -54,7 +55,8 @@ _FORMAT = 1
 _METADATA = "anaphora"
 _LARGEST_HEADER = 1 << 24
 _WEIGHTS, _LARGEST, _FILES = "weights/", "largest/", "files/"
-_OPTIONAL = ("confidence.json", "shortlist.safetensors", "card.md")
+CARD, NOTICE = "card.md", "NOTICE"
+_OPTIONAL = ("confidence.json", "shortlist.safetensors", CARD)
 
 
 class Contents(Record, extra="forbid"):
@@ -169,6 +171,8 @@ def write(path: Path, run: Run, found: Inference, checkpoint: Checkpoint, precis
     vocabulary = [name for name in run.fingerprints if name.startswith("vocabulary/")]
     contents = {name: content_of(run.path, name, 1 << 30) for name in (*vocabulary, *_OPTIONAL)}
     contents[INFERENCE] = found.serialise()
+    if notice := content_of(run.path, NOTICE, files.MEGABYTE):
+        contents[CARD] = with_notice(contents[CARD] or b"", notice)
     tensors |= {
         _FILES + name: np.frombuffer(content, np.uint8) for name, content in contents.items() if content is not None
     }

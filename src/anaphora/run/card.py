@@ -9,6 +9,8 @@ import tomli_w
 from anaphora.data.catalogue import CORPORA
 from anaphora.run.logs import Evaluation, newest
 
+_UNRECORDED = "that of the files; it was not recorded"
+
 
 def render(
     name: str,
@@ -34,7 +36,7 @@ def render(
         parts.append(_fence("toml", tomli_w.dumps({"data": {**source, **own}})))
     digests = [f"- `{part}`: SHA-256 `{digest}`" for part, digest in sorted(data.items())]
     parts.append("\n".join(digests) or "Its files were not recorded.")
-    parts.append(f"Licence: {licence_of(source) or 'that of the files; it was not recorded'}.")
+    parts.append(f"Licence: {licence_of(source) or _UNRECORDED}.")
     parts.append("## Scores")
     lines = [f"| validation {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
     parts.append("\n".join(["| metric | value |", "| --- | --- |", *lines]) if lines else "None yet.")
@@ -45,6 +47,12 @@ def render(
     if use:
         parts += ["## Use", _fence("python", "import anaphora\n\n" + use.format(path=name))]
     return "\n\n".join(parts) + "\n"
+
+
+def with_notice(card: bytes, notice: bytes) -> bytes:
+    """Return a card that ends with a notice of its data's licence and attribution."""
+    unrecorded = f"Licence: {_UNRECORDED}.\n\n".encode()
+    return card.replace(unrecorded, b"") + b"\n## Licence and attribution\n\n" + notice
 
 
 def _metric_rows(evaluations: Iterable[Evaluation]) -> list[str]:

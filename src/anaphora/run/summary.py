@@ -10,6 +10,7 @@ from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
 from anaphora.memory import Memory
 from anaphora.run import calibrations, inference, shortlists
+from anaphora.run.bundle import CARD, Bundle
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, name_of
 from anaphora.run.folder import Run
@@ -104,6 +105,14 @@ def about(path: Path) -> RunInfo:
         faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *other_faults])),
         usable=used is not None and not vocabulary_fault,
     )
+
+
+def about_bundle(path: Path) -> dict[str, Any]:
+    """Read a bundle through, and return what it is and its card; errors as for ``Bundle.open``."""
+    bundle = Bundle.open(path)
+    facts = {"bundle": str(path), "bytes": path.stat().st_size, "task": bundle.inference.task}
+    facts |= bundle.contents.model_dump(include={"precision", "checkpoint"})
+    return facts | {"card": (bundle.file(CARD) or b"").decode("utf-8", "replace")}
 
 
 def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | None]:

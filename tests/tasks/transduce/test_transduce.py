@@ -116,6 +116,24 @@ def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
     assert searched == [500]
 
 
+def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(trained: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(trained / "run", tmp_path / "run")
+    rows = [line.split("\t") for line in spoken(150, 4).splitlines()]
+    for name, column in ("held.txt", 0), ("held.phones", 1):
+        (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in rows))
+    held = ("--source", tmp_path / "held.txt", "--reference", tmp_path / "held.phones")
+    measured = json.loads(shown("calibrate", run, *held, "--json").out)
+    assert measured["fitted_on"] + measured["sentences"]["examples"] == len(rows)
+    [found] = anaphora.load(run).predict(["bcd"], confidence=True)
+    assert 0 < found.confidence < 1 and found.json()["confidence"] == found.confidence
+
+
+def test_runs_are_scored_in_the_precision_of_a_bundle(trained: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(trained / "run", tmp_path / "run")
+    said = shown("evaluate", run, "--text", trained / "dictionary" / "toy.test.tsv", "--precision", "int8").out
+    assert "beam 1, int8)" in said and "beam 1, int8 |" in (run / "card.md").read_text()
+
+
 def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path) -> None:
     rows = [line.split("\t") for line in spoken(60, 4).splitlines()]
     data = dictionary.with_name("pairs.jsonl")

@@ -19,7 +19,8 @@ from anaphora.formats.lines import write_lines
 from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
-from anaphora.tasks.translation.confidence import LEAST, calibrate, fit, probabilities
+from anaphora.tasks.runs import options_at
+from anaphora.tasks.translation.confidence import LEAST, are_good, calibrate, fit, probabilities
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 
@@ -85,6 +86,11 @@ def run(trained_copy: Trained, tmp_path: Path) -> Path:
     write_lines(tmp_path / "held.en", lines)
     write_lines(tmp_path / "held.fr", references)
     return trained_copy("translator-of-words")
+
+
+def test_a_translation_is_good_that_is_near_any_reference_of_its_source(run: Path) -> None:
+    pairs, experiment = [("hi", "salut"), ("hi", "bonjour"), ("no", "bonjour")], options_at(run)
+    assert are_good(["salut", "salut", "salut"], pairs, experiment) == [True, True, False]
 
 
 def test_a_run_is_calibrated_for_each_way_to_search_it(

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -25,6 +25,7 @@ from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.predictor import WritingPredictor
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.tasks.translation.confidence import RunCalibrations
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.normalise import normalise
@@ -48,24 +49,27 @@ class Transduction:
     """The symbols of the output, with ``</s>`` where it is finished; with attention to vectors."""
     weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     """Attention, symbols x vectors; None where it was not asked for."""
+    confidence: float | None = None
+    """The probability that it is right, where confidence was asked for."""
 
     def restore(self, stand_ins: Mapping[str, str]) -> "Transduction":
         """Return the same with unknown characters in the place of their stand-ins."""
         if not stand_ins:
             return self
         back = str.maketrans({known: unknown for unknown, known in stand_ins.items()})
-        return Transduction(
-            self.text.translate(back), self.score, tuple(other.restore(stand_ins) for other in self.alternatives)
-        )
+        others = tuple(other.restore(stand_ins) for other in self.alternatives)
+        return replace(self, text=self.text.translate(back), alternatives=others)
 
     @classmethod
     def of(cls, found: Translation) -> "Transduction":
         """Return the transduction that a translator found."""
-        return cls(found.text, found.score, tuple(map(cls.of, found.alternatives)))
+        others = tuple(map(cls.of, found.alternatives))
+        return cls(found.text, found.score, others, confidence=found.confidence)
 
     def json(self) -> dict[str, Any]:
         others = [{"text": other.text, "log_probability": other.score} for other in self.alternatives]
         found = {"text": self.text, "log_probability": self.score}
+        found |= {} if self.confidence is None else {"confidence": self.confidence}
         return found | ({"alternatives": others} if others else {})
 
     def __str__(self) -> str:
@@ -209,6 +213,12 @@ class VectorTransducerPredictor(WritingPredictor[Transduction]):
         return None, place, Trace(place, finite_vectors(place, given).astype(np.float64), None)
 
 
+def are_answers(outputs: Sequence[str], pairs: Sequence[tuple[str, str]], experiment: Any) -> list[bool]:
+    """Return True for each output that is an answer of its input."""
+    answers = {(source, normalise(target)) for source, target in pairs}
+    return [(source, normalise(output)) in answers for (source, _), output in zip(pairs, outputs, strict=True)]
+
+
 def make_predictor(trained: Any) -> TransducerPredictor | VectorTransducerPredictor:
     """Return the predictor of a ``TrainedModel``."""
     experiment, tokenizers = trained.experiment, trained.tokenizers
@@ -217,6 +227,12 @@ def make_predictor(trained: Any) -> TransducerPredictor | VectorTransducerPredic
     source, target = tokenizers["source"], tokenizers["target"]
     beam, length_penalty = experiment.evaluation.beam, experiment.evaluation.length_penalty
     translator = TranslationPredictor(
-        trained.model.stepper, source, target, beam=beam, length_penalty=length_penalty, runtime=trained.runtime
+        trained.model.stepper,
+        source,
+        target,
+        beam=beam,
+        length_penalty=length_penalty,
+        runtime=trained.runtime,
+        calibrations=RunCalibrations(trained.path, trained.weights, are_answers),
     )
     return TransducerPredictor(translator, experiment.evaluation.without)

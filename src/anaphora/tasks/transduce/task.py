@@ -138,7 +138,7 @@ class StringTransduction(ScoredTask):
     example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)'
     counted, tiers = "pairs of strings", TIERS
     text_options = "--text"
-    takes = ("data", "text", "columns", "search", "sentences")
+    takes = ("data", "text", "columns", "search", "precision", "sentences")
 
     def splits(self, experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
         return splits_of(experiment, report)
@@ -179,7 +179,8 @@ class StringTransduction(ScoredTask):
         search = request.search.resolve(translator.beam, translator.length_penalty)
         texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
         outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
-        return TransductionScores.of(outputs, model.target, model.left_out, ", ".join(search.how()))
+        how = [*search.how(), *([] if request.precision == "fp32" else [request.precision])]
+        return TransductionScores.of(outputs, model.target, model.left_out, ", ".join(how))
 
     def inspection_subject(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)

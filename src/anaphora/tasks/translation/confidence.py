@@ -1,7 +1,8 @@
 """Confidence of translations: from what a model says of their tokens to calibrated probabilities.
 
 Both probabilities are logistic regressions on a few features, fitted by ``anaphora calibrate``. That of a sentence is
-the probability that its chrF2 is at least ``GOOD``; that of a word, that its reference has the word in the same order.
+the probability that its chrF2 is at least ``GOOD``, that of a transducer's string that it is an answer of its input;
+that of a word, that its reference has the word in the same order.
 """
 
 import re
@@ -11,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.data.corpora import Pair
-    from anaphora.tasks.translation.config import TranslationExperiment
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
 GOOD = 50.0
@@ -145,12 +145,25 @@ def _sigmoid(values_N: Floats) -> Floats:
     return found
 
 
+Judge: TypeAlias = "Callable[[Sequence[str], Sequence[Pair], Any], Sequence[bool]]"
+"""From texts, the pairs of their sources and the options of a run to what of the texts is right."""
+
+
+def are_good(texts: Sequence[str], pairs: Sequence["Pair"], experiment: Any) -> list[bool]:
+    """Return True for each translation whose chrF2 is at least ``GOOD``, against any reference of its source."""
+    language, condition = experiment.data.target, experiment.evaluation.conditions
+    references = [reference for _, reference in pairs]
+    scores = sentence_scores(texts, references, language=language, condition=condition)
+    good = {source for (source, _), score in zip(pairs, scores, strict=True) if score["chrF2"] >= GOOD}
+    return [source in good for source, _ in pairs]
+
+
 class RunCalibrations:
     """The calibrations of one run folder for the weights of a loaded network."""
 
-    def __init__(self, path: Path, weights: Callable[[], str]) -> None:
-        """``weights`` returns their SHA-256."""
-        self.path, self._digest = path, weights
+    def __init__(self, path: Path, weights: Callable[[], str], judge: Judge = are_good) -> None:
+        """``weights`` returns their SHA-256, ``judge`` decides what a calibration is fitted to."""
+        self.path, self._digest, self.judge = path, weights, judge
 
     @cached_property
     def weights(self) -> str:
@@ -227,7 +240,9 @@ def calibrate(
     resolved = options.resolve(translator.beam, translator.length_penalty)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
     halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
-    for source, signals, good, words in _compare(found, pairs, experiment):
+    right = run.judge([one.text for one in found], pairs, experiment)
+    lowercase = lowercase_of(experiment.text.lowercase, translator.languages[1])
+    for source, signals, good, words in _compare(found, pairs, right, lowercase):
         half = halves[blake2b(source.encode(), digest_size=1).digest()[0] & 1]
         half.sentences.append((signals.sentence, good))
         half.words.extend((one, right) for one, right in zip(signals.words, words, strict=True) if one)
@@ -255,12 +270,13 @@ def calibrate(
 def _held_out(path: Path, report: Report) -> Iterable["Pair"]:
     """Return the pairs of a run's validation split; errors as for ``check_found``."""
     from anaphora.tasks.evaluation import check_found
+    from anaphora.tasks.registry import task_of
     from anaphora.tasks.runs import experiment_of
-    from anaphora.tasks.training_job import pair_splits
 
     experiment = experiment_of(path)
     check_found(path, experiment, "--source and --reference")
-    return pair_splits(cast("TranslationExperiment", experiment), report).valid
+    pairs: Iterable[Pair] = task_of(experiment).job(experiment, report).splits.valid
+    return pairs
 
 
 class _Examples(NamedTuple):
@@ -271,17 +287,13 @@ class _Examples(NamedTuple):
 
 
 def _compare(
-    found: Sequence[Translation], pairs: Sequence["Pair"], experiment: Any
+    found: Sequence[Translation], pairs: Sequence["Pair"], right: Sequence[bool], lowercase: Any
 ) -> Iterator[tuple[str, Signals, bool, Sequence[bool]]]:
     """Yield the source and the signals of each translation that has some, and what is right of it and its words."""
-    language, condition = experiment.data.target, experiment.evaluation.conditions
-    texts, references = [one.text for one in found], [reference for _, reference in pairs]
-    scores = sentence_scores(texts, references, language=language, condition=condition)
-    lowercase = lowercase_of(experiment.text.lowercase, language)
-    for one, (source, reference), score in zip(found, pairs, scores, strict=True):
-        words, right = (normalise(text, lowercase=lowercase).split() for text in (one.text, reference))
+    for one, (source, reference), good in zip(found, pairs, right, strict=True):
+        words, expected = (normalise(text, lowercase=lowercase).split() for text in (one.text, reference))
         if one.signals and one.signals.sentence and len(words) == len(one.signals.words):
-            yield source, one.signals, score["chrF2"] >= GOOD, in_common(words, right)
+            yield source, one.signals, good, in_common(words, expected)
 
 
 def _arrays(examples: Sequence[tuple[Sequence[float], bool]]) -> tuple[Floats, Floats]:
