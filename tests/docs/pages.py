@@ -89,8 +89,10 @@ def _commands(page: str, first: int, lines: list[str], shell: bool) -> list[Item
 
 
 def _is_whole(text: str) -> bool:
-    """True if a command ends here: no continued line, no open loop, no open here-document."""
+    """True if a command ends here: no continued line, no open quote, no open loop, no open here-document."""
     document = re.search(r"<<-?\s*['\"]?(\w+)", text)
     if document and not re.search(rf"^\s*{document[1]}$", text.partition("\n")[2], re.MULTILINE):
+        return False
+    if not document and re.sub(r"\\.|\"[^\"]*\"|'[^']*'|(?<=\s)#.*", "", text).count("'"):
         return False
     return not text.endswith("\\") and (not text.startswith("for ") or re.search(r"\bdone\b", text) is not None)

@@ -27,6 +27,9 @@ FILES = {
     "train.links": "data/train.links",
     "strokes-data": "strokes",
     "benchmarks/spans": "spans",  # of a checkout
+    "data": "corpora",  # the corpora that anaphora fetch knows, for ANAPHORA_DATA=data
+    "english-french.anaphora": "english-french.anaphora",  # of the package
+    "cmudict.dict": "cmudict.dict",
     "frames": "frames",
     "memories": "memories",  # a folder of translation memories
     "my-project": "project",  # of OmegaT, from English into German
@@ -76,6 +79,7 @@ RUNS = {
     "runs/links": "aligner --data FOLDER --source en --target de",
     "runs/reviews*": "--data reviews.tsv --task classify",
     "runs/upos": "--data my.conllu --task tag",
+    "runs/spelling": "--data words.tsv --task transduce",
     "runs/g2p": "--data words.tsv --task transduce",
     "runs/german": "--data words.tsv --task transduce",
     "runs/captions": "--data captioned --task describe",
@@ -166,6 +170,7 @@ def write_files(folder: Path) -> None:
     write_classes(folder)
     write_images(folder / "captioned")
     shutil.copytree(ROOT / "benchmarks" / "spans", folder / "spans")
+    shutil.copy(ROOT / "src" / "anaphora" / "trial" / "english-french.anaphora", folder)
     handwriting.write(folder / "strokes", 1, 24)
     write_vectors(folder)
     write_documents(folder, pairs)
@@ -213,6 +218,9 @@ def write_classes(folder: Path) -> None:
     sentence = "".join(row.format(n, word, tag) for n, (word, tag) in enumerate(tagged, 1))
     (folder / "tagged.conllu").write_text("".join(sentence.format(f"man{n % 20}") + "\n" for n in range(40)))
     spelt = ((first + middle + last) for first in "abcde" for middle in "fgh" for last in "klm")
+    letters = "abcdefghijklmno"
+    many = (first + middle + last for first in letters for middle in letters for last in letters)
+    (folder / "cmudict.dict").write_text("".join(f"{word} {' '.join(word.upper())}\n" for word in many))
     (folder / "words.tsv").write_text("".join(f"{word}\t{' '.join(word.upper())}\n" for word in spelt))
 
 
