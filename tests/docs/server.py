@@ -3,7 +3,7 @@
     python -m tests.docs.server SOCKET
 
 Programs in ``PROGRAMS`` on a page's path connect to it, and it forks for each of them: a command starts in a hundredth
-of the time that its imports take. ``python -m tests.docs.server`` without a socket is such a program.
+of the time that its imports take.
 """
 
 import gc
