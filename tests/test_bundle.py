@@ -394,8 +394,6 @@ def test_commands_take_a_bundle_for_a_run(bundles: Made, tmp_path: Path, capsys:
         assert main(["translate", str(place), str(text), *how]) == 0
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
-    assert main(["info", str(output)]) == 0
-    assert "precision: int8" in (shown := capsys.readouterr().out) and "# " in shown
     assert main(["average", str(output)]) == 2
     assert "is a bundle, which is for predictions alone: give the run folder." in capsys.readouterr().err
     assert main(["generate", str(output)]) == 2
