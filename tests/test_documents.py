@@ -20,7 +20,6 @@ from anaphora.cli.options import AdaptationOptions
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.events import Event
 from anaphora.experiment.reading import read_experiment
-from tests.conftest import Trained
 from tests.site import MADE, SITE, anchors, build, commands, linked, links, pages, settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,18 +126,6 @@ def test_every_option_that_a_command_sets_is_one_of_the_recipe_by_its_present_na
     for where, recipe, changes in SET:
         read_experiment(recipes.read(recipe), where, changes, report=reported.append)
     assert reported == []
-
-
-def test_the_example_of_the_page_on_attention_draws_its_weights(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(trained("translator"), tmp_path / "runs" / "en-de")
-    page = (ROOT / "docs" / "explain" / "attention.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"```python\n(.*?draw_attention.*?)```", page, re.DOTALL)
-    exec(compile(example, "attention.md", "exec"), {})
-    assert Path("walking.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow

@@ -1,0 +1,98 @@
+"""Commands and Python blocks of a page of the documentation, in their order.
+
+A command stands in an indented block or in a fence without a language, or of ``sh``, ``bash`` or ``console``; where
+lines have a prompt ``$``, the others are output. Output and synopses may have fences of ``text``.
+"""
+
+import re
+from dataclasses import dataclass
+
+PROGRAMS = re.compile(
+    r"(?:[A-Z_]+=\S* )*"
+    r"(anaphora|awk|cat|cd|cp|curl|cut|echo|for|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
+)
+"""First words of a command, and what it sets in the environment."""
+
+_FENCE = re.compile(r"^( *)(`{3,}) *([\w+-]*).*$")
+_SHELL = ("", "sh", "bash", "shell", "console")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A command of one or more lines, or a block of Python."""
+
+    page: str
+    line: int
+    text: str
+    language: str
+    """``sh`` or ``python``; empty for a line that has a command where none is read."""
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}: {'the block of Python' if self.language == 'python' else self.text}"
+
+
+def items(page: str, text: str) -> list[Item]:
+    """Return the commands and Python blocks of a page."""
+    found: list[Item] = []
+    for first, language, lines in _blocks(text):
+        if language == "python":
+            found.append(Item(page, first, "\n".join(lines) + "\n", "python"))
+        else:
+            found += _commands(page, first, lines, language in _SHELL)
+    return found
+
+
+def _blocks(text: str) -> list[tuple[int, str, list[str]]]:
+    """Return first line, language and lines of each fenced or indented block, without its indentation."""
+    found: list[tuple[int, str, list[str]]] = []
+    indent = fence = ""
+    indented = False
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[2].startswith(fence) and not match[3]:
+                fence = ""
+            else:
+                found[-1][2].append(line.removeprefix(indent))
+        elif match:
+            indent, fence, language = match[1], match[2], match[3]
+            found.append((number + 1, language, []))
+            indented = False
+        elif line.startswith("    "):
+            if not indented:
+                found.append((number, "", []))
+            indented = True
+            found[-1][2].append(line[4:])
+        elif line.strip():
+            indented = False
+        elif indented:
+            found[-1][2].append("")
+    return found
+
+
+def _commands(page: str, first: int, lines: list[str], shell: bool) -> list[Item]:
+    """Return the commands of a block, and lines that have one but are not read as such."""
+    prompt = "$ " if any(line.startswith("$ ") for line in lines) else ""
+    found: list[Item] = []
+    place = 0
+    while place < len(lines):
+        start, line = place, lines[place].removeprefix(prompt)
+        place += 1
+        if shell and lines[start].startswith(prompt) and PROGRAMS.match(line):
+            while place < len(lines) and not _is_whole(line):
+                line += "\n" + lines[place]
+                place += 1
+            found.append(Item(page, first + start, line, "sh"))
+        elif re.match(r"(?:\S+ )?anaphora [a-z]+ [^\[]*$", line) and not prompt:
+            found.append(Item(page, first + start, line, ""))
+    return found
+
+
+def _is_whole(text: str) -> bool:
+    """True if a command ends here: no continued line, no open quote, no open loop, no open here-document."""
+    document = re.search(r"<<-?\s*['\"]?(\w+)", text)
+    if document and not re.search(rf"^\s*{document[1]}$", text.partition("\n")[2], re.MULTILINE):
+        return False
+    if not document and re.sub(r"\\.|\"[^\"]*\"|'[^']*'|(?<=\s)#.*", "", text).count("'"):
+        return False
+    return not text.endswith("\\") and (not text.startswith("for ") or re.search(r"\bdone\b", text) is not None)

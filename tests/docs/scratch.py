@@ -1,0 +1,282 @@
+"""The small data and runs that every page of the documentation may use without making them.
+
+A page is run in an empty folder. Before a command or a block of Python runs, each name in it that the tables below know
+and that is not there yet is put there; the first row whose pattern fits counts. What a page makes itself (``--run``,
+``--output``, ``>``) is the page's own, and its later commands use it. Commands that make the same run are alternatives:
+the later one replaces it. So a page needs no preparation: write names by these rules, or add a row. Texts have 3 to 150
+lines; layers have 16 units at most, and are trained for two epochs.
+"""
+
+import gzip
+import re
+import shutil
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from tests.site import ROOT
+
+FILES = {
+    # name in a page: what it is
+    "FOLDER": "data",  # train, val and test: pairs (.en .cs .de .fr) and the same as text (.txt)
+    "corpus": "data",
+    "corpus/*": "data/*",
+    "train.links": "data/train.links",
+    "strokes-data": "strokes",
+    "benchmarks/spans": "spans",  # of a checkout
+    "data": "corpora",  # the corpora that anaphora fetch knows, for ANAPHORA_DATA=data
+    "english-french.anaphora": "english-french.anaphora",  # of the package
+    "cmudict.dict": "cmudict.dict",
+    "frames": "frames",
+    "memories": "memories",  # a folder of translation memories
+    "my-project": "project",  # of OmegaT, from English into German
+    "ends.*": "ends",  # of lines, like the three of *.en
+    "begun.*": "begun",
+    "test.*": "data/test.*",
+    "*.en.gz": "lines.gz",
+    "*.en": "lines",  # three English lines
+    "*.[cdf][ers]": "data/test.fr",  # sentences of another language: .cs, .de, .fr
+    "*.links": "data/test.links",
+    "*.tmx": "memory.tmx",  # English and German
+    "*.po": "app.po",  # English messages without German translations
+    "*.xlf": "manual.xlf",
+    "*.html": "index.html",
+    "*.srt": "film.srt",
+    "*.vtt": "talk.vtt",
+    "*reviews*.tsv": "reviews.tsv",  # texts with classes
+    "sst": "sst",  # the files stsa.* of the recipes sst-*
+    "TREC.train.all": "sst/stsa.fine.train",
+    "*words*.tsv": "words.tsv",  # strings with strings
+    "*signals.npz": "signals.npz",  # vectors with classes
+    "*frames.npz": "frames/test.npz",  # vectors with tags
+    "pairs.tsv": "pairs.tsv",
+    "table.csv": "table.csv",  # pairs with a heading, en,de
+    "terms.tsv": "terms.tsv",
+    "*-*.tsv": "dictionary.tsv",  # English words with translations
+    "state.npz": "state.npz",
+    "*.vec.gz": "vectors.gz",  # of LARGEST numbers, whatever the name says
+    "nbest.txt": "nbest",
+    "stsa.*.gz": "stsa.gz",
+    "*.conllu": "tagged.conllu",
+    "captioned": "captioned",  # images and captions
+    "features.npz": "captioned/train.npz",
+    "*.jsonl": "strokes/test.jsonl",
+    "words.txt": "words",
+    "book.txt": "data/train.txt",
+    "*.txt.gz": "lines.gz",
+    "*.txt": "data/test.txt",
+}
+
+RUNS = {
+    "runs/book*": "character-lm --data FOLDER",
+    "runs/counts": "ptb-ngram --data FOLDER --set text.segmentation=joiner",
+    "runs/czech": "ptb-ngram --data FOLDER",
+    "runs/ptb-ngram": "ptb-ngram --data FOLDER",
+    "runs/network": "ptb-lstm-small --data FOLDER --set text.segmentation=joiner",
+    "runs/links": "aligner --data FOLDER --source en --target de",
+    "runs/reviews*": "--data reviews.tsv --task classify",
+    "runs/upos": "--data my.conllu --task tag",
+    "runs/spelling": "--data words.tsv --task transduce",
+    "runs/g2p": "--data words.tsv --task transduce",
+    "runs/german": "--data words.tsv --task transduce",
+    "runs/captions": "--data captioned --task describe",
+    "runs/strokes": "strokes --data strokes-data",
+    "runs/reader": "--data strokes-data --task transduce",
+    "runs/words": "bahdanau2015 --data FOLDER --source en --target de",
+    "runs/quickstart/run": "quickstart --data FOLDER --source en --target fr",
+    "runs/*": "quickstart --data FOLDER --source en --target de",
+}
+
+EXAMPLES = {
+    # name in a block of Python that the page does not define: what it is
+    "translator": 'anaphora.load("runs/en-de")',
+    "features": 'numpy.load("features.npz")["1"]',  # of an image
+    "pixels": "numpy.zeros((8, 8, 3))",
+    "strokes": "[[(0, 0), (1, 2), (3, 1)], [(4, 0), (4, 2)]]",
+    "vector": "numpy.zeros(16)",
+    "model": 'Subject.open("runs/words").trained.model',
+    "batch": 'Subject.open("runs/words").example("the man").batch',
+    "rows": "[list(range(9))]",
+    "experiment": "anaphora.read_experiment(\"task = 'language-model'\", 'own.toml', data=[Path('book.txt')])",
+    "path": 'Path("runs") / "example"',
+}
+
+_RUN = re.compile(r"--run\s+([\w./-]+)|train\(\w+, Path\(\"([\w./-]+)\"")
+_OUTPUT = re.compile(r"(?:--output|--pairs|--alignments|--soft-alignments|--board|>)\s+([\w./-]+)")
+LINES = ("The old man sees a cat.", "Alice is in the garden.", "I want to read a good book today.")
+
+
+class Scratch:
+    """The folder of all files, from which those of a page are copied."""
+
+    def __init__(self, folder: Path, execute: Callable[[Path, str], None]) -> None:
+        self.folder = folder
+        self.execute = execute
+        self.lock = Lock()
+        folder.mkdir()
+        write_files(folder)
+
+    def prepare(self, place: Path, text: str) -> None:
+        """Put what a command or a block of Python names, and what is not there, into a page's folder."""
+        made = set(_OUTPUT.findall(text))
+        if "--resume" not in text:
+            for run in map("".join, _RUN.findall(text)):
+                made.add(run)
+                for folder in (run, f"{run}-pairs"):  # put here, or made by another command for the job
+                    shutil.rmtree(place / folder, ignore_errors=True)
+        for name in re.findall(r"[\w./-]*\w", text):
+            if name in made or name.startswith("/") or (place / name).exists():
+                continue
+            for pattern, stock in (FILES | RUNS).items():
+                if fnmatch(name, pattern):
+                    _copy(self.folder / self._stock(name, pattern, stock), place / name)
+                    break
+
+    def _stock(self, name: str, pattern: str, stock: str) -> str:
+        if pattern in FILES:
+            return stock.replace("*", name.removeprefix(pattern.partition("*")[0])) if "*" in stock else stock
+        run = "runs/" + re.sub(r"\W+", "-", stock)
+        with self.lock:
+            if not (self.folder / run).exists():
+                self.prepare(self.folder, stock)
+                self.execute(self.folder, f"anaphora train {stock} --run {run}")
+        return run
+
+
+def _copy(source: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, place)
+    else:
+        shutil.copy(source, place)
+
+
+def write_files(folder: Path) -> None:
+    """Write the files and folders that ``FILES`` names."""
+    from anaphora.samples import english_french, handwriting
+
+    data = folder / "data"
+    english_french.write(data, train=150, valid=110, test=12)
+    for split in ("train", "val", "test"):
+        for language in ("cs", "de"):
+            shutil.copy(data / f"{split}.fr", data / f"{split}.{language}")
+        shutil.copy(data / f"{split}.en", data / f"{split}.txt")
+    pairs = list(zip(*((data / f"train.{side}").read_text().splitlines() for side in ("en", "de")), strict=True))
+    (data / "train.links").write_text("0-0 1-1\n" * len(pairs))
+    write_corpora(folder / "corpora", data)
+    write_classes(folder)
+    write_images(folder / "captioned")
+    shutil.copytree(ROOT / "benchmarks" / "spans", folder / "spans")
+    shutil.copy(ROOT / "src" / "anaphora" / "trial" / "english-french.anaphora", folder)
+    handwriting.write(folder / "strokes", 1, 24)
+    write_vectors(folder)
+    write_documents(folder, pairs)
+    lines = "".join(f"{line}\n" for line in LINES)
+    for name, text in {
+        "lines": lines,
+        "begun": "Le\n\nAlice\n",
+        "ends": ".\n.\n\n",
+        "words": "anaphora\nhouse\n",
+        "pairs.tsv": "".join(f"{source}\t{target}\n" for source, target in pairs[:20]),
+        "table.csv": "en,de\n" + "".join(f'"{source}","{target}"\n' for source, target in pairs[:20]),
+        "dictionary.tsv": "man\thomme\t0.9\ncat\tchat\t0.8\ngarden\tjardin\t0.7\n",
+        "terms.tsv": "cat\tchat | chats\nbook\tlivre | !cahier\n",
+        "nbest": "0 ||| the cat sees . ||| lm= -2 ||| -2\n0 ||| a cat sees . ||| lm= -3 ||| -3\n",
+    }.items():
+        (folder / name).write_text(text)
+    (folder / "lines.gz").write_bytes(gzip.compress(lines.encode()))
+
+
+def write_corpora(folder: Path, data: Path) -> None:
+    """Write small texts in the place of the corpora that ``anaphora fetch`` knows."""
+    from anaphora.data.catalogue import CORPORA
+
+    for name, corpus in CORPORA.items():
+        (folder / name).mkdir(parents=True)
+        for file in corpus.files:
+            split = re.sub(r"^ptb\.|_.*|(?<=val)id", "", Path(file.name).stem)
+            text = (data / f"{split}.en").read_text()
+            if file.name.endswith(".tsv"):
+                text = re.sub("^(.*)$", r"\1\t\1", text, flags=re.M)
+            (folder / name / file.name).write_text(text)
+
+
+def write_classes(folder: Path) -> None:
+    """Write texts with classes, words with tags, and strings with strings."""
+    texts = [(("bad", "good")[n % 2], f"a {('dull', 'lovely')[n % 2]} film of {n} scenes") for n in range(60)]
+    (folder / "reviews.tsv").write_text("label\ttext\n" + "".join(f"{label}\t{text}\n" for label, text in texts))
+    (folder / "sst").mkdir()
+    lines = "".join(f"{int(label == 'good')} {text}\n" for label, text in texts)
+    for name in ("binary.train", "binary.dev", "fine.train", "fine.dev"):
+        (folder / "sst" / f"stsa.{name}").write_text(lines)
+    (folder / "stsa.gz").write_bytes(gzip.compress(lines.encode()))
+    row = "{}\t{}\t_\t{}\t_\t_\t_\t_\t_\t_\n"
+    tagged = (("A", "DET"), ("{}", "NOUN"), ("walks", "VERB"), (".", "PUNCT"))
+    sentence = "".join(row.format(n, word, tag) for n, (word, tag) in enumerate(tagged, 1))
+    (folder / "tagged.conllu").write_text("".join(sentence.format(f"man{n % 20}") + "\n" for n in range(40)))
+    spelt = ((first + middle + last) for first in "abcde" for middle in "fgh" for last in "klm")
+    letters = "abcdefghijklmno"
+    many = (first + middle + last for first in letters for middle in letters for last in letters)
+    (folder / "cmudict.dict").write_text("".join(f"{word} {' '.join(word.upper())}\n" for word in many))
+    (folder / "words.tsv").write_text("".join(f"{word}\t{' '.join(word.upper())}\n" for word in spelt))
+
+
+def write_images(data: Path) -> None:
+    """Write captions of images and the features of those."""
+    data.mkdir()
+    draws = np.random.default_rng(1)
+    for split, first, last in (("train", 1, 25), ("val", 25, 29), ("test", 29, 33)):
+        features = {str(n): draws.normal(size=(2, 2, 4)).astype(np.float32) for n in range(first, last)}
+        np.savez(data / f"{split}.npz", **features)
+        (data / f"{split}.tsv").write_text(
+            "".join(f"{n}.jpg\ta dog on a {('red', 'big')[n % 2]} hill\n" for n in range(first, last))
+        )
+
+
+def write_vectors(folder: Path) -> None:
+    """Write signals with classes, frames with tags, an initial state, and vectors of words."""
+    draws = np.random.default_rng(1)
+    values, lengths = draws.normal(size=(120, 3)).astype(np.float32), np.full(30, 4)
+    np.savez(folder / "signals.npz", values=values, lengths=lengths, labels=np.array(["up", "down"] * 15))
+    (folder / "frames").mkdir()
+    for split in ("train", "val", "test"):
+        np.savez(folder / "frames" / split, values=values, lengths=lengths, labels=np.array(["up", "down"] * 60))
+    np.savez(folder / "state.npz", **{"layer0.h": np.zeros(16, np.float32)})
+    vectors = "".join(f"{word} {' '.join(['0.5'] * 16)}\n" for word in ("man", "cat", "le", "de"))
+    (folder / "vectors.gz").write_bytes(gzip.compress(f"4 16\n{vectors}".encode()))
+
+
+def write_documents(folder: Path, pairs: list[tuple[str, str]]) -> None:
+    """Write translation memories, documents with gaps, and a project of OmegaT."""
+    from tests.formats.omegat_project import make_project
+
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de"><seg>{target}</seg></tuv></tu>\n'
+        for source, target in pairs
+    )
+    facts = 'datatype="plaintext" adminlang="en" o-tmf="x" creationtool="x" creationtoolversion="1"'
+    header = f'<header srclang="en" segtype="sentence" {facts}/>'
+    memory = f'<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">{header}<body>\n{units}</body></tmx>\n'
+    (folder / "memories").mkdir()
+    for name in ("memory.tmx", "memories/train.tmx"):
+        (folder / name).write_text(memory)
+    po = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: de\\n"\n\n'
+    done = "".join(f'msgid "{source}"\nmsgstr "{target}"\n\n' for source, target in pairs[:12])
+    (folder / "app.po").write_text(f'{po}{done}msgid "Save the <b>file</b> {{name}}"\nmsgstr ""\n')
+    (folder / "manual.xlf").write_text(
+        '<?xml version="1.0"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file original="a" '
+        'source-language="en" target-language="de" datatype="plaintext"><body><trans-unit id="1"><source>The cat '
+        '<g id="1">sees</g> a man.</source></trans-unit></body></file></xliff>\n'
+    )
+    (folder / "index.html").write_text("<html><body><p>The cat <b>sees</b> a man.</p></body></html>\n")
+    (folder / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nThe old man\nsees a cat.\n")
+    (folder / "talk.vtt").write_text("WEBVTT\n\n00:01.000 --> 00:02.000\nThe old man sees a cat.\n")
+    make_project(
+        folder / "project",
+        {"source/app.po": po + 'msgid "A cat."\nmsgstr ""\n'},
+        saved=dict(pairs[:3]),
+        languages=("en", "de"),
+    )
