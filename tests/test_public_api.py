@@ -31,7 +31,7 @@ WITHIN = {
 }
 """What the package calls itself."""
 PUBLIC = """AlignmentPredictor AnaphoraError ExperimentBase Framed LanguageModelPredictor Limits Sampling SearchOptions
-Shortlist Translation TranslationPredictor __version__ about load read_experiment train"""
+Shortlist Translation TranslationPredictor __version__ about load read_experiment train trial_model"""
 
 
 def members(owner: type) -> set[str]:

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import anaphora
-from anaphora.kernels import compiled
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.trial import TRIAL_MODELS, trial_model
 from tests.package import PACKAGE, ROOT
 
 from .conftest import Cli
 from .test_terminal import terminal
 
-pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library in C is not built for this processor")
+pytestmark = pytest.mark.skipif(not has_gemm(), reason="the library in C is not built for this processor")
 
 ALONE = """
 import socket, sys

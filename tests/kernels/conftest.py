@@ -7,7 +7,7 @@ its options; it needs its reading in ``naive/``, or every test of it fails.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 from unittest.mock import patch
@@ -47,7 +47,7 @@ def variants(config: type) -> Iterator[Any]:
 def shown(part: Any) -> str:
     return "-".join(
         str(value) if isinstance(value, str) else name
-        for name, value in asdict(part).items()
+        for name, value in vars(part).items()
         if isinstance(value, str) or value is True
     )
 

@@ -176,7 +176,7 @@ def sample_of(options: Options, tokenizers: Mapping[str, Any]) -> Batch:
         case Options(vectors=Options(size=size)):
             inputs = vectors(size)
         case Options(scale=Scale(mean_D=mean_D, pen=pen)):
-            inputs = inputs if tokenizers else vectors(len(mean_D) + pen)
+            inputs = inputs if getattr(options, "model", "") == "synthesis" else vectors(len(mean_D) + pen)
             targets = vectors(len(mean_D) + pen + 1)
     if "tags" in tokenizers or hasattr(options, "classes"):
         names = tokenizers["tags"].vocabulary if "tags" in tokenizers else options.classes.names
