@@ -114,9 +114,10 @@ def reads_arrays(model: Any) -> bool:
 
 def _draw(description: "Description", folder: Path) -> None:
     """The attention of a description, as a picture named after its image."""
+    from anaphora.formats.captions import image_key
     from anaphora.inspection.drawing.heat import draw_grid_attention
     from anaphora.inspection.labels import labels
 
     assert description.weights is not None
-    path = folder / f"{description.image}.png"
+    path = folder / f"{image_key(description.image)}.png"
     draw_grid_attention(path, labels(description.pieces), description.weights, title=description.text)

@@ -50,6 +50,9 @@ def predict(data: Path | str, run: str, *settings: str) -> str:
 def test_a_text_is_written_evaluated_and_drawn(lines: Path) -> None:
     scores = shown("evaluate", "synthesis", "--json").split
     assert scores["sequences"] == 4 and np.isfinite(scores["log_likelihood"]) and not scores["residual_variance"]
+    for option in ("--data", "--text"):
+        other = shown("evaluate", "synthesis", option, lines / "test.jsonl", "--json", "--no-keep").split
+        assert other == scores
     draw = ["draw", "synthesis", "--text", "coat", "--length", "12", "--bias", "1"]
     shown(*draw, "--output", "coat.svg")
     picture = ElementTree.parse("coat.svg").getroot()
