@@ -10,7 +10,7 @@ from anaphora.cli.files import check_writable, given_lines, given_texts, name_of
 from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
-from anaphora.options import Argument, Option
+from anaphora.options import Argument, Excludes, Needs, Option
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -25,6 +25,12 @@ EXAMPLES = (
     "anaphora predict runs/frames frames.npz",
     "anaphora predict runs/reader strokes.jsonl",
     "anaphora predict runs/scenes features.npz --pictures pictures",
+    "anaphora predict runs/sensors sensors.npz --steps 24",
+)
+
+CONFLICTS = (
+    Needs("--samples --interval --seed", "--steps"),
+    Excludes("--steps", "--format --columns --pictures --initial-state", "{option} is for signals and {other} is not"),
 )
 
 
@@ -51,6 +57,10 @@ def run(
         Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
     ] = None,
     initial_state: InitialState = None,
+    steps: Annotated[int | None, Option("For signals: forecast so many steps of each sequence.", min=1)] = None,
+    samples: Annotated[int | None, Option("Draw so many continuations; --json has them.", min=1, default="200")] = None,
+    interval: Annotated[float, Option("Probability of the interval around each number.", min=0, max=1)] = 0.9,
+    seed: Annotated[int, Option("Random seed of the continuations.", min=0)] = 0,
     *,
     machine: Machine,
 ) -> None:
@@ -63,14 +73,24 @@ def run(
     with listening() as report:
         model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
         task = kind_at(run_folder)
+        if steps:
+            if not hasattr(model, "forecast_file"):
+                raise ConfigError(f"--steps is for signals, but {run_folder} is {task.noun}: leave it out.")
+            drawn = {} if samples is None else {"samples": samples}
+            path = _array_file(file, run_folder, task.noun)
+            with writing(output) as write:
+                for one in model.forecast_file(path, steps, **drawn, interval=interval, seed=seed, report=report):
+                    more = {"samples": one.samples_STD.tolist()} if samples else {}
+                    write(json.dumps(one.json() | more) if as_json else str(one))
+            return
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         if format_ and not hasattr(model, "predict_lines"):
             raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
         if pictures and not getattr(model, "attends_to_grid", False):
             raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-        if reads_arrays(model) and file == "-":
-            raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
+        if reads_arrays(model):
+            _array_file(file, run_folder, task.noun)
         found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
         with writing(output, exact=exact and not as_json) as write:
             for prediction in found:
@@ -105,6 +125,13 @@ def _predictions(
     read = table._replace(chosen=tuple(columns), header=()) if columns else table
     answer = partial(model.predict_stream, report=report)
     return predict_table(answer, given_lines(file, exact=True), name_of(file), read), True
+
+
+def _array_file(file: str, run_folder: Path, noun: str) -> Path:
+    """Return the path of a file of arrays or strokes; ConfigError for standard input."""
+    if file == "-":
+        raise ConfigError(f"{run_folder} is {noun} of arrays or strokes: name a file of them.")
+    return Path(file)
 
 
 def reads_arrays(model: Any) -> bool:

@@ -1,6 +1,6 @@
 """Classification: texts or sequences of vectors, with one class or several labels each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -143,7 +143,7 @@ class TextClassification(FieldTask):
     counted, tiers = "labelled texts", TIERS
     predictor_class: ClassVar[type[PooledPredictor]] = ClassifierPredictor
     predictions = "texts"
-    takes = ("data", "columns")
+    takes: ClassVar[Sequence[str]] = ("data", "columns")
 
     def splits(self, experiment: Any, report: Report = silent) -> Any:
         """Return the splits; errors as for ``data.labelled.labelled_splits``."""

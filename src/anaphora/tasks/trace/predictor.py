@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from anaphora.batch import Batch
+from anaphora.config import MAX_LENGTH
 from anaphora.data.example_batches import WIDTH, Side, prediction_batches
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.values import NextValues, PreviousValues, Scale, written_in
-from anaphora.data.fields.vectors import Vectors
+from anaphora.data.fields.vectors import Vectors, finite_vectors
+from anaphora.data.traces import read_traces
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.traces import Booleans, Floats, Trace
@@ -23,6 +26,8 @@ from anaphora.prediction.predictor import FieldPredictor
 
 LENGTH = 700
 """Vectors that are drawn at most, where nobody says."""
+SAMPLES = 200
+"""Continuations that a forecast is made from, where nobody says."""
 
 _ROWS = 64
 """Sequences that are drawn side by side."""
@@ -78,6 +83,42 @@ class Drawing:
 
     def __str__(self) -> str:
         return self.svg()
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The steps that follow a sequence, by sampled continuations."""
+
+    samples_STD: Floats
+    """The continuations; one, that of the expected vectors, of a model without a density."""
+    mean_TD: Floats
+    lower_TD: Floats | None
+    """Lower end of the interval of each number; None of a model without a density."""
+    upper_TD: Floats | None
+    """Upper end of it."""
+    interval: float
+    """Probability of the interval; as much is below it as above it."""
+
+    @classmethod
+    def of(cls, samples_STD: Floats, interval: float, density: bool) -> Self:
+        """Return the forecast of these continuations; without a ``density`` there is no interval."""
+        ends = [0.5 - interval / 2, 0.5 + interval / 2]
+        lower_TD, upper_TD = np.quantile(samples_STD, ends, axis=0) if density else (None, None)
+        return cls(samples_STD, samples_STD.mean(0), lower_TD, upper_TD, interval)
+
+    def json(self) -> dict[str, Any]:
+        """Everything but the continuations, for ``json.dumps``."""
+        found = {"mean": self.mean_TD, "lower": self.lower_TD, "upper": self.upper_TD}
+        return {name: None if one is None else one.tolist() for name, one in found.items()} | {
+            "interval": self.interval
+        }
+
+    def __str__(self) -> str:
+        """Return a step a line, tabs between its numbers, each as ``mean [lower, upper]``."""
+        shown = np.vectorize("{:.6g}".format)(self.mean_TD)
+        if self.lower_TD is not None:
+            shown = np.vectorize("{} [{:.6g}, {:.6g}]".format)(shown, self.lower_TD, self.upper_TD)
+        return "".join(f"{line}\n" for line in map("\t".join, shown.tolist()))
 
 
 class SampledTrace(NamedTuple):
@@ -152,6 +193,71 @@ class TracePredictor(FieldPredictor[Any]):
             report(Progress("draw", done, len(given), "sequences"))
         yield from (self._complete(found[row], text, prime) for row, text in enumerate(given))
 
+    def forecast(self, sequences: Iterable[Any], steps: int, **options: Any) -> list[Forecast]:
+        """Return the ``steps`` that follow each sequence; ``options`` and errors as for ``forecast_stream``."""
+        return list(self.forecast_stream(sequences, steps, **options))
+
+    def forecast_file(self, path: Path, steps: int, **options: Any) -> Iterator[Forecast]:
+        """Yield the same for the sequences of a file: see ``data.traces.read_traces``."""
+        return self.forecast_stream(read_traces(path), steps, **options)
+
+    def forecast_stream(
+        self,
+        sequences: Iterable[Any],
+        steps: int,
+        *,
+        samples: int = SAMPLES,
+        interval: float = 0.9,
+        seed: int = 0,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> Iterator[Forecast]:
+        """Yield the ``steps`` that follow each sequence, in order.
+
+        Args:
+            sequences: arrays, steps x width, or ``Trace`` of them.
+            steps: vectors that follow; that a sequence may end is left out of account.
+            samples: continuations that are drawn of each sequence.
+            interval: probability of the interval around each number.
+            seed: random seed; the forecast of a sequence does not depend on the others.
+            limits: when to stop early, by a StoppedError.
+            report: receives the progress.
+
+        Raises ConfigError for options out of bounds and for a model of strokes or texts, DataError for vectors of
+        another width than those of training, and for numbers that are not finite.
+        """
+        scale: Scale = self.experiment.scale
+        if scale.pen or self.writes_text:
+            raise ConfigError("A forecast is of signals, but this model is of pen strokes or texts: draw with a prime.")
+        if not (1 <= steps <= MAX_LENGTH and samples >= 1 and 0 < interval < 1 and 0 <= seed < 2**64):
+            raise ConfigError(
+                f"Steps and samples should be 1 or more (steps at most {MAX_LENGTH:,}), the interval between 0 and 1 "
+                f"and the seed from 0 to 2^64 - 1, but they are {steps}, {samples}, {interval} and {seed}: change them."
+            )
+        density = self.model.output.shape is not None
+        batches = list(prediction_batches(self._inputs([""] * (samples if density else 1), None), _ROWS * WIDTH))
+        watch = limits.start()
+        for watch.line, given in enumerate(sequences, 1):
+            read_PX = self._read(given if isinstance(given, Trace) else self._trace(given, watch.line))
+            drawn = dict[int, Floats]()
+            for batch in batches:
+                with running(self.runtime):
+                    of_batch = _sample(
+                        self.model, batch, read_PX, read_PX.shape[1], steps, watch, bias=0, seed=seed, endless=True
+                    )
+                drawn |= {
+                    row: one.values_TX[:, :-1] for row, one in zip(batch.example_ids_B.tolist(), of_batch, strict=True)
+                }
+            samples_STD = np.stack([scale.decode(drawn[row]) for row in sorted(drawn)])
+            report(Progress("forecast", watch.line, 0, "sequences"))
+            yield Forecast.of(samples_STD, interval, density)
+
+    def _trace(self, given: Any, number: int) -> Trace:
+        """Return a sequence that a caller gave as an array; vectors of one number may be given as steps alone."""
+        values, place = np.asarray(given), f"Sequence {number}"
+        by_step = values.ndim == 1 and len(self.experiment.scale.mean_D) == 1
+        return Trace(place, finite_vectors(place, values[:, None] if by_step else values).astype(np.float64), None)
+
     def _check(self, text: str, prime: Trace | None) -> None:
         if not self.writes_text:
             if text:
@@ -205,9 +311,20 @@ class TracePredictor(FieldPredictor[Any]):
 
 
 def _sample(
-    network: Any, batch: Batch, read_PX: Floats, size: int, length: int, watch: Watch, *, bias: float, seed: int
+    network: Any,
+    batch: Batch,
+    read_PX: Floats,
+    size: int,
+    length: int,
+    watch: Watch,
+    *,
+    bias: float,
+    seed: int,
+    endless: bool = False,
 ) -> list[SampledTrace]:
     """Return a sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
+
+    An ``endless`` one has as many.
 
     Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so that a
     row is the same whatever is drawn beside it.
@@ -227,7 +344,7 @@ def _sample(
         watch.check()
         values_BX = network.output.draw(states_BH, _draws(seed, rows, step, size, read - size + 1), bias)
         drawn.append(values_BX)
-        for row in np.flatnonzero(values_BX[:, -1]).tolist():
+        for row in [] if endless else np.flatnonzero(values_BX[:, -1]).tolist():
             ends[row] = min(ends[row], step + 1)
         if step + 1 >= max(ends):
             break

@@ -278,7 +278,7 @@ class ValuePrediction(ValueTask):
     noun, plural = "a model of real-valued sequences", "prediction networks"
     experiment: ClassVar[Any] = PredictionExperiment
     network = NETWORKS["prediction"]
-    see = "see anaphora draw"
+    see = "see anaphora draw, or forecast signals with --steps"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
     predictor_class = TracePredictor
     counted, tiers = "vectors (--task trace)", TIERS
