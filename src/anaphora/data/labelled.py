@@ -139,6 +139,8 @@ def labelled_splits(
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
     for file in (*train, *valid, *chain.from_iterable(tests.values())):
+        if format.vectors and formats.holds_numbers(file):
+            continue
         found_in = columns_read(file, encoding=format.encoding, columns=format.columns)
         if is_table(file.name, *formats.TABLES) and found_in.header[:1] not in ((), ("1",)):
             report(Note(f"The first line of {file} names its columns and is left out."))
@@ -164,9 +166,9 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
 
 
 def hold_vectors(data: Sequence[Path]) -> bool:
-    """True if data is of vectors: array files, or a table most of whose first rows name one."""
+    """True if data is of vectors: array files, or a table of numbers, or most of whose first rows name such files."""
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
-    if any(map(formats.is_array_file, files)):
+    if any(map(formats.is_array_file, files)) or any(map(formats.holds_numbers, files)):
         return True
     tables = (
         islice(read_lines(file, any_format=True, replace_invalid=True), _LOOKED_AT)

@@ -135,6 +135,8 @@ class VectorPredictor(FieldPredictor[Found]):
 
     unit = "sequences"
     reads_arrays = True
+    by_step = False
+    """True if it answers the steps of a sequence one by one."""
 
     def predict(self, sequences: Sequence[Any]) -> list[Any]:
         """Return the answer for each sequence: an array, steps x width, or width for one vector.
@@ -149,8 +151,8 @@ class VectorPredictor(FieldPredictor[Found]):
         return self._stream(named, _vectors, **streaming)
 
     def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Any]:
-        """Yield the same for the sequences of an array file: see ``formats.labelled.read_vectors``."""
-        return self._stream(read_vectors(path), _vectors, **streaming)
+        """Yield the same for the sequences of a file: see ``formats.labelled.read_vectors``."""
+        return self._stream(read_vectors(path, steps=self.by_step), _vectors, **streaming)
 
 
 def _vectors(named: tuple[str, Any], number: int) -> tuple[None, str, Any]:

@@ -150,6 +150,10 @@ def forecasts(waves: list[np.ndarray], file: Path) -> None:
     given = ["predict", "run", file, "--steps", "3", "--seed", "2"]
     found = shown(*given, "--samples", "70", "--json").json
     assert found.pop("samples") == alone.samples_STD.tolist() and found == alone.json()
+    rows = (",".join(map(str, (number, *row))) for number, wave in enumerate(waves[6:]) for row in wave.tolist())
+    Path("waves.csv").write_text("id,sine,cosine,step\n" + "\n".join(rows) + "\n")
+    of_table = shown("predict", "run", "waves.csv", *given[3:], "--samples", "70", "--json").objects
+    assert len(of_table) == 2 and np.allclose(of_table[1]["mean"], alone.mean_TD, atol=1e-5)
     first, *rest = shown(*given, "--interval", "0.5").lines
     assert re.fullmatch(r"\S+ \[\S+, \S+\](\t\S+ \[\S+, \S+\]){2}", first) and len(rest) == 3
     assert "see anaphora draw, or forecast signals with --steps" in shown("predict", "run", file, code=2).err
