@@ -138,7 +138,7 @@ def test_a_table_of_numbers_is_vectors(task: str) -> None:
     assert shown("predict", "of-table", "wide/unlabelled.csv").out == predicted
     heading, first, second, *_ = rows
     for lines, said in (
-        ([heading, first, second.replace("0\t", "1\t", 1), first], "test.tsv:4 goes on with the sequence '0' after"),
+        ([heading, first, second.replace("0\t", "1\t", 1), first], "test.tsv:4 continues the sequence '0' after"),
         ([heading, first, f"{second}\t1"], "test.tsv:3 has 5 columns, but the heading 4: correct it"),
         ([heading, first, first, "\t".join(["7", *["B-X"] * 3])], "test.tsv:4 should have a number in the column"),
     ):

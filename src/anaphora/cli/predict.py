@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from anaphora.cli.files import check_writable, given_lines, given_texts, name_of, writing
 from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
@@ -28,10 +29,31 @@ EXAMPLES = (
     "anaphora predict runs/sensors sensors.npz --steps 24",
 )
 
-CONFLICTS = (
-    Needs("--samples --interval --seed", "--steps"),
-    Excludes("--steps", "--format --columns --pictures --initial-state", "{option} is for signals and {other} is not"),
-)
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Forecasts of signals."""
+
+    heading: ClassVar = "Forecasts"
+
+    steps: Annotated[int | None, Option("For signals: forecast so many steps of each sequence.", min=1)] = None
+    samples: Annotated[int | None, Option("Draw so many continuations; --json has them.", min=1, default="200")] = None
+    interval: Annotated[float, Option("Probability of the interval around each number.", min=0, max=1)] = 0.9
+    seed: Annotated[int, Option("Random seed of the continuations.", min=0)] = 0
+
+    conflicts: ClassVar = (
+        Needs("--samples --interval --seed", "--steps"),
+        Excludes("--steps", "--format --columns --pictures --initial-state", "{option} is for signals, {other} is not"),
+    )
+
+    def lines(self, model: Any, path: Path, as_json: bool, report: "Report") -> Iterator[str]:
+        """Yield what is printed of each sequence of a file."""
+        drawn = {} if self.samples is None else {"samples": self.samples}
+        for one in model.forecast_file(
+            path, self.steps, **drawn, interval=self.interval, seed=self.seed, report=report
+        ):
+            more = {"samples": one.samples_STD.tolist()} if self.samples else {}
+            yield json.dumps(one.json() | more) if as_json else str(one)
 
 
 def run(
@@ -57,11 +79,8 @@ def run(
         Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
     ] = None,
     initial_state: InitialState = None,
-    steps: Annotated[int | None, Option("For signals: forecast so many steps of each sequence.", min=1)] = None,
-    samples: Annotated[int | None, Option("Draw so many continuations; --json has them.", min=1, default="200")] = None,
-    interval: Annotated[float, Option("Probability of the interval around each number.", min=0, max=1)] = 0.9,
-    seed: Annotated[int, Option("Random seed of the continuations.", min=0)] = 0,
     *,
+    forecasts: Forecasts,
     machine: Machine,
 ) -> None:
     """Print the prediction for each line or image; for a tagger, the tagged file."""
@@ -73,15 +92,12 @@ def run(
     with listening() as report:
         model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
         task = kind_at(run_folder)
-        if steps:
+        if forecasts.steps:
             if not hasattr(model, "forecast_file"):
                 raise ConfigError(f"--steps is for signals, but {run_folder} is {task.noun}: leave it out.")
-            drawn = {} if samples is None else {"samples": samples}
-            path = _array_file(file, run_folder, task.noun)
             with writing(output) as write:
-                for one in model.forecast_file(path, steps, **drawn, interval=interval, seed=seed, report=report):
-                    more = {"samples": one.samples_STD.tolist()} if samples else {}
-                    write(json.dumps(one.json() | more) if as_json else str(one))
+                for line in forecasts.lines(model, _array_file(file, run_folder, task.noun), as_json, report):
+                    write(line)
             return
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")

@@ -19,7 +19,7 @@ from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
-from anaphora.formats.labelled import read_vectors
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.strings import holds_strings
 from anaphora.formats.stroke_json import read_stroke_json
@@ -44,7 +44,7 @@ def read_arrays(path: Path) -> Iterator[Trace]:
 
 
 def read_number_table(path: Path) -> Iterator[Trace]:
-    """Yield the sequences of a table with a heading and a vector a row: see ``formats.labelled.read_vectors``."""
+    """Yield the sequences of a table of numbers: see ``formats.labelled_vectors.read_vectors``."""
     return (Trace(place, values_TD.astype(np.float64), None) for place, values_TD in read_vectors(path))
 
 

@@ -10,7 +10,7 @@ from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.ragged import Ragged
-from anaphora.formats.labelled import read_vectors
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Count, Streaming, Watch
 from anaphora.prediction.running import runtime_for
@@ -151,7 +151,7 @@ class VectorPredictor(FieldPredictor[Found]):
         return self._stream(named, _vectors, **streaming)
 
     def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Any]:
-        """Yield the same for the sequences of a file: see ``formats.labelled.read_vectors``."""
+        """Yield the same for the sequences of a file: see ``formats.labelled_vectors.read_vectors``."""
         return self._stream(read_vectors(path, steps=self.by_step), _vectors, **streaming)
 
 
