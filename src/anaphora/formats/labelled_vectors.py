@@ -70,11 +70,11 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _number_rows(path: Path) -> Iterator[tuple[str, list[str], Floats]]:
+def _number_rows(path: Path, steps: bool) -> Iterator[tuple[str, list[str], Floats]]:
     """Yield the place, the labels of all steps (none without a column of them) and the vectors of each sequence.
 
-    A row is a step of the sequence that its id names, or a sequence of one vector where there are no ids. Raises
-    DataError, with its line, for a fault.
+    A row is a step of the sequence that its id names. Without ids, all rows are the ``steps`` of one sequence, or each
+    is a sequence. Raises DataError, with its line, for a fault.
     """
     rows = (row for row in table_rows(read_lines(path, any_format=True), str(path)) if any(row.cells))
     heads = next((row.cells for row in rows), [])
@@ -94,7 +94,7 @@ def _number_rows(path: Path) -> Iterator[tuple[str, list[str], Floats]]:
                     f"{path}:{row.number} should have a number in the column {heads[place]}, but has "
                     f"{row.cells[place]!r:.40}: correct it, or leave the row out."
                 )
-            name = row.number if sequence is None else row.cells[sequence].strip()
+            name = steps or row.number if sequence is None else row.cells[sequence].strip()
             yield name, row.number, "" if label is None else row.cells[label].strip(), cast(list[float], numbers)
 
     seen = set[str | int]()
@@ -117,7 +117,7 @@ def read_vectors(path: Path, *, steps: bool = True) -> Iterator[tuple[str, Float
         yield str(path), _array(path)
         return
     if is_table(path.name, *TABLES):
-        yield from ((place, values_TD) for place, _, values_TD in _number_rows(path))
+        yield from ((place, values_TD) for place, _, values_TD in _number_rows(path, steps))
         return
     sequences = Sequences(ArrayFile(path), single=not steps)
     for number in range(len(sequences)):
@@ -132,12 +132,15 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
 
     An ``.npz`` or ``.safetensors`` file has ``values`` and ``lengths`` (``arrays.Sequences``) and ``labels``, strings
     or whole numbers, one a sequence, or one a vector; without ``steps``, each of ``values`` is a sequence where there
-    are no ``lengths``. A table has a heading and numbers, a vector a row (``IDS`` say of which sequence), or is one of
-    ``formats.labelled`` whose texts are paths beside it, of arrays steps x width, or width for one vector; the labels
-    of vectors share a cell, spaces between them.
+    are no ``lengths``.
+
+    A table with a heading has numbers, a vector a row; a column of ``IDS`` names the sequence. Without one, the file is
+    one sequence with ``steps``, and each row is one without. Any other table is one of ``formats.labelled`` whose texts
+    are paths beside it, of arrays steps x width, or width for one vector; the labels of vectors share a cell, spaces
+    between them.
     """
     if holds_numbers(path):
-        for place, labels, values_TD in _number_rows(path):
+        for place, labels, values_TD in _number_rows(path, steps):
             if not steps and len({*labels}) > 1:
                 raise DataError(f"{place} begins a sequence with several labels ({', '.join({*labels})}): give it one.")
             found = _one_each(place, labels, values_TD) if steps else split_labels(place, labels[:1], separator)

@@ -154,6 +154,10 @@ def forecasts(waves: list[np.ndarray], file: Path) -> None:
     Path("waves.csv").write_text("id,sine,cosine,step\n" + "\n".join(rows) + "\n")
     of_table = shown("predict", "run", "waves.csv", *given[3:], "--samples", "70", "--json").objects
     assert len(of_table) == 2 and np.allclose(of_table[1]["mean"], alone.mean_TD, atol=1e-5)
+    rows = (",".join(map(str, row)) for row in waves[7].tolist())
+    Path("one.csv").write_text("sine,cosine,step\n" + "\n".join(rows) + "\n")
+    [of_one] = shown("predict", "run", "one.csv", *given[3:], "--samples", "70", "--json").objects
+    assert of_one == of_table[1]
     first, *rest = shown(*given, "--interval", "0.5").lines
     assert re.fullmatch(r"\S+ \[\S+, \S+\](\t\S+ \[\S+, \S+\]){2}", first) and len(rest) == 3
     assert "see anaphora draw, or forecast signals with --steps" in shown("predict", "run", file, code=2).err
