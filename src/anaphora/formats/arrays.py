@@ -283,10 +283,15 @@ class Sequences:
     width); padding may hold anything.
     """
 
-    def __init__(self, file: ArrayFile) -> None:
-        """DataError where an array is missing or the two do not fit together."""
-        self._values, self.lengths = file.real("values"), file.integers("lengths")
+    def __init__(self, file: ArrayFile, *, single: bool = False) -> None:
+        """With ``single``, each of the vectors is a sequence where there are no lengths.
+
+        Raises DataError where an array is missing or the two do not fit together.
+        """
+        self._values = file.real("values")
         shape, where = self._values.shape, self._values.where
+        is_single = single and len(shape) == 2 and "lengths" not in file.names
+        self.lengths = [1] * shape[0] if is_single else file.integers("lengths")
         if len(shape) not in (2, 3):
             raise DataError(
                 f"{where} should be vectors by step (steps x width, or sequences x steps x width), but its shape is "

@@ -93,6 +93,8 @@ class Task(ABC):
     """True if its predictor can run on a GPU."""
     own_formats: ClassVar[bool] = False
     """True if its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
+    takes: ClassVar[Sequence[str]] = ()
+    """The fields of a request that its evaluation has a use for; of ``text`` and ``data``, one stands for the other."""
     see: ClassVar[str] = "see anaphora predict"
     """Its verbs: "see anaphora translate"."""
     next_command: ClassVar[str] = "anaphora evaluate {run}"

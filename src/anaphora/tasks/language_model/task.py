@@ -73,6 +73,7 @@ class RecurrentLanguageModelling(Task):
     experiment: ClassVar[type[LanguageModelExperiment]] = RecurrentExperiment
     network = NETWORKS["recurrent"]
     job_class: ClassVar[type[Any]] = LanguageModelJob
+    takes = ("text", "adaptation")
     see = "see anaphora generate and evaluate"
     next_command = "anaphora generate {run} --prompt 'The'"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
@@ -89,7 +90,7 @@ class RecurrentLanguageModelling(Task):
         DataError for texts that are not what they should be.
         """
         path = one_run(paths, self.noun)
-        request.refuse(path, self.noun, ("text", "adaptation"))
+        request.refuse(path, self.noun, self.takes)
         if is_file_of_another_program(path):
             if request.text is None:
                 raise ConfigError(

@@ -190,6 +190,8 @@ class TaggerPredictor(StepPredictor):
 class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
     """A trained tagger of sequences of vectors."""
 
+    by_step = True
+
     @staticmethod
     def tags_in_place(example: Any) -> TagsInPlace:
         return example.labels, lambda number: f"{example.place}, vector {number + 1},"

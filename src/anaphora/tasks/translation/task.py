@@ -25,7 +25,7 @@ from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, WeightSource, both_sides
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.evaluation import DISTILLATION, evaluate
+from anaphora.tasks.translation.evaluation import DISTILLATION, TAKEN, evaluate
 from anaphora.tasks.translation.incremental_training import IncrementalJob
 from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.word_links import common_placeholders
@@ -86,6 +86,7 @@ class SentenceTranslation(Task):
     name = "translate"
     noun, plural = "a translator", "translators"
     experiment, network = TranslationExperiment, NETWORKS["translator"]
+    takes = TAKEN
     see = "see anaphora translate"
     next_command = "echo 'Your text.' | anaphora translate {run}"
     example = 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)'
