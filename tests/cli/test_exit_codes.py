@@ -1,4 +1,4 @@
-"""Every exit code of the table in docs/runs.md happens."""
+"""Every exit code of the table in docs/reference/runs.md happens."""
 
 import os
 import re
@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-m", "anaphora"]
 
 
 def documented() -> list[int]:
-    page = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "runs.md").read_text(encoding="utf-8")
     table = page.partition("## Exit codes")[2].partition("\n## ")[0]
     return [int(code) for row in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE) for code in row.split(",")]
 
