@@ -72,6 +72,6 @@ def test_every_exit_code_of_the_table_happens(
 
 
 def test_no_page_names_a_code_that_the_table_lacks() -> None:
-    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")]
     named = {code for page in pages for code in re.findall(r"[Ee]xit code (?:is )?(\d+)", page)}
     assert named and {int(code) for code in named} <= {*documented()}
