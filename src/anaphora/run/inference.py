@@ -84,7 +84,7 @@ class Inference(Record, extra="forbid"):
 
     @classmethod
     def parse(cls, content: bytes, where: Path) -> "Inference | None":
-        """Return what a file has; None for one of an older format, RunError for one of a newer one or changed."""
+        """Return the content of a file; None for an older format, RunError for a newer one or a changed file."""
         table = unseal(content, where, FORMAT, "remove it, and it is made again")
         if table["format"] < FORMAT:
             return None

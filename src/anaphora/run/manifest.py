@@ -111,7 +111,7 @@ def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:
 
 
 def environment(precision: str, device: "torch.device | str") -> Environment:
-    """This process: its threads, torch, and the processor or GPU that ``device`` is."""
+    """Return the environment of this process: threads, torch, and the processor or GPU that ``device`` is."""
     import torch
 
     from anaphora.kernels.runtime import Runtime

@@ -37,7 +37,7 @@ class NaiveUnit:
 
     @property
     def name(self) -> str:
-        """That of the unit."""
+        """Name of the unit."""
         return self.unit.name
 
     @property
