@@ -259,7 +259,7 @@ def _read_text(
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
 
     def part(name: str, start: int, count: int) -> TextCorpus:
-        read = ["without special tokens"] if facts["marked"] else []  # see ``_told``
+        read = ["without special tokens"] if facts["marked"] else []
         return TextCorpus(
             name, tuple(files), corpora.fingerprint_of(facts["digests"], start, count, *read), count, start
         )

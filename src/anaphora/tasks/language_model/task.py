@@ -80,7 +80,7 @@ class RecurrentLanguageModelling(Task):
     counted, tiers = "characters", TIERS
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        """Return that of a text, or of the target side of a translator."""
+        """Return the tokenizer of a text, or of the target side of a translator."""
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["target"]}
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
