@@ -96,29 +96,46 @@ def run(
         model = load(run_folder, initial_state=initial_state, report=report, **where)
         task = kind_at(run_folder)
         if forecasts.steps:
-            if not hasattr(model, "forecast_file"):
-                raise ConfigError(f"--steps is for signals, but {run_folder} is {task.noun}: leave it out.")
-            with writing(output) as write:
-                for line in forecasts.lines(model, _array_file(file, run_folder, task.noun), as_json, report):
-                    write(line)
-            return
-        if not hasattr(model, "predict_stream"):
-            raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
-        if format_ and not hasattr(model, "predict_lines"):
-            raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
-        if pictures and not getattr(model, "attends_to_grid", False):
-            raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-        if reads_arrays(model):
-            _array_file(file, run_folder, task.noun)
-        found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
+            lines, exact = _forecasts(model, run_folder, file, task.noun, forecasts, as_json, report), False
+        else:
+            _check_options(model, run_folder, task, format_, pictures)
+            if reads_arrays(model):
+                _array_file(file, run_folder, task.noun)
+            found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
+            lines = _lines(found, pictures, as_json)
         with writing(output, exact=exact and not as_json) as write:
-            for prediction in found:
-                if pictures:
-                    _draw(prediction, pictures)
-                if not as_json:
-                    write(str(prediction))
-                elif getattr(prediction, "words", True):  # not of what is between sentences or rows
-                    write(json.dumps(prediction.json(), ensure_ascii=False))
+            for line in lines:
+                write(line)
+
+
+def _check_options(model: Any, run_folder: Path, task: Any, format_: str, pictures: Path | None) -> None:
+    """Raise ConfigError for options of other models, RunError for a model that predicts nothing."""
+    if not hasattr(model, "predict_stream"):
+        raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
+    if format_ and not hasattr(model, "predict_lines"):
+        raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
+    if pictures and not getattr(model, "attends_to_grid", False):
+        raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
+
+
+def _forecasts(
+    model: Any, run_folder: Path, file: str, noun: str, forecasts: Forecasts, as_json: bool, report: "Report"
+) -> Iterator[str]:
+    """Return what is printed of each forecast; ConfigError for a model of anything but signals."""
+    if not hasattr(model, "forecast_file"):
+        raise ConfigError(f"--steps is for signals, but {run_folder} is {noun}: leave it out.")
+    return forecasts.lines(model, _array_file(file, run_folder, noun), as_json, report)
+
+
+def _lines(predictions: Iterator[Any], pictures: Path | None, as_json: bool) -> Iterator[str]:
+    """Yield what is printed of each prediction, after drawing it where ``pictures`` are asked for."""
+    for prediction in predictions:
+        if pictures:
+            _draw(prediction, pictures)
+        if not as_json:
+            yield str(prediction)
+        elif getattr(prediction, "words", True):  # not of what is between sentences or rows
+            yield json.dumps(prediction.json(), ensure_ascii=False)
 
 
 def _predictions(
