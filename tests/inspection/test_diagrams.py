@@ -14,7 +14,7 @@ from anaphora.config import parse
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
-from anaphora.inspection.cell_diagram import MATRICES, Symbol, cell_diagram, cells, trace
+from anaphora.inspection.cell_diagram import PEEPHOLES, Symbol, cell_diagram, cells, trace
 from anaphora.inspection.drawing.diagrams import WORDS, cell_figure, network_figure
 from anaphora.inspection.programs import Diagram, diagrams, programs_of
 from anaphora.kernels.cells.recorded import AutogradCell
@@ -95,15 +95,21 @@ def test_cuts_stand_between_chunks() -> None:
 
 
 def shapes(cell: Any) -> dict[str, tuple[int, ...]]:
-    matrices = {name: (blocks * SIZE, SIZE) for name, blocks in cell.matmuls}
+    matrices = {name: (len(blocks) * SIZE, SIZE) for name, blocks in cell.matmuls}
     return matrices | dict.fromkeys(cell.vectors, (SIZE,))
 
 
-def matrix(weights: Mapping[str, Tensor], name: str) -> Tensor:
-    """A weight, or a block of it, by what a symbol calls it."""
-    base, number = re.fullmatch(r"(.*?)(\d*)", name).groups()  # type: ignore[union-attr]
-    weight = torch.diag(weights[base]) if weights[base].dim() == 1 else weights[base]
-    return weight.split(SIZE)[int(number)] if number else weight
+def symbols(cell: Any, own: Mapping[str, Tensor], w: Tensor) -> dict[str, Tensor]:
+    """Weights, and the blocks of matrices, by what a symbol calls them."""
+    found = {PEEPHOLES.get(short, short): torch.diag(own[short]) for short in cell.vectors if short != "bias"}
+    found |= {"bias": own["bias"]} if "bias" in own else {}
+    for base, blocks, whole in [
+        ("W", cell.blocks, w),
+        *((PEEPHOLES.get(short, "U"), blocks, own[short]) for short, blocks in cell.matmuls),
+    ]:
+        found |= {f"{base}_{letter}": part for letter, part in zip(blocks, whole.split(SIZE), strict=True)}
+        found |= {base: whole} if cell.gates == 1 else {}
+    return found
 
 
 def value(symbol: Symbol, given: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> Tensor:
@@ -113,7 +119,7 @@ def value(symbol: Symbol, given: Mapping[str, Tensor], weights: Mapping[str, Ten
             return given[symbol.names[0]]
         case "affine":
             terms = zip(reads, symbol.names, strict=True)
-            return sum((read @ matrix(weights, name).T for read, name in terms), torch.zeros(1))
+            return sum((read @ weights[name].T for read, name in terms), torch.zeros(1))
         case "\u00d7":
             return reads[0] * reads[1]
         case "+":
@@ -132,7 +138,7 @@ def test_a_diagram_of_a_unit_equals_the_unit(name: str, options: dict[str, Any])
     before = tuple(torch.randn(2, SIZE) for _ in cell.state)
     x, blocks = torch.randn(2, SIZE), torch.randn(cell.gates * SIZE, SIZE)
     expected = unit_step(cell, x @ blocks.T, before, own)
-    weights = {MATRICES.get(short, short): tensor for short, tensor in own.items()} | {"W": blocks}
+    weights = symbols(cell, own, blocks)
     given = {"x": x} | weights | {f"{field} before": row for field, row in zip(cell.state, before, strict=True)}
     for one, symbol in zip(expected, trace(cell), strict=True):
         torch.testing.assert_close(value(symbol, given, weights), one)
@@ -158,7 +164,7 @@ def test_no_two_boxes_of_a_unit_lie_on_each_other(name: str) -> None:
 def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     class Sketch(AutogradCell):
         kind: Literal["sketch"] = "sketch"
-        gates: ClassVar[int] = 1
+        blocks: ClassVar[str] = "h"
 
         def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
             return (x_BG - state[0],)
