@@ -25,7 +25,7 @@ from anaphora.inspection import (
 )
 from anaphora.inspection.cell_diagram import cell_diagram, cells
 from anaphora.inspection.explain import LESSONS
-from anaphora.inspection.programs import diagrams, programs_of
+from anaphora.inspection.programs import diagrams
 from anaphora.inspection.subject import Subject
 from anaphora.tasks.runs import experiment_of
 from anaphora.wording import check_known
@@ -154,10 +154,9 @@ def _diagram(request: "Request") -> Results:
     if name in cells():
         return {name: cell_diagram(name)}
     experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
-    programs = programs_of(experiment)
-    if not programs:
+    drawn = diagrams(Path(name).name, experiment, request.cut_every)
+    if not drawn:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
-    drawn = diagrams(Path(name).name, programs, request.cut_every)
     names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
     return dict(zip(names, drawn, strict=True))
 

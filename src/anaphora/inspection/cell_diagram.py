@@ -24,7 +24,7 @@ class Node:
     """Value within a step."""
 
     label: str
-    """"W_f x + U_f h", "tanh", "+"; the name of an input or a result."""
+    """"W_f x + U_f h", "tanh", "+"; the name of an input, a result, or a part with its shapes."""
     kind: str
     """"given", "matrix", "function", "point-wise" or "result"."""
     reads: tuple[int, ...]
@@ -43,7 +43,7 @@ class CellDiagram(Result):
         lines = [f"one step of {self.name}"]
         for number, node in enumerate(self.nodes):
             reads = f" <- {', '.join(map(str, node.reads))}" if node.reads else ""
-            lines.append(f"  {number:>2} {node.label}{reads}")
+            lines.append(f"  {number:>2} {' '.join(node.label.split())}{reads}")
         return "\n".join(lines)
 
 
