@@ -18,6 +18,7 @@ from anaphora.inspection.cell_diagram import PEEPHOLES, CellDiagram, Symbol, cel
 from anaphora.inspection.drawing.diagrams import cell_figure, network_figure
 from anaphora.inspection.network_diagram import SOURCE, TARGET, NetworkDiagram
 from anaphora.inspection.programs import diagrams, programs_of
+from anaphora.kernels.cells import Gru
 from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.naive.units import unit_step
 
@@ -201,6 +202,11 @@ def test_the_lstm_has_three_sigmoids_two_tanh_three_products_and_a_sum() -> None
     assert {"W_i x + U_i h", "W_f x + U_f h", "W_g x + U_g h", "W_o x + U_o h"} <= set(labels)
     assert all(max(node.reads, default=-1) < number for number, node in enumerate(found.nodes))
     assert found.json()["nodes"][-1] == {"label": "c after", "kind": "result", "reads": (found.nodes[-1].reads[0],)}
+
+
+def test_a_unit_is_drawn_with_its_options() -> None:
+    labels = [node.label for node in cell_diagram("gru", Gru(reset="before")).nodes]
+    assert "W_g x + U_g (..)" in labels and "W_g x + U_g (..)" not in [one.label for one in cell_diagram("gru").nodes]
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru", "peephole", "multiplicative"])

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anaphora import recipes
 from anaphora.cli.talk import say
+from anaphora.config import parse
 from anaphora.errors import ConfigError, DataError
+from anaphora.experiment.overrides import override
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import (
     attention,
@@ -146,14 +148,19 @@ def _explain(request: "Request") -> Results:
 
 
 def _diagram(request: "Request") -> Results:
-    if len(request.words) != 1:
+    name, *settings = request.words or [""]
+    if not name or not all("=" in one for one in settings):
         raise ConfigError(
-            "inspect diagram takes a recipe, a run or a unit: name one, as in anaphora inspect diagram luong2015."
+            "inspect diagram takes a recipe, a run or a unit, perhaps with options: name one, as in anaphora inspect "
+            "diagram luong2015, or anaphora inspect diagram gru reset=before."
         )
-    [name] = request.words
     if name in cells():
-        return {name: cell_diagram(name)}
-    experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
+        return {name: cell_diagram(name, parse(cells()[name], override({}, settings), name))}
+    if settings and Path(name).is_dir():
+        raise ConfigError(f"{name} is a run, whose options are fixed: leave {settings[0]} out.")
+    experiment = (
+        experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name, settings)
+    )
     drawn = diagrams(Path(name).name, experiment, request.cut_every)
     if not drawn:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")

@@ -119,9 +119,9 @@ def cells() -> dict[str, type[AnyCell]]:
     return {one.kind: one for one in get_args(AnyCell)}
 
 
-def cell_diagram(name: str) -> CellDiagram:
-    """Return the step of a unit, by its name in recipes; ConfigError for operations that have no symbol."""
-    cell: Any = cells()[name]()
+def cell_diagram(name: str, options: AnyCell | None = None) -> CellDiagram:
+    """Return the step of a unit by its name in recipes, or with options; ConfigError if an operation has no symbol."""
+    cell: Any = options or cells()[name]()
     try:
         after = trace(cell)
     except (AttributeError, TypeError, ValueError):

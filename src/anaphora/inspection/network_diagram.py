@@ -243,7 +243,8 @@ class _Builder:
         below = self._inputs([START, *TARGET], "target", getattr(self._model, "written", None))
         memory = annotations if attention else last[-1]
         lane = _Lane("decoder", parts, below, range(len(below)), "s", "", memory, first, start)
-        self._outputs(self._unroll(lane), [*TARGET, END])
+        words = [*TARGET, END] if hasattr(self._model, "written") else [f"y{_low(n + 2)}" for n in range(len(below))]
+        self._outputs(self._unroll(lane), words)
         config = self._experiment.encoder
         order = "in both directions" if getattr(config, "bidirectional", False) else "from left to right"
         order = "backwards" if getattr(config, "reversed", False) else order
@@ -309,7 +310,8 @@ class _Builder:
                 for name, previous, matrices in ways[node.name]:
                     starts, how = [placed.get((name, step - previous))], "carried" if previous else "flow"
                     if name in ("x", "memory"):
-                        starts, how = ([lane.below[column]], "flow") if name == "x" else ([*lane.memory], "attention")
+                        starts = [lane.below[column]] if name == "x" else [*lane.memory]
+                        how = "attention" if name == "memory" and _attends(node) else "flow"
                     elif previous and not step:
                         starts, how = [*lane.first.get(name, ())] if name == node.name else [], "state"
                         matrices = lane.start
