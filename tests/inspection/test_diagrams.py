@@ -111,6 +111,9 @@ def test_without_attention_the_state_alone_enters_the_decoder() -> None:
     shown = drawn("sutskever2014")
     assert not arrows(shown, "attention") and len(arrows(shown, "state")) == 2
     assert "one vector" in shown.finding
+    every_step = drawn("cho2014")
+    assert {("h\u2084", "s\u2081"), ("h\u2084", "s\u2082"), ("h\u2084", "o\u2082")} <= arrows(every_step)
+    assert arrows(every_step, "state") == {("h\u2084", "s\u2081")}
 
 
 def test_a_shared_matrix_has_one_symbol_and_layers_have_their_own() -> None:

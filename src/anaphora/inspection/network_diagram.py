@@ -148,7 +148,8 @@ class _Builder:
         return len(self._boxes) - 1
 
     def _link(self, start: int, end: int, kind: str = "flow", *matrices: str) -> None:
-        if not any((one.start, one.end) == (start, end) for one in self._edges):
+        state = kind == "state"
+        if not any((one.start, one.end, one.kind == "state") == (start, end, state) for one in self._edges):
             self._edges.append(Edge(start, end, kind, matrices))
 
     def _matrix(self, symbol: str, place: str, shapes: Sequence[Sequence[int]] = (), weight: object = None) -> str:
