@@ -109,6 +109,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
     assert "recurrence" in cli("inspect", "diagram", "character-lm").out
     assert "W_f x + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
+    assert "U_g (..)" in cli("inspect", "diagram", "gru", "reset=before").out
+    assert "W\u00b2" in cli("inspect", "diagram", "character-lm", "recurrence.layers=2").out
     assert "<svg" in (tmp_path / "lstm.svg").read_text() and json.loads((tmp_path / "lstm.json").read_text())
 
 
@@ -144,6 +146,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
         (["model", "explain", "lstm"], "takes no run: leave model out"),
         (["diagram"], "takes a recipe, a run or a unit"),
         (["diagram", "ptb-ngram"], "has no steps to draw"),
+        (["diagram", "gru", "lstm"], "perhaps with options"),
+        (["diagram", "gru", "resett=before"], "resett"),
     ],
 )
 def test_whatever_is_wrong_is_one_sentence(

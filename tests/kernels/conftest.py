@@ -145,7 +145,7 @@ def layers() -> Callable[..., Network]:
                 parts.append(Normalise(f"norm{layer}", (f"a{layer}",), f"n{layer}", True))
                 shapes |= {f"norm{layer}.gain": (cell.gates * hidden,)}
                 shapes |= {f"norm{layer}.bias": shapes.pop(f"input{layer}.bias")}
-                shapes |= {f"layer{layer}.{name}_gain": (blocks * hidden,) for name, blocks in cell.matmuls}
+                shapes |= {f"layer{layer}.{name}_gain": (len(blocks) * hidden,) for name, blocks in cell.matmuls}
             unit = Unit(f"layer{layer}", cell, (f"{'n' if normalised else 'a'}{layer}",), variational, normalised)
             parts.append(unit)
             source, width = unit.writes[0], hidden
@@ -252,7 +252,7 @@ def _decoder_program(cell: Cell, attention: Attention, query: str, feeding: bool
 def _unit_shapes(layer: int, cell: Cell, hidden: int, width: int, sentences: int) -> dict[str, tuple[int, ...]]:
     rows = cell.gates * hidden
     shapes: dict[str, tuple[int, ...]] = {f"input{layer}.weight": (rows, width), f"input{layer}.bias": (rows,)}
-    shapes |= {f"layer{layer}.{name}": (blocks * hidden, hidden) for name, blocks in cell.matmuls}
+    shapes |= {f"layer{layer}.{name}": (len(blocks) * hidden, hidden) for name, blocks in cell.matmuls}
     shapes |= {f"layer{layer}.{name}": (hidden,) for name in cell.vectors}
     return shapes | {f"first layer{layer}.{name}": (sentences, hidden) for name in cell.state}
 

@@ -29,7 +29,7 @@ CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
 
 
 def products(cell: Cell, size: int, scale: float, recording: bool = True) -> Matmuls:
-    weights = {f"unit.{name}": scale * drawn(blocks * size, size) for name, blocks in cell.matmuls}
+    weights = {f"unit.{name}": scale * drawn(len(blocks) * size, size) for name, blocks in cell.matmuls}
     weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
     return Matmuls(weights, {}, recording)
 

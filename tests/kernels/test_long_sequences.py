@@ -93,7 +93,7 @@ def test_gradients_through_thousands_of_steps_are_exact(cell: Cell) -> None:
     size = 8
     program = Program((Project("in", "x", "a", True), Unit("unit", cell, ("a",))), ("unit.h",))
     weights = {"in.weight": drawn(cell.gates * size, 3) / 3, "in.bias": drawn(cell.gates * size, seed=1) / 9}
-    weights |= {f"unit.{name}": drawn(blocks * size, size, seed=2) / 8 for name, blocks in cell.matmuls}
+    weights |= {f"unit.{name}": drawn(len(blocks) * size, size, seed=2) / 8 for name, blocks in cell.matmuls}
     compute = scanned(program, {f"unit.{name}": torch.zeros(2, size) for name in cell.state}, [*weights], {})
     of_results, of_gradients = farthest(compute, drawn(STEPS, 2, 3), *weights.values())
     assert of_results < 1e-5

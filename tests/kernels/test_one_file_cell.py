@@ -39,10 +39,11 @@ class MinGru(Cell):
 
     kind: Literal["min-gru"] = "min-gru"
 
-    gates: ClassVar[int] = 2
+    blocks: ClassVar[str] = "zg"
+    candidate: ClassVar[str] = "g"
 
     @property
-    def matmuls(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, str], ...]:
         """None: the state before is multiplied by no matrix."""
         return ()
 

@@ -21,9 +21,9 @@ class SketchedPeephole(AutogradCell):
 
     kind: Literal["sketched-peephole"] = "sketched-peephole"
 
-    gates: ClassVar[int] = 4
+    blocks: ClassVar[str] = "ifgo"
     state: ClassVar[tuple[str, ...]] = ("h", "c")
-    matmuls = property(lambda self: (("h", 4),))
+    matmuls = property(lambda self: (("h", "ifgo"),))
     vectors = property(lambda self: ("c_i", "c_f", "c_o"))
 
     def step(self, x_BG: Tensor, state: State, ops: Any) -> State:
@@ -39,9 +39,9 @@ class SketchedTwice(AutogradCell):
 
     kind: Literal["sketched-twice"] = "sketched-twice"
 
-    gates: ClassVar[int] = 1
+    blocks: ClassVar[str] = "h"
     state: ClassVar[tuple[str, ...]] = ("h",)
-    matmuls = property(lambda self: (("h", 1),))
+    matmuls = property(lambda self: (("h", "h"),))
 
     def step(self, x_BG: Tensor, state: State, ops: Any) -> State:
         (h,) = state

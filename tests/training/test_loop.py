@@ -29,7 +29,7 @@ class Sketched(AutogradCell):
     """A unit without a derived gradient."""
 
     kind: Literal["sketched"] = "sketched"
-    gates: ClassVar[int] = 1
+    blocks: ClassVar[str] = "h"
 
     def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
         raise AssertionError("it is not run")

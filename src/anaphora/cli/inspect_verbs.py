@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anaphora import recipes
 from anaphora.cli.talk import say
+from anaphora.config import parse
 from anaphora.errors import ConfigError, DataError
+from anaphora.experiment.overrides import override
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import (
     attention,
@@ -25,7 +27,7 @@ from anaphora.inspection import (
 )
 from anaphora.inspection.cell_diagram import cell_diagram, cells
 from anaphora.inspection.explain import LESSONS
-from anaphora.inspection.programs import diagrams, programs_of
+from anaphora.inspection.programs import diagrams
 from anaphora.inspection.subject import Subject
 from anaphora.tasks.runs import experiment_of
 from anaphora.wording import check_known
@@ -149,18 +151,22 @@ def _explain(request: "Request") -> Results:
 
 
 def _diagram(request: "Request") -> Results:
-    if len(request.words) != 1:
+    name, *settings = request.words or [""]
+    if not name or not all("=" in one for one in settings):
         raise ConfigError(
-            "inspect diagram takes a recipe, a run or a unit: name one, as in anaphora inspect diagram luong2015."
+            "inspect diagram takes a recipe, a run or a unit, perhaps with options: name one, as in anaphora inspect "
+            "diagram luong2015, or anaphora inspect diagram gru reset=before."
         )
-    [name] = request.words
     if name in cells():
-        return {name: cell_diagram(name)}
-    experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
-    programs = programs_of(experiment)
-    if not programs:
+        return {name: cell_diagram(name, parse(cells()[name], override({}, settings), name))}
+    if settings and Path(name).is_dir():
+        raise ConfigError(f"{name} is a run, whose options are fixed: leave {settings[0]} out.")
+    experiment = (
+        experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name, settings)
+    )
+    drawn = diagrams(Path(name).name, experiment, request.cut_every)
+    if not drawn:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
-    drawn = diagrams(Path(name).name, programs, request.cut_every)
     names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
     return dict(zip(names, drawn, strict=True))
 

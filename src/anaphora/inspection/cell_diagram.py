@@ -15,8 +15,8 @@ from anaphora.inspection.result import Result
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.naive.units import unit_step
 
-MATRICES = {"h": "U", "rh": "U_g", "c": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o", "c_new": "P_o", "m": "U_m"}
-"""Symbols of the matrices of a unit."""
+PEEPHOLES = {"c": "P", "c_new": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o"}
+"""Symbols of the weights of a unit that its memory is multiplied by; all other matrices are U."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Node:
     """Value within a step."""
 
     label: str
-    """"W_f x + U_f h", "tanh", "+"; the name of an input or a result."""
+    """"W_f x + U_f h", "tanh", "+"; the name of an input, a result, or a part with its shapes."""
     kind: str
     """"given", "matrix", "function", "point-wise" or "result"."""
     reads: tuple[int, ...]
@@ -43,7 +43,7 @@ class CellDiagram(Result):
         lines = [f"one step of {self.name}"]
         for number, node in enumerate(self.nodes):
             reads = f" <- {', '.join(map(str, node.reads))}" if node.reads else ""
-            lines.append(f"  {number:>2} {node.label}{reads}")
+            lines.append(f"  {number:>2} {' '.join(node.label.split())}{reads}")
         return "\n".join(lines)
 
 
@@ -58,7 +58,10 @@ class Symbol:
     """"given", "affine", "+", "\u00d7", "1 \u2212", or the name of a function."""
     reads: tuple["Symbol", ...] = ()
     names: tuple[str, ...] = ()
-    """Name of an input or of a matrix; matrices of an affine map, one for each value that it reads."""
+    """Name of an input or of a matrix; matrices of an affine map, one for each value that it reads.
+
+    A matrix of several blocks has their letters after an underscore: "U_ifgo".
+    """
 
     @property
     def T(self) -> "Symbol":
@@ -66,8 +69,12 @@ class Symbol:
         return self
 
     def chunk(self, count: int, dim: int = 0) -> list["Symbol"]:
-        """Return its blocks, whose names have numbers."""
-        return [replace(self, names=tuple(f"{name}{n}" for name in self.names)) for n in range(count)]
+        """Return equal parts of its blocks, whose names have their letters."""
+        named = [(base, letters, len(letters) // count) for base, letters in (one.split("_") for one in self.names)]
+        return [
+            replace(self, names=tuple(f"{base}_{letters[n * own : (n + 1) * own]}" for base, letters, own in named))
+            for n in range(count)
+        ]
 
     def clamp(self, min: int) -> "Symbol":
         return Symbol("relu", (self,))
@@ -112,9 +119,9 @@ def cells() -> dict[str, type[AnyCell]]:
     return {one.kind: one for one in get_args(AnyCell)}
 
 
-def cell_diagram(name: str) -> CellDiagram:
-    """Return the step of a unit, by its name in recipes; ConfigError for operations that have no symbol."""
-    cell: Any = cells()[name]()
+def cell_diagram(name: str, options: AnyCell | None = None) -> CellDiagram:
+    """Return the step of a unit by its name in recipes, or with options; ConfigError if an operation has no symbol."""
+    cell: Any = options or cells()[name]()
     try:
         after = trace(cell)
     except (AttributeError, TypeError, ValueError):
@@ -130,24 +137,27 @@ def cell_diagram(name: str) -> CellDiagram:
 
     for symbol in after:
         visit(symbol)
-    gates = getattr(cell, "blocks", {4: "ifgo", 3: "rzg"}.get(cell.gates, ""))
-    nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), gates) for symbol in places]
+    nodes = [_node(symbol, tuple(places[one] for one in symbol.reads)) for symbol in places]
     nodes += [Node(f"{field} after", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
     return CellDiagram(name, tuple(nodes))
 
 
 def trace(cell: Any) -> tuple[Symbol, ...]:
     """Return the values that a step of a unit carries on."""
-    x: Any = Symbol("affine", (Symbol("given", (), ("x",)),), ("W",))
+
+    def symbol(base: str, blocks: str) -> str:
+        return f"{base}_{blocks}" if cell.gates > 1 else base
+
+    x: Any = Symbol("affine", (Symbol("given", (), ("x",)),), (symbol("W", cell.blocks),))
     before: Any = tuple(Symbol("given", (), (f"{field} before",)) for field in cell.state)
-    names = {short: MATRICES.get(short, f"U_{short} ") for short, _ in cell.matmuls}
-    names |= {short: MATRICES.get(short, short) for short in cell.vectors}
+    names = {short: symbol(PEEPHOLES.get(short, "U"), blocks) for short, blocks in cell.matmuls}
+    names |= {short: PEEPHOLES.get(short, short) for short in cell.vectors}
     weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
     after: Any = unit_step(cell, x, before, weights)
     return tuple(after)
 
 
-def _node(symbol: Symbol, reads: tuple[int, ...], gates: str) -> Node:
+def _node(symbol: Symbol, reads: tuple[int, ...]) -> Node:
     match symbol.done:
         case "given":
             return Node(symbol.names[0], "given", ())
@@ -155,13 +165,6 @@ def _node(symbol: Symbol, reads: tuple[int, ...], gates: str) -> Node:
             # an input that a matrix multiplies by its name, or a bracket
             shorts = [one.names[0].removesuffix(" before") if one.done == "given" else "(..)" for one in symbol.reads]
             terms = zip(symbol.names, shorts, strict=True)
-            return Node(" + ".join(f"{_block(name, gates)} {short}" for name, short in terms), "matrix", reads)
+            return Node(" + ".join(f"{name} {short}" for name, short in terms), "matrix", reads)
     pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u2212")
     return Node(symbol.done, "point-wise" if pointwise else "function", reads)
-
-
-def _block(name: str, gates: str) -> str:
-    """Return the name of a block of a matrix, after its gate."""
-    base = name.rstrip("0123456789")
-    digits = name[len(base) :]
-    return f"{base}_{gates[int(digits)]}" if digits and int(digits) < len(gates) else base

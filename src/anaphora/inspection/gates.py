@@ -12,6 +12,7 @@ from torch import Tensor
 from anaphora.errors import DataError
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
+from anaphora.kernels.parts import Unit
 from anaphora.wording import inflect
 
 LOW, HIGH = 0.1, 0.9
@@ -30,7 +31,11 @@ class UnitGates:
     steps: tuple[str, ...]
     """T pieces, in the order in which the unit reads them."""
     values: Mapping[str, Rows] = field(repr=False)
-    """T rows of H numbers for each gate (i, f, g, o; r, z, g), then for the state: "c", "h"."""
+    """T rows of H numbers by letter of a gate, then for each of ``state``, the memory first."""
+    state: tuple[str, ...]
+    """Names of the unit's state, its output first."""
+    candidate: str
+    """The letter that is no gate but the new value, between -1 and 1; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,13 @@ class GateSaturation:
     unit: str
     gate: str
     histogram: tuple[int, ...]
-    """Counts in ``BINS`` equal bins from 0 to 1; of g, which lies between -1 and 1, of its absolute value."""
+    """Counts in ``BINS`` equal bins from 0 to 1; of a candidate, of its absolute value."""
     low: tuple[float, ...] = field(repr=False)
     """For each of H cells, the fraction of steps at which its gate is below ``LOW``."""
     high: tuple[float, ...] = field(repr=False)
     """The same above ``HIGH``."""
+    candidate: bool
+    """True of the new value, which is no gate and lies between -1 and 1."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,7 @@ def lacks_gates(subject: Subject) -> str:
     if why:
         return why
     layers = layers_of(subject, subject.example("a", "" if "target" in subject.trained.tokenizers else None))
-    return "" if any(_units(layer) for layer in layers) else "its cells have no gates"
+    return "" if any(map(_gated, layers)) else "its cells have no gates"
 
 
 def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
@@ -131,11 +138,13 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
     layers = layers_of(subject, subject.example(text, target))
     for layer in layers:
         demand_page(layer.steps)
-    found = [
-        UnitGates(f"{layer.name} {unit}", layer.steps, {name: _rows(values) for name, values in of_unit.items()})
-        for layer in layers
-        for unit, of_unit in _units(layer).items()
-    ]
+    found = []
+    for layer in layers:
+        for unit, of_unit in _gated(layer):
+            state = unit.cell.state
+            of_state = {name: layer.signal(f"{unit.name}.{name}") for name in reversed(state)}
+            values = {name: _rows(values_TH) for name, values_TH in (of_unit | of_state).items()}
+            found.append(UnitGates(f"{layer.name} {unit.name}", layer.steps, values, state, unit.cell.candidate))
     subject.demand("has no gates to show", "" if found else "its cells have none")
     return Gates(subject.name, text, tuple(found))
 
@@ -145,25 +154,25 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
 
     Raises DataError for no text, ConfigError for a run without gates.
     """
-    steps, blocks = 0, dict[tuple[str, str], list[Tensor]]()
+    steps, blocks = 0, dict[tuple[str, str, bool], list[Tensor]]()
     texts = list(texts)
     for text, target in zip(texts, _targets(subject, texts), strict=True):
         layers = layers_of(subject, subject.example(text, target))
         steps += sum(layer.size for layer in layers)
         for layer in layers:
-            for unit, of_unit in _units(layer).items():
+            for unit, of_unit in _gated(layer):
                 for gate, values_TH in of_unit.items():
-                    if gate not in ("c", "h"):
-                        blocks.setdefault((f"{layer.name} {unit}", gate), []).append(values_TH.abs())
+                    place = f"{layer.name} {unit.name}", gate, gate == unit.cell.candidate
+                    blocks.setdefault(place, []).append(values_TH.abs())
     if not steps:
         raise DataError("The saturation of gates takes a text, but there are no lines: give one that has some.")
     subject.demand("has no gates to show", "" if blocks else "its cells have none")
     found = []
-    for (unit, gate), parts in blocks.items():
+    for (name, gate, candidate), parts in blocks.items():
         values_NH = torch.cat(parts).float()
         counts = tuple(int(count) for count in torch.histc(values_NH, BINS, 0, 1))
         low, high = (values_NH < LOW).float().mean(0), (values_NH > HIGH).float().mean(0)
-        found.append(GateSaturation(unit, gate, counts, tuple(low.tolist()), tuple(high.tolist())))
+        found.append(GateSaturation(name, gate, counts, tuple(low.tolist()), tuple(high.tolist()), candidate))
     return Saturation(subject.name, steps, tuple(found))
 
 
@@ -175,7 +184,7 @@ def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
 
 
 def followers(subject: Subject, text: str, best: int = 5) -> Followers:
-    """Return the cells (c, or h of units without) that follow each property of a text best, by Pearson's correlation.
+    """Return the cells (of the memory of units) that follow each property of a text best, by Pearson's correlation.
 
     Properties: position in the line, inside of quotation marks, depth of brackets, length of the line, all in pieces.
     One that never changes has no followers. Raises ConfigError for a model without recurrent layers.
@@ -250,25 +259,14 @@ def _ends_line(piece: str) -> bool:
     return piece in ("<s>", "</s>") or "\n" in piece
 
 
-def _units(layer: Layer) -> dict[str, dict[str, Tensor]]:
-    """For each unit with gates, these (T x H) and its state."""
-    found: dict[str, dict[str, Tensor]] = {}
-    for name, values_TH in layer.inside().items():
-        unit, gate = name.split(".")
-        if f"{unit}.h" in layer.seen.signals:
-            found.setdefault(unit, {})[gate] = values_TH
-    for unit, of_unit in found.items():
-        for state in ("c", "h"):
-            if f"{unit}.{state}" in layer.seen.signals:
-                of_unit[state] = layer.signal(f"{unit}.{state}")
-    return found
+def _gated(layer: Layer) -> list[tuple[Unit, dict[str, Tensor]]]:
+    """Return the units that have gates, and these (T x H) by letter."""
+    return [(unit, of_unit) for unit in layer.units() if (of_unit := layer.gates(unit))]
 
 
 def _states(layer: Layer) -> dict[str, Tensor]:
-    """Return the memory of each unit, T x H: c, or h of units without."""
-    names = [name for name in layer.seen.signals if name.endswith(".h")]
-    memory = {name: f"{name[:-1]}c" for name in names}
-    return {name[:-2]: layer.signal(c if c in layer.seen.signals else name).double() for name, c in memory.items()}
+    """Return the memory of each unit, T x H."""
+    return {unit.name: layer.signal(unit.writes[-1]).double() for unit in layer.units()}
 
 
 def _correlation(states_TH: Tensor, value_T: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 from anaphora.inspection.labels import labels
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
-from anaphora.kernels.cells import Elman, Gru, Lstm
+from anaphora.kernels.cells import Elman, Lstm
 from anaphora.kernels.observer import Gradients
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import stages
@@ -139,8 +139,7 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
 
 def _remembering(layer: Layer) -> list[Unit]:
     """Return its units whose state the next step reads; of two transitions in one step, the second."""
-    units = (part for part in layer.seen.program.parts if isinstance(part, Unit))
-    return [unit for unit in units if f"{unit.name}.h" in layer.seen.first]
+    return [unit for unit in layer.units() if f"{unit.name}.h" in layer.seen.first]
 
 
 def reach_of(layer: Layer, unit: Unit) -> Reach:
@@ -255,8 +254,8 @@ def lstm_terms(layer: Layer, unit: Unit) -> tuple[Mapping[str, float], ...]:
 
 def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
     """Return the four terms themselves (H x H) for each step."""
-    inside, c_TH = layer.inside(), layer.signal(f"{unit.name}.c")
-    i, f, g, o = (inside[f"{unit.name}.{gate}"] for gate in "ifgo")
+    gates, c_TH = layer.gates(unit), layer.signal(f"{unit.name}.c")
+    i, f, g, o = (gates[gate] for gate in "ifgo")
     before_TH = torch.cat([layer.seen.first[f"{unit.name}.c"][:1], c_TH[:-1]]).detach()
     m = torch.tanh(c_TH)
     through_c = o * (1 - m * m)
@@ -266,7 +265,7 @@ def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
         "i": through_c * g * i * (1 - i),
         "g": through_c * i * (1 - g * g),
     }
-    blocks = dict(zip("ifgo", layer.seen.weights[f"{unit.name}.h"].detach().chunk(4), strict=True))
+    blocks = dict(zip(unit.cell.blocks, layer.seen.weights[f"{unit.name}.h"].detach().chunk(4), strict=True))
     return [
         {gate: scale_TH[step].unsqueeze(1) * blocks[gate] for gate, scale_TH in scales.items()}
         for step in range(layer.size)
@@ -277,7 +276,7 @@ def _memory(layer: Layer, unit: Unit) -> Numbers:
     """Return |dc_T/dc_{T-k}|: what was carried as c, and what came through h = o tanh(c)."""
     h, c, size = f"{unit.name}.h", f"{unit.name}.c", layer.size
     found = jacobians(layer, c)
-    o_TH, m_TH = layer.inside()[f"{unit.name}.o"], torch.tanh(layer.signal(c))
+    o_TH, m_TH = layer.gates(unit)["o"], torch.tanh(layer.signal(c))
     through_h_TH = o_TH * (1 - m_TH * m_TH)
     matrices_THH = found.signals[c] + found.signals[h] * through_h_TH.unsqueeze(1)
     # h_0 is given, and does not follow c_0
@@ -286,11 +285,7 @@ def _memory(layer: Layer, unit: Unit) -> Numbers:
 
 def _direct(layer: Layer, unit: Unit) -> Numbers:
     """Return the greatest product, over the cells, of what each keeps of its state in the last k steps."""
-    inside = layer.inside()
-    kept_TH = inside.get(f"{unit.name}.f")
-    if isinstance(unit.cell, Gru):
-        z_TH = inside[f"{unit.name}.z"]
-        kept_TH = z_TH if unit.cell.update == "keep" else 1 - z_TH
+    kept_TH = unit.cell.kept(layer.gates(unit))
     return () if kept_TH is None or unit.before else tuple(kept_TH.flip(0).cumprod(0).amax(1).tolist())
 
 

@@ -1,18 +1,15 @@
 """Steps of the networks of an experiment, part by part, before there is any data or training."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
+from anaphora.inspection.cell_diagram import CellDiagram, Node
+from anaphora.inspection.network_diagram import NetworkDiagram, network_diagram
 from anaphora.models import registry
 from anaphora.protocols import PartDescription, ProgramModel, VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import task_of
 from anaphora.text.tokenizer import MARKS
-from anaphora.wording import inflect
 
-STEPS = 4
-"""Steps over which a whole network is drawn."""
 _USUAL = 256
 """Tokens of a vocabulary whose size only the data decides; no step depends on it."""
 
@@ -22,42 +19,45 @@ def programs_of(experiment: ExperimentBase) -> Mapping[str, Sequence[PartDescrip
 
     Vocabularies stand in for those of the data. Raises ConfigError for options that cannot be combined.
     """
+    model = _model_of(experiment)
+    return {} if model is None else model.programs()
+
+
+def _model_of(experiment: ExperimentBase) -> ProgramModel | None:
+    """Return the network with weights of zero; None for one without steps."""
     network = task_of(experiment).network
     if not issubclass(registry.class_of(network), ProgramModel):
-        return {}
+        return None
     size = getattr(experiment.text, "size", _USUAL)
     symbols = dict.fromkeys(network.sides, VocabularyInfo(size, *range(len(MARKS))))
     words = {side: [f"word{number}" for number in range(size - len(MARKS))] for side in network.sides}
     model = registry.build(network, experiment, symbols, words)
     assert isinstance(model, ProgramModel)
-    return model.programs()
+    return model
 
 
-@dataclass(frozen=True)
-class Diagram:
-    """Programs of a network, unrolled over some steps."""
-
-    name: str
-    programs: Mapping[str, Sequence[PartDescription]] = field(repr=False)
-    steps: int = STEPS
-    """Steps that are drawn."""
-    cut_every: int = 0
-    """Steps of a chunk, after which the gradient stops; 0 for no truncation."""
-
-    def json(self) -> dict[str, Any]:
-        parts = {
-            name: [part._asdict() | {"reads": [read._asdict() for read in part.reads]} for part in program]
-            for name, program in self.programs.items()
-        }
-        return {"name": self.name, "steps": self.steps, "cut_every": self.cut_every, "programs": parts}
-
-    def __str__(self) -> str:
-        lines = [f"{self.name}, {inflect(self.steps, 'step')}"]
-        lines += [f"  {name}: {', '.join(part.name for part in parts)}" for name, parts in self.programs.items()]
-        return "\n".join(lines)
+def diagrams(name: str, experiment: ExperimentBase, cut_every: int = 0) -> list[NetworkDiagram | CellDiagram]:
+    """Return the network over a sentence, then one step of each of its programs; nothing for one without steps."""
+    model = _model_of(experiment)
+    programs = {} if model is None else model.programs()
+    if model is None or not any(programs.values()):
+        return []
+    steps = [_step(f"{name}, {one}", parts) for one, parts in programs.items() if parts]
+    return [network_diagram(name, experiment, model, cut_every), *steps]
 
 
-def diagrams(name: str, programs: Mapping[str, Sequence[PartDescription]], cut_every: int = 0) -> list[Diagram]:
-    """Return the whole network over a sentence, then one step of each of its programs."""
-    whole = Diagram(name, programs, cut_every=cut_every)
-    return [whole, *(Diagram(f"{name}, {one}", {one: parts}, 1) for one, parts in programs.items() if parts)]
+def _step(name: str, parts: Sequence[PartDescription]) -> CellDiagram:
+    """Return a step of a program part by part."""
+    nodes, places = list[Node](), dict[str, int]()
+    for part in parts:
+        reads = [f"{one.signal} before" if one.previous else one.signal for one in part.reads]
+        reads += ["memory"] if part.memory else []
+        for read in reads:
+            if read not in places:
+                places[read] = len(nodes)
+                nodes.append(Node(read, "given", ()))
+        shapes = ", ".join(" × ".join(map(str, shape)) for shape in part.weights.values())
+        kind, label = "matrix" if shapes else "function", f"{part.name}\n{shapes}" if shapes else part.name
+        nodes.append(Node(label, kind, tuple(places[one] for one in reads)))
+        places |= dict.fromkeys(part.writes, len(nodes) - 1)
+    return CellDiagram(name, (*nodes, Node(", ".join(parts[-1].writes), "result", (len(nodes) - 1,))))

@@ -12,6 +12,7 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.observer import Gradients, Trajectory
+from anaphora.kernels.parts import Unit
 from anaphora.kernels.runtime import running
 from anaphora.prediction.examples import Example, GivesExamples
 from anaphora.protocols import ProgramModel
@@ -101,6 +102,16 @@ class Layer:
     def inside(self) -> dict[str, Tensor]:
         """Return what parts compute between reading and writing, T x width, by ``part.name``."""
         return {name: block[: self.size, 0] for name, block in self.seen.inside.items()}
+
+    def units(self) -> list[Unit]:
+        """Return its recurrent units."""
+        return [part for part in self.seen.program.parts if isinstance(part, Unit)]
+
+    def gates(self, unit: Unit) -> dict[str, Tensor]:
+        """Return the gates of a unit, T x H, by letter; none for units without."""
+        prefix = f"{unit.name}."
+        of_parts = self.inside().items()
+        return {name.removeprefix(prefix): values_TH for name, values_TH in of_parts if name.startswith(prefix)}
 
 
 class Recorder:

@@ -115,7 +115,7 @@ def _shapes(
         elif isinstance(part, Unit):
             size = sizes[part.writes[0]]
             for short, blocks in part.cell.matmuls:
-                yield f"{part.name}.{short}", (blocks * size, size)
+                yield f"{part.name}.{short}", (len(blocks) * size, size)
             for short in part.cell.vectors:
                 yield f"{part.name}.{short}", (size,)
 

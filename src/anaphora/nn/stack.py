@@ -118,13 +118,14 @@ class Layers:
     def _of_unit(self, name: str, norm: str) -> dict[str, Matrix]:
         config, cell = self.config, self.config.cell
         size = config.size
-        matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.matmuls}
+        heights = {short: len(blocks) for short, blocks in cell.matmuls}
+        matrices = {f"{name}.{short}": Matrix(high * size, size, high, True) for short, high in heights.items()}
         matrices |= {f"{name}.{short}": Matrix(size) for short in cell.vectors}
         if config.layer_norm:
             matrices[f"{norm}.gain"] = Matrix(cell.gates * size, gain=True)
             matrices |= {f"{norm}.bias": Matrix(cell.gates * size)} if config.bias else {}
-            for short, blocks in cell.matmuls:
-                matrices[f"{name}.{short}_gain"] = Matrix(blocks * size, gain=True)
+            for short, high in heights.items():
+                matrices[f"{name}.{short}_gain"] = Matrix(high * size, gain=True)
         return matrices
 
     @property

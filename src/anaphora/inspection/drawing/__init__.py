@@ -20,8 +20,8 @@ from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
+from anaphora.inspection.network_diagram import NetworkDiagram
 from anaphora.inspection.page import PICTURES, page, picture
-from anaphora.inspection.programs import Diagram
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.report import Report, Section
 from anaphora.inspection.span import Spans
@@ -77,7 +77,7 @@ _ALONE: Mapping[type, Callable[[Any], "Figure"]] = {
     Attribution: heat.attribution_figure,
     TokenAttribution: charts.token_figure,
     CellDiagram: diagrams.cell_figure,
-    Diagram: diagrams.network_figure,
+    NetworkDiagram: diagrams.network_figure,
     Embeddings: charts.embeddings_figure,
     Gates: heat.gates_figure,
     Saturation: charts.saturation_figure,

@@ -144,7 +144,7 @@ def saturation_figure(found: Saturation) -> "Figure":
         fractions = np.array(gate.histogram) / max(1, sum(gate.histogram))
         top.bar((np.arange(BINS) + 0.5) / BINS, fractions, 0.9 / BINS, color=COLOURS[0])
         top.set_title(f"{gate.gate}, {gate.unit}", fontsize=7)
-        top.set_xlabel("|value|" if gate.gate == "g" else "value", fontsize=7)
+        top.set_xlabel("|value|" if gate.candidate else "value", fontsize=7)
         top.set_xticks((0, 0.5, 1))
         top.locator_params(axis="y", nbins=4)
         below.scatter(gate.high, gate.low, s=6, color=COLOURS[1], alpha=0.6, linewidths=0)

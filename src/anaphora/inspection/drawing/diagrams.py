@@ -1,44 +1,32 @@
 """Boxes and arrows: the steps of a network, the inside of a unit, and the tree of a beam search."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.drawing import canvas
-from anaphora.inspection.drawing.canvas import COLOURS, FRAME, INK, QUIET
+from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
 from anaphora.inspection.labels import ellipsize
-from anaphora.inspection.programs import Diagram
+from anaphora.inspection.network_diagram import Edge, NetworkDiagram
 from anaphora.inspection.tree import Node, Tree
-from anaphora.protocols import PartDescription
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WORDS = ("I", "am", "a", "student")
-TARGETS = ("<s>", "Je", "suis", "étudiant")
 _FILLS = ("#cfe3f5", "#fde0c5", "#cdeee0", "#f3dbe8", "#e3e3e3", "#fff2bf", "#dcd6f2", "#e6f2d5")
 _PIXELS = 90.0
 """Units of a diagram in an inch."""
 _EDGE = "#4b515c"
-_ARROWS: dict[str, dict[str, Any]] = {
-    "flow": {"color": _EDGE},
-    "carried": {"color": COLOURS[0], "linewidth": 1.6},
-    "first": {"color": COLOURS[0], "linestyle": (0, (4, 3))},
-    "memory": {"color": COLOURS[2], "linestyle": (0, (7, 3))},
-}
 _Point = tuple[float, float]
-
-_WIDE, _HIGH = 150, 40
-"""Sides of the box of a part."""
-_ACROSS, _UP = 216, 66
-"""Distance from one box to the next."""
-_LEFT, _TOP, _RIGHT = 170, 56, 260
-_KIND = 24
-"""Characters of the kind of a part that its box has room for; a longer one stands beside it."""
+_BOXES = dict(zip(("unit", "attention", "sentence", "readout", "embedding", "loss", "output"), _FILLS, strict=False))
+"""Fills by the kind of a box."""
+_HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+_PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
+"""Distance of steps and of rows, half the sides of a box, and the left margin."""
 
 _CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
 _CELL_WIDE, _CELL_HIGH = 130, 34
@@ -50,132 +38,95 @@ _LONGEST = 13
 """Characters of a token that are shown."""
 
 
-def network_figure(shown: Diagram) -> "Figure":
-    """Draw the programs of a network one above the other, a column of boxes for each step.
-
-    A part is a box, a signal an arrow; what is carried from step to step goes sideways. Boxes of one row have the same
-    weights, which stand at their right.
-    """
-    heights = {name: _UP * len(parts) + 110 for name, parts in shown.programs.items() if parts}
-    bottom = float(sum(heights.values()) + _TOP)
-    figure, axes = _sheet(_LEFT + _ACROSS * shown.steps + _RIGHT, bottom, shown.name)
-    below = 0.0
-    for name, height in heights.items():  # from the bottom up, as signals flow
-        parts = shown.programs[name]
-        lane = _Lane(axes, name, parts, shown.steps, bottom - 50)
-        lane.draw()
-        if any(part.memory for part in parts) and below:
-            lane.draw_memory(below)
-        if shown.cut_every:
-            lane.draw_cuts(shown.cut_every, height)
-        bottom -= height
-        below = bottom + 40
+def network_figure(shown: NetworkDiagram) -> "Figure":
+    """Draw a network over a sentence from the bottom up; an arrow has the colour and the dashes of its matrix."""
+    rows = 1 + max(box.row for box in shown.boxes)
+    columns = 1 + max(box.column for box in shown.boxes)
+    title = wrap(f"{shown.name}: {shown.finding}", 62)
+    top, width = 40 + 20 * len(title), _MARGIN + _PITCH * columns + 20
+    foot = float(top + _RISE * rows + 20)
+    height = foot + 18 * len(shown.matrices) + 30
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
+    _text(axes, 12, 24, "\n".join(title), 10, weight="bold", va="top")
+    places = [(_MARGIN + _PITCH * (box.column + 0.5), top + _RISE * (rows - box.row - 0.5)) for box in shown.boxes]
+    styles = {symbol: _style(number) for number, symbol in enumerate(shown.matrices)}
+    named = set[str]()
+    for edge in shown.edges:
+        style = styles[edge.matrices[0]] if edge.matrices else {"color": QUIET, "linewidth": 0.9}
+        symbols, bold = " ".join(edge.matrices), shown.boxes[edge.end].column == 1
+        if edge.kind == "attention":
+            style = {**style, "alpha": 1.0 if bold else 0.25}
+            symbols = symbols or (f"\u03b1{shown.boxes[edge.start].label[-1]}" if bold else "")
+        x, y = _route(axes, shown, edge, places, style)
+        if symbols and symbols not in named:
+            halo = {"ha": "center", "va": "center", "bbox": _HALO, "zorder": 2.5}
+            _text(axes, x, y, symbols, 8, color=style["color"], weight="bold", **halo)
+        named.add(symbols)
+    for box, (x, y) in zip(shown.boxes, places, strict=True):
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 4}
+        if box.kind == "word":
+            _text(axes, x, y, box.label, 10, bbox=_HALO, **middle)
+            continue
+        _box(axes, x - _HALF, y - _TALL, 2 * _HALF, 2 * _TALL, _BOXES[box.kind])
+        _text(axes, x, y - 5 if box.note else y, box.label, 10, **middle)
+        _text(axes, x, y + 9, ellipsize(box.note, 14), 6.5, **middle)
+    for column, label in shown.cuts:
+        x = _MARGIN + _PITCH * (column + 0.5)
+        axes.plot([x, x], [top + 8, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
+        _text(axes, x, foot - 12, label, 8, ha="center", color=COLOURS[1])
+    for number, (symbol, place) in enumerate(shown.matrices.items()):
+        y = foot + 14 + 18 * number
+        axes.plot([16, 52], [y, y], gid="matrix", **styles[symbol])
+        _text(axes, 60, y, symbol, 8.5, va="center", weight="bold")
+        _text(axes, 104, y, place, 8, va="center")
+    note = "Each colour and dash is one matrix. Grey passes a value as it is."
+    _text(axes, 16, height - 16, note, 7.5, va="center", color=QUIET)
     return figure
 
 
-class _Lane:
-    """One program unrolled."""
+def _style(number: int) -> dict[str, Any]:
+    """Return the line of a matrix: a colour, and from the seventh on other dashes."""
+    colours = len(COLOURS) - 1
+    return {"color": COLOURS[number % colours], "linestyle": DASHES[number // colours % len(DASHES)], "linewidth": 1.5}
 
-    def __init__(self, axes: "Axes", name: str, parts: Sequence[PartDescription], steps: int, bottom: float) -> None:
-        self._axes, self._name, self._parts, self._steps, self._bottom = axes, name, parts, steps, bottom
-        self._backwards = name.endswith("right to left")
-        self._writer = {signal: row for row, part in enumerate(parts) for signal in part.writes}
 
-    def _x(self, step: int) -> float:
-        return _LEFT + _ACROSS * (self._steps - 1 - step if self._backwards else step)
+def _route(
+    axes: "Axes", shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], style: Mapping[str, Any]
+) -> _Point:
+    """Draw an arrow around the boxes, and return the place of its label."""
+    (x, y), (to_x, to_y) = places[edge.start], places[edge.end]
+    start, end = shown.boxes[edge.start], shown.boxes[edge.end]
+    rise, side = end.row - start.row, -1.0 if to_x < x else 1.0
+    if edge.kind == "state":
+        out = 14.0 + 7 * (start.row % 4)
+        corner = to_x - _HALF - out
+        way, begin = [(corner, y)], (x - _HALF, y)
+        if start.column:  # over the free row between encoder and decoder
+            free = max(set(range(end.row)) - {box.row for box in shown.boxes})
+            channel, begin = y - _RISE * (free - start.row) + 8 * (start.row % 4), (x + _HALF, y)
+            way = [(x + _HALF + out, y), (x + _HALF + out, channel), (corner, channel)]
+        _arrow(axes, edge.kind, begin, *_lines(*way, (corner, to_y), (to_x - _HALF, to_y)), **style)
+        return corner, to_y + _RISE / 2
+    if edge.kind == "carried":
+        shift = -7.0 if rise > 0 else 7.0 if rise else 0.0
+        gap = (x + to_x) / 2 + shift
+        way = [(gap, y + shift), (gap, to_y - shift)] if rise else []
+        end_at = (to_x - side * _HALF, to_y - shift)
+        _arrow(axes, edge.kind, (x + side * _HALF, y + shift), *_lines(*way, end_at), **style)
+        return (gap - 2 * shift if rise > 0 else gap, to_y - 4 * shift) if rise else (gap, y)
+    if x == to_x and rise > 1 and edge.kind == "flow":
+        way_number = (start.row + 2 * end.row) % 4
+        out, entry = x + _HALF + 5 + 5 * way_number, to_y + 2 + 4 * way_number
+        _arrow(axes, edge.kind, (x + _HALF, y - 10), *_lines((out, y - 10), (out, entry), (x + _HALF, entry)), **style)
+        return out, to_y + _RISE / 2 if rise < 3 else y - _RISE / 2
+    _arrow(axes, edge.kind, (x, y - _TALL), [(to_x, to_y + _TALL)], **style)
+    if edge.kind == "attention":
+        return x + 0.16 * (to_x - x), y - _TALL + 0.16 * (to_y - y)
+    return (x + to_x) / 2 + (12 if x == to_x else 0), (y + to_y) / 2
 
-    def _y(self, row: int) -> float:
-        return self._bottom - 60 - _UP * row
 
-    def draw(self) -> None:
-        """Draw boxes, words, arrows and weights."""
-        last = len(self._parts) - 1
-        _text(self._axes, 20, self._y(last + 1) + 16, self._name, 10, weight="bold")
-        for row, part in enumerate(self._parts):
-            notes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in part.weights.items()]
-            notes = [part.kind, *notes] if len(part.kind) > _KIND else notes
-            beside = _LEFT + _ACROSS * self._steps + 50
-            _text(self._axes, beside, self._y(row) + _HIGH / 2, "\n".join(notes), 6, color=QUIET, va="center")
-            for step in range(self._steps):
-                self._draw_part(step, row, part)
-        for step in range(self._steps):
-            x, y = self._x(step) + _WIDE / 2, self._y(last)
-            _arrow(self._axes, "flow", (x, y), [(x, y - 22)])
-            _text(self._axes, x + 6, y - 12, ", ".join(self._parts[last].writes), 7)
-
-    def _draw_part(self, step: int, row: int, part: PartDescription) -> None:
-        x, y = self._x(step), self._y(row)
-        _box(self._axes, x, y, _WIDE, _HIGH, _FILLS[row % len(_FILLS)])
-        _text(self._axes, x + 8, y + 16, part.name)
-        _text(self._axes, x + 8, y + 31, ellipsize(part.kind, _KIND), 7)
-        for number, read in enumerate(part.reads):
-            if read.previous:
-                self._draw_carried(step, row, read.signal, number)
-            elif read.signal in self._writer:
-                self._draw_flow(step, self._writer[read.signal], row, number)
-            else:
-                self._draw_input(step, row, read.signal, number)
-
-    def _draw_flow(self, step: int, row: int, to: int, number: int) -> None:
-        """Draw a signal within a step: straight to the next box, around those in between to others."""
-        x, y = self._x(step), self._y(row)
-        if to == row + 1:
-            across = x + _WIDE / 2 + 9 * number
-            _arrow(self._axes, "flow", (across, y), [(across, self._y(to) + _HIGH)])
-            return
-        side, out = x + _WIDE, x + _WIDE + 14 + 7 * (to - row)
-        start, end = y + _HIGH / 2, self._y(to) + _HIGH / 2 + 5 * number
-        _arrow(self._axes, "flow", (side, start), [(out, start), (out, end), (side, end)])
-
-    def _draw_carried(self, step: int, row: int, signal: str, number: int) -> None:
-        """Draw a signal of the step before; at the first step, the initial state."""
-        y, back = self._y(row) + _HIGH / 2 + 9 * (number % 3) - 6, -1 if self._backwards else 1
-        to = self._x(step) + (_WIDE if self._backwards else 0)
-        if step:
-            start = to - back * (_ACROSS - _WIDE), self._y(self._writer[signal]) + _HIGH / 2
-            _arrow(self._axes, "carried", start, [(to, y)])
-            return
-        _arrow(self._axes, "first", (to - 34 * back, y), [(to, y)])
-        side = "left" if self._backwards else "right"
-        _text(self._axes, to - 38 * back, y, f"{signal}\u2080", 7, ha=side, va="center")
-
-    def _draw_input(self, step: int, row: int, signal: str, number: int) -> None:
-        """Draw a signal from outside: the word that is read, or another network."""
-        word = self._word(step) if signal == "x" else signal
-        x, y = self._x(step), self._y(row) + _HIGH
-        if row == 0:
-            across = x + _WIDE / 2 + 9 * number
-            _arrow(self._axes, "flow", (across, y + 24), [(across, y)])
-            _text(self._axes, across, y + 38, word, ha="center")
-        else:
-            _arrow(self._axes, "flow", (x - 40, y - 8), [(x, y - 8)])
-            _text(self._axes, x - 8, y - 13, word, ha="right")
-
-    def _word(self, step: int) -> str:
-        """Return the word of a step, or the output of the layer below."""
-        below = re.match(r"encoder layer ([1-9]\d*)", self._name)
-        if below:
-            return f"h of layer {int(below[1]) - 1}"
-        words = TARGETS if self._name == "decoder" else WORDS
-        place = self._steps - 1 - step if self._backwards else step
-        return words[place] if self._steps == len(words) else "x"
-
-    def draw_memory(self, below: float) -> None:
-        """Draw what every step looks at, from the program ``below``."""
-        for step in range(self._steps):
-            for row, part in enumerate(self._parts):
-                if part.memory:
-                    x = self._x(step) + 18
-                    _arrow(self._axes, "memory", (x, below), [(x, self._y(row) + _HIGH)])
-        _text(self._axes, self._x(0) + 26, below - 8, "memory of the sentence", 7)
-
-    def draw_cuts(self, every: int, height: float) -> None:
-        """Draw the borders at which the state goes on and the gradient does not."""
-        for step in range(every, self._steps, every):
-            x = self._x(step) - (_ACROSS - _WIDE) / 2
-            ends = [self._bottom, self._bottom - height + 60]
-            self._axes.plot([x, x], ends, color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
-            _text(self._axes, x, self._bottom + 16, "the gradient stops here", 7, ha="center")
+def _lines(*ends: _Point) -> list[list[_Point]]:
+    return [[end] for end in ends]
 
 
 _Place = tuple[int, int]
@@ -218,7 +169,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         rounding = _CELL_HIGH / 2 if node.kind == "point-wise" else 6
         fill = _FILLS[_KINDS.index(node.kind)]
         _box(axes, middle - wide / 2, down - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
-        _text(axes, middle, down, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center")
+        _text(axes, middle, down, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center", zorder=4)
     return figure
 
 
@@ -264,17 +215,19 @@ def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, 
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={rounding}"
-    axes.add_patch(FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid="box"))
+    axes.add_patch(
+        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid="box", zorder=3)
+    )
 
 
-def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point]) -> None:
+def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point], **line: Any) -> None:
     """Draw an arrow; a step is the end of a line, or two control points and the end of a curve."""
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
     codes = [Path.MOVETO, *(Path.LINETO if len(step) == 1 else Path.CURVE4 for step in steps for _ in step)]
     path = Path([start, *chain.from_iterable(steps)], codes)
-    style = {"linewidth": 0.9, "capstyle": "butt", **_ARROWS[kind]}
+    style = {"linewidth": 0.9, "capstyle": "butt", "color": _EDGE, "zorder": 2, **line}
     axes.add_patch(FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=7, gid=kind, **style))
 
 

@@ -36,8 +36,6 @@ _WIDEST = 18.0
 """Inches of gates beside each other; more go below."""
 _ACROSS = 8
 """Panels of a grid in a row, at most."""
-_SIGNED = ("g", "c", "h")
-"""Values between -1 and 1, or without bounds."""
 _FAINT = 0.3
 """Brightness of an image where nothing is attended to."""
 
@@ -128,7 +126,7 @@ def gates_figure(shown: Gates) -> "Figure":
             if name is None:
                 axes.set_visible(False)
             else:
-                images.setdefault(name in _SIGNED, _gate(axes, unit, name))
+                images.setdefault(_is_signed(unit, name), _gate(axes, unit, name))
         row[0].set_ylabel(unit.unit, fontsize=8)
     for signed, image in images.items():
         low, high = image.get_clim()
@@ -139,15 +137,23 @@ def gates_figure(shown: Gates) -> "Figure":
     return figure
 
 
+def _is_signed(unit: UnitGates, name: str) -> bool:
+    """True of values between -1 and 1, or without bounds."""
+    return name in (*unit.state, unit.candidate)
+
+
 def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     values = np.array(unit.values[name]).T
     limit = max(1.0, float(np.abs(values).max()))
-    least, signed = (-limit, True) if name in _SIGNED else (0, False)
+    signed = _is_signed(unit, name)
+    least = -limit if signed else 0
     image = _shade(axes, values, canvas.shades(signed), least, limit)
     axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
-    called = {"c": "memory c", "h": "output h"}.get(name, f"gate {name}")
+    output, *memory = unit.state
+    named = {output: "output", unit.candidate: "new value"} | dict.fromkeys(memory, "memory")
+    called = f"{named.get(name, 'gate')} {name}"
     axes.set_title(f"{called}, {least:.2g} to {limit:.2g}", fontsize=9)
     return image
 

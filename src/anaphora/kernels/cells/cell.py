@@ -5,7 +5,7 @@ gradient of each matrix is made after the loop. A new unit is one file like ``gr
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from anaphora.kernels.ops import Ops, V
@@ -18,18 +18,25 @@ class Cell(Record, ABC, extra="forbid"):
     kind: str
     """The unit's name."""
 
-    gates: ClassVar[int]
-    """G / H: how many blocks of H the projected input has."""
+    blocks: ClassVar[str]
+    """A letter for each block of H of the projected input, in order: "ifgo"."""
+    candidate: ClassVar[str] = ""
+    """The letter of the block that is no gate but the new value, between -1 and 1."""
     state: ClassVar[tuple[str, ...]] = ("h",)
     """The names of what the unit carries from step to step; the first is its output."""
 
     @property
-    def matmuls(self) -> tuple[tuple[str, int], ...]:
-        """The recurrent products of a step in order: the name of the matrix and its height in blocks of H.
+    def gates(self) -> int:
+        """G / H: the number of blocks."""
+        return len(self.blocks)
 
-        Where a unit does not say otherwise, one, of the previous output.
+    @property
+    def matmuls(self) -> tuple[tuple[str, str], ...]:
+        """The recurrent products of a step in order: the name of the matrix and the blocks that it adds to.
+
+        By default one, of the previous output, for all blocks.
         """
-        return (("h", self.gates),)
+        return (("h", self.blocks),)
 
     @property
     def vectors(self) -> tuple[str, ...]:
@@ -48,18 +55,25 @@ class Cell(Record, ABC, extra="forbid"):
         return ""
 
     def gates_of(self, saved: Any) -> dict[str, Any]:
-        """The gates of a step by name (i, f, g, o; r, z, g), from what ``forward`` saved; none for units without."""
+        """The gates of a step by letter, from what ``forward`` saved; none for units without."""
         return {}
+
+    def kept(self, gates: Mapping[str, Any]) -> Any:
+        """Return the fraction of its memory, the last of ``state``, that a step keeps; None if no gate decides it."""
+        return None
 
     def start_bias(self, bias_G: Any) -> None:
         """Make of the bias of the projected input, once it is filled, what this unit wants to start training with."""
 
 
 class Forgetting(Cell):
-    """A unit with a forget gate, whose block is the second of its input."""
+    """A unit whose gate f is the fraction of its memory that it keeps."""
 
     forget_bias: float = 1.0
     """Initial bias of the forget gate (1: Jozefowicz et al. 2015; the papers before set 0)."""
 
     def start_bias(self, bias_G: Any) -> None:
-        bias_G.chunk(self.gates)[1].add_(self.forget_bias)
+        bias_G.chunk(self.gates)[self.blocks.index("f")].add_(self.forget_bias)
+
+    def kept(self, gates: Mapping[str, Any]) -> Any:
+        return gates["f"]

@@ -18,7 +18,7 @@ class Elman(Cell):
     activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
     """The function f."""
 
-    gates: ClassVar[int] = 1
+    blocks: ClassVar[str] = "h"
 
     def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], V]:
         """Steps 1 and 2."""

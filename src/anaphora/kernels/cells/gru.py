@@ -10,7 +10,7 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from anaphora.kernels.cells.cell import Cell
@@ -29,16 +29,17 @@ class Gru(Cell):
     recurrent_bias: bool = False
     """With reset "after": a bias b' of its own inside the reset gate, as in torch.nn.GRU."""
 
-    gates: ClassVar[int] = 3
+    blocks: ClassVar[str] = "rzg"
+    candidate: ClassVar[str] = "g"
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"recurrent_bias": True, "reset": "before"}, 'set {at}reset = "after", or {at}recurrent_bias = false'),
     )
 
     @property
-    def matmuls(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, str], ...]:
         """One product when the reset gate comes after it, two when it comes before."""
-        return (("h", 3),) if self.reset == "after" else (("h", 2), ("rh", 1))
+        return (("h", "rzg"),) if self.reset == "after" else (("h", "rz"), ("rh", "g"))
 
     @property
     def vectors(self) -> tuple[str, ...]:
@@ -122,3 +123,7 @@ class Gru(Cell):
         """r, z, and the new value g."""
         r, z = saved[0][..., : 2 * saved[1].shape[-1]].chunk(2, -1)
         return {"r": r, "z": z, "g": saved[1]}
+
+    def kept(self, gates: Mapping[str, Any]) -> Any:
+        """Return z or 1 - z (step 4)."""
+        return gates["z"] if self.update == "keep" else 1 - gates["z"]

@@ -20,7 +20,8 @@ class Lstm(Forgetting):
 
     kind: Literal["lstm"] = "lstm"
 
-    gates: ClassVar[int] = 4
+    blocks: ClassVar[str] = "ifgo"
+    candidate: ClassVar[str] = "g"
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
     def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
@@ -55,4 +56,4 @@ class Lstm(Forgetting):
 
     def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """i, f, g, o."""
-        return dict(zip("ifgo", saved[0].chunk(4, -1), strict=True))
+        return dict(zip(self.blocks, saved[0].chunk(4, -1), strict=True))

@@ -18,7 +18,7 @@ from anaphora.kernels.ops import Ops, V
 class _Variant(Cell):
     """The equations above with the gates of ``blocks``."""
 
-    blocks: ClassVar[str]
+    candidate: ClassVar[str] = "g"
     output_tanh: ClassVar[bool] = True
     """True if m is tanh(c), and not c."""
 
@@ -65,7 +65,6 @@ class LstmAdditive(_Variant):
 
     kind: Literal["lstm-additive"] = "lstm-additive"
     blocks: ClassVar[str] = "g"
-    gates: ClassVar[int] = 1
 
 
 class LstmInput(_Variant):
@@ -73,7 +72,6 @@ class LstmInput(_Variant):
 
     kind: Literal["lstm-input"] = "lstm-input"
     blocks: ClassVar[str] = "ig"
-    gates: ClassVar[int] = 2
 
 
 class LstmForget(Forgetting, _Variant):
@@ -81,7 +79,6 @@ class LstmForget(Forgetting, _Variant):
 
     kind: Literal["lstm-forget"] = "lstm-forget"
     blocks: ClassVar[str] = "ifg"
-    gates: ClassVar[int] = 3
 
 
 class TwoGate(Forgetting, _Variant):
@@ -89,7 +86,6 @@ class TwoGate(Forgetting, _Variant):
 
     kind: Literal["two-gate"] = "two-gate"
     blocks: ClassVar[str] = "ifg"
-    gates: ClassVar[int] = 3
 
 
 class LstmNoForget(_Variant):
@@ -97,7 +93,6 @@ class LstmNoForget(_Variant):
 
     kind: Literal["lstm-no-forget"] = "lstm-no-forget"
     blocks: ClassVar[str] = "igo"
-    gates: ClassVar[int] = 3
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
 
@@ -106,6 +101,5 @@ class LstmNoOutputTanh(Forgetting, _Variant):
 
     kind: Literal["lstm-no-output-tanh"] = "lstm-no-output-tanh"
     blocks: ClassVar[str] = "ifgo"
-    gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = ("h", "c")
     output_tanh: ClassVar[bool] = False

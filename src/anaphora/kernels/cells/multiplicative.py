@@ -20,12 +20,12 @@ class Multiplicative(Cell):
 
     kind: Literal["multiplicative"] = "multiplicative"
 
-    gates: ClassVar[int] = 2
+    blocks: ClassVar[str] = "mh"
 
     @property
-    def matmuls(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, str], ...]:
         """W_mh sees the previous output, W_hm the factors."""
-        return (("h", 1), ("m", 1))
+        return (("h", "m"), ("m", "h"))
 
     def start_bias(self, bias_G: Any) -> None:
         """The factors start as the paper has them, without a bias."""

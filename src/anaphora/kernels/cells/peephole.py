@@ -27,13 +27,14 @@ class Peephole(Forgetting):
     peephole: Literal["full", "diagonal"] = "diagonal"
     """Peepholes of a gate: the whole memory cell, or each unit its own number (Graves 2013)."""
 
-    gates: ClassVar[int] = 4
+    blocks: ClassVar[str] = "ifgo"
+    candidate: ClassVar[str] = "g"
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
     @property
-    def matmuls(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, str], ...]:
         """All gates see the previous output; with full peepholes, two the memory before and one the memory after."""
-        return (("h", 4), ("c", 2), ("c_new", 1)) if self.peephole == "full" else (("h", 4),)
+        return (("h", "ifgo"), ("c", "if"), ("c_new", "o")) if self.peephole == "full" else (("h", "ifgo"),)
 
     @property
     def vectors(self) -> tuple[str, ...]:
@@ -80,4 +81,4 @@ class Peephole(Forgetting):
 
     def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
         """i, f, g, o."""
-        return dict(zip("ifgo", saved, strict=False))
+        return dict(zip(self.blocks, saved, strict=False))
