@@ -6,8 +6,8 @@ from typing import NamedTuple
 from anaphora.text.language import is_unspaced
 from anaphora.text.quality import without_placeholders
 
-_BEFORE_KEY = r"(?=[^\W\d_])(?!\w+;)"
-_MARK = re.compile(rf"(?:(?<![\w&_~%{{</])|(?<!\w)[A-Z][a-z]*+(?=[&_~][a-z]))([&_~]){_BEFORE_KEY}")
+_MARK = re.compile(r"(?:(?<![\w&_~%{</])|(?<!\w)[A-Z][a-z]*+(?=[&_~][a-z]))([&_~])(?=[^\W\d_])(?!\w+;)")
+_ANY_MARK = re.compile(r"([&_~])(?=[^\W\d_])(?!\w+;)")
 _LETTER = re.compile(r"(?<!\w)[^\W\d_]")
 _WORDS = 8
 """Words of a label at most."""
@@ -26,7 +26,7 @@ class Label(NamedTuple):
 
         Where words are written without spaces, the key follows in brackets. A translation that has a key keeps it.
         """
-        if not self.mark or re.search(self.mark + _BEFORE_KEY, without_placeholders(translation)):
+        if not self.mark or self.mark in _ANY_MARK.findall(without_placeholders(translation)):
             return translation
         if is_unspaced(language):
             return f"{translation}({self.mark}{self.key.upper()})"
