@@ -85,15 +85,23 @@ def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, cli: C
     assert "1 entry was filled whose size the file limits in pixels or in another way" in told and "(line 2)" in told
 
 
-@pytest.mark.parametrize("option", [["--json"], ["--pairs", "p.tsv"], ["--alignments", "a.txt"]])
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        (["--json"], "leave it out."),
+        (["--pairs", "p.tsv"], "leave it out."),
+        (["--alignments", "a.txt"], "leave it out."),
+        (["--confidence"], "take --min-confidence P"),
+    ],
+)
 def test_what_is_for_lines_is_refused_before_any_work(
-    option: list[str], project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    option: list[str], remedy: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("d.xlf").write_text(XLIFF.format(""))
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
         complaint = cli.refuse("translate", "no-run", file, *option)
-        assert f"{option[0]} is for lines of text, but {file} is {what}: leave it out." in complaint
+        assert f"{option[0]} is for lines of text, but {file} is {what}: {remedy}" in complaint
 
 
 PAGE = "<html><body><p>adf <b>beg</b> cdh</p><p>aef</p><p>adh!</p></body></html>"

@@ -92,3 +92,10 @@ def test_a_translation_is_adapted_to_similar_segments_of_the_memory(
     (plain, other), (adapted, left) = found
     assert adapted["score"] != plain["score"]
     assert left == other  # nothing is similar to it
+
+
+def test_a_bundle_has_no_memory_and_is_not_told_to_get_one(run: str, tmp_path: Path, cli: Cli) -> None:
+    cli("export", run, "--to", "bundle", "--output", tmp_path / "m.anaphora")
+    (tmp_path / "a.txt").write_text("A man is walking.\n")
+    refused = cli.refuse("translate", tmp_path / "m.anaphora", tmp_path / "a.txt", "--memory")
+    assert "has no translation memory: give the run folder" in refused

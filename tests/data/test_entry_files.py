@@ -9,7 +9,7 @@ from anaphora.data.directions import direction_of
 from anaphora.data.sources import translation_splits
 from anaphora.datacheck.survey import survey_corpus
 from anaphora.errors import DataError
-from anaphora.events import Event, Skipped
+from anaphora.events import Event, Note, Skipped
 from tests.formats.omegat_project import make_project
 
 
@@ -63,6 +63,20 @@ def test_files_and_folders_are_put_together(folder: Path) -> None:
     splits = translation_splits(paths, "en", "de")
     pairs = [*splits.train, *splits.valid]
     assert sorted(pairs) == [("a", "A"), ("b", "B"), ("po", "PO"), ("tsv", "TSV"), ("xliff", "XLIFF")]
+
+
+def test_a_file_that_is_named_itself_is_trained_on_and_said_to_be(tmp_path: Path) -> None:
+    for name, pair in (("m.tmx", ("a", "A")), ("valid.tmx", ("b", "B")), ("test-web.tmx", ("c", "C"))):
+        (tmp_path / name).write_text(tmx(pair))
+    notes = list[Event]()
+    files = [tmp_path / "m.tmx", tmp_path / "valid.tmx", tmp_path / "test-web.tmx"]
+    splits = translation_splits(files, "en", "de", report=notes.append)
+    assert sorted([*splits.train, *splits.valid]) == [("a", "A"), ("b", "B"), ("c", "C")]
+    told = [one.text for one in notes if isinstance(one, Note) and "is trained on" in one.text]
+    assert [text.split()[0] for text in told] == list(map(str, files[1:]))
+    notes.clear()
+    assert list(translation_splits([tmp_path], "en", "de", report=notes.append).valid) == [("b", "B")]
+    assert not any("is trained on" in str(one) for one in notes)
 
 
 def test_the_fingerprint_depends_on_the_languages(tmp_path: Path) -> None:
@@ -126,6 +140,6 @@ def test_a_file_without_a_pair_in_the_languages_is_refused(tmp_path: Path) -> No
     with pytest.raises(
         DataError,
         match=r"should hold pairs of sentences, but .*m\.tmx has none; 1 entry of .* without a translation was "
-        r".*; languages there are en-US, de\.$",
+        r".*; languages there are en-US, de: name those of the pairs with --source and --target\.$",
     ):
         translation_splits([tmp_path / "m.tmx"], "en", "fr")

@@ -42,7 +42,10 @@ def document_kind(file: str, given: Sequence[str]) -> str:
         return ""
     for option in filter(FOR_LINES.split().__contains__, given):
         what = "an OmegaT project" if kind == PROJECT else "a document"
-        raise ConfigError(f"{option} is for lines of text, but {file} is {what}: leave it out.")
+        remedy = "leave it out"
+        if option == "--confidence":
+            remedy = "take --min-confidence P, which leaves doubtful entries empty"
+        raise ConfigError(f"{option} is for lines of text, but {file} is {what}: {remedy}.")
     return kind
 
 
@@ -84,8 +87,9 @@ def translate_document(
 
 
 def _places(lines: Sequence[int]) -> str:
-    """Return the first of many lines."""
-    return f"line {', '.join(map(str, lines[:5]))}" + (", ..." if len(lines) > 5 else "")
+    """Return the numbers of lines, of many the first."""
+    more = ", ..." if len(lines) > 5 else ""
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:5]))}{more}"
 
 
 MEMORY = Path("mt", "anaphora.tmx")

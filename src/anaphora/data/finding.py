@@ -87,6 +87,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         if path.is_file():
             if (file := _given_file(path, data, sides, names.layout)) is not None:
                 found.train.append(file)
+                if stem_of(path) in names.validation() or stem_of(path).startswith(names.test):
+                    report(Note(f"{path} is trained on: to keep it as a split, give its folder instead.", True))
             continue
         listing = _list(path, "a .tsv file")
         if f"{names.train}.tsv" not in listing and sides[0] == sides[1]:  # the columns of a .tsv may be of one language

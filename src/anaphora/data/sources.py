@@ -181,8 +181,9 @@ def _scan(
     if empty:
         told(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
-        languages = ", ".join(declared_languages(_flat(files)))
-        why = "".join(f"; {one}" for one in left_out) + (f"; languages there are {languages}" if languages else "")
+        why = "".join(f"; {one}" for one in left_out)
+        if languages := ", ".join(declared_languages(_flat(files))):
+            why += f"; languages there are {languages}: name those of the pairs with --source and --target"
         raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none{why}.")
     return usable
 

@@ -15,7 +15,7 @@ PEEKED = 1 << 12
 _AS_LINES = "write its texts as lines, or its pairs as a .tsv, source, tab, target a line"
 _NAMED = {
     "{pairs}": "export its segments as a .tsv, source, tab, target a line",
-    "{entries}": "translate it as a document, or train a translator on it",
+    "{entries}": "translate it as a document; to train on it or be scored by it, put it into the folder of the data",
     "{csv}": f"train a translator, classifier or transducer on it, or {_AS_LINES}",
     "{json}": f"train a classifier, tagger or transducer on it, or {_AS_LINES}",
     "{document}": "translate it as a document, or save its text as plain text in UTF-8",

@@ -164,6 +164,8 @@ class Store:
     def _check_file(self, create: bool) -> None:
         """Raise RunError where SQLite would wait for, follow or remove what is not a file of ours."""
         run = self.path.parent
+        if run.is_file():
+            raise RunError(f"{run} is a file, which has no translation memory: give the run folder.")
         if not create and not os.path.lexists(self.path):
             raise RunError(f"{run} has no translation memory: add segments with anaphora memory {run} add FILE.")
         for path in map(self.path.with_name, FILES):

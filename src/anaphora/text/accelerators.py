@@ -7,6 +7,7 @@ from anaphora.text.language import is_unspaced
 from anaphora.text.quality import without_placeholders
 
 _MARK = re.compile(r"(?:(?<![\w&_~%{</])|(?<!\w)[A-Z][a-z]*+(?=[&_~][a-z]))([&_~])(?=[^\W\d_])(?!\w+;)")
+_ANY_MARK = re.compile(r"([&_~])(?=[^\W\d_])(?!\w+;)")
 _LETTER = re.compile(r"(?<!\w)[^\W\d_]")
 _WORDS = 8
 """Words of a label at most."""
@@ -23,9 +24,9 @@ class Label(NamedTuple):
     def with_key(self, translation: str, language: str) -> str:
         """A translation into ``language`` with a key: the same letter where a word begins with it, else the first one.
 
-        Where words are written without spaces, the key follows in brackets.
+        Where words are written without spaces, the key follows in brackets. A translation that has a key keeps it.
         """
-        if not self.mark:
+        if not self.mark or self.mark in _ANY_MARK.findall(without_placeholders(translation)):
             return translation
         if is_unspaced(language):
             return f"{translation}({self.mark}{self.key.upper()})"

@@ -66,6 +66,20 @@ def test_white_space_line_ends_and_keys_stay(source: str, target: str | None, as
 
 
 @pytest.mark.parametrize(
+    ("source", "answer", "target"),
+    [
+        ("&open file", "&Datei öffnen", "&Datei öffnen"),
+        ("O&pen file", "Datei ö&ffnen", "Datei ö&ffnen"),
+        ("&open file", "Datei & mehr", "&Datei & mehr"),
+        ("_open file", "Da_tei öffnen", "Da_tei öffnen"),
+    ],
+)
+def test_a_translation_that_has_the_key_gets_no_second(source: str, answer: str, target: str, tmp_path: Path) -> None:
+    asked = source.replace("&", "").replace("_", "")
+    assert f'msgstr "{target}"' in fill_po(tmp_path, po(source), **{asked: answer})[0].content.decode()
+
+
+@pytest.mark.parametrize(
     ("text", "translation", "spaced"),
     [
         ("Alice  sings.", "Alice chante.", "Alice  chante."),

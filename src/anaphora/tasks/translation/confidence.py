@@ -236,8 +236,8 @@ def calibrate(
     pairs = list(AlignedFiles(*files) if files else _held_out(run.path, report))
     if len(pairs) < LEAST:
         raise DataError(
-            f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
-            f"--source and --reference."
+            f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give two text "
+            f"files with --source and --reference, or train with more in the validation split."
         )
     resolved = options.resolve(translator.beam, translator.length_penalty)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
