@@ -14,6 +14,7 @@ from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES
 from anaphora.inspection.gates import followers, saturation
 from anaphora.inspection.gradients import gradients
+from anaphora.inspection.remedies import Remedies, Remedy
 from anaphora.inspection.subject import Subject
 
 SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
@@ -21,6 +22,16 @@ SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
     "saturation": (lambda t, m: saturation(m, ["line", "book"]), [""], ["fraction of steps above 0.9"]),
     "cells": (lambda t, m: followers(m, 'a "line" (of)\nbook'), [""], ["position", "quote", "bracket"]),
     "gradients": (lambda t, m: gradients(m, "line"), ["-reach", "-terms", "-items"], ["recurrence"]),
+    "gradients of two": (
+        lambda t, m: [gradients(m, "line"), gradients(m, "book")],
+        ["-reach"],
+        ["|dh_T / dh_T-k|, ", "|dc_T / dc_T-k|, ", "k, steps before the last"],
+    ),
+    "remedies": (
+        lambda t, m: Remedies(4, 3, (Remedy("simple unit", 0.2, 1e-5, 1e-2), Remedy("LSTM", 0.9, 1e-3, 2.0))),
+        [""],
+        ["simple unit", "before training", "0.001"],
+    ),
     "attributed": (lambda t, m: attribution(m, "ab"), [""], ["gradient x input"]),
     "token": (lambda t, m: token_attribution(m, "ab", token=1, instead="l", steps=1), [""], ["inputs deleted"]),
 }
