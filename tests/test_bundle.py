@@ -395,6 +395,6 @@ def test_commands_take_a_bundle_for_a_run(bundles: Made, tmp_path: Path, capsys:
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
     assert main(["average", str(output)]) == 2
-    assert "is a bundle, which is for predictions alone: give the run folder." in capsys.readouterr().err
+    assert "is a bundle, which is for predictions alone: give a run folder" in capsys.readouterr().err
     assert main(["generate", str(output)]) == 2
     assert "should be a language model, but is a translator" in capsys.readouterr().err

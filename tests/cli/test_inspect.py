@@ -78,6 +78,8 @@ def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, cli:
     shown = cli("inspect", runs / "model", "gates", runs / "book.txt").out
     assert "position" in shown and "below 0.1" in shown
     assert "items sum to the whole gradient" in cli("inspect", runs / "model", "gradients", "--text", "line 3").out
+    both = cli("inspect", runs / "model", runs / "model", "gradients", "--text", "line 3", "--json").objects
+    assert [one["text"] for one in both[0]["gradients"]] == ["line 3"] * 2
     assert "greedy" in cli("inspect", runs / "model", "beam", "--text", "line", "--beam", "2").out
     assert "loss" in cli("inspect", runs / "model", "length", runs / "book.txt").out
 
@@ -104,9 +106,10 @@ def test_memory_spans_need_no_run_and_contexts_need_one(
 def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
     assert "1.51763" in cli("inspect", "explain", "lstm", "--output", tmp_path).out
     assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
-    assert "________" in cli("inspect", "explain", "lstm", "--blank", "--output", tmp_path / "class").out
-    assert [path.name for path in (tmp_path / "class").iterdir()] == ["lstm.html"]
-    assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
+    assert "________" in cli("inspect", "explain", "lstm", "--blank", "--output", tmp_path).out
+    assert {path.name for path in tmp_path.iterdir()} == {"lstm.html", "lstm.json", "lstm-blank.html"}
+    assert "1.51763" not in (tmp_path / "lstm-blank.html").read_text()
+    assert "1.51763" in (tmp_path / "lstm.html").read_text()  # the answers to the sheet
     assert "recurrence" in cli("inspect", "diagram", "character-lm").out
     assert "W_f x + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
     assert "U_g (..)" in cli("inspect", "diagram", "gru", "reset=before").out

@@ -80,5 +80,6 @@ def test_a_formula_is_worked_out_with_its_numbers() -> None:
     assert value == pytest.approx(13 / 0.75 - 7 * tanh(0.5))
     assert Formula("x x", values).result() == (25, "3 x 3 + 4 x 4")
     assert Formula("a x + x", values).result()[0].tolist() == [4.5, 6]
+    assert [format_value(one) for one in (0.1 + 0.2, 1 / 3, -1e-17, 0.5)] == ["0.3", "0.33333", "0", "0.5"]
     with pytest.raises(ValueError, match="unknown"):
         Formula("a unknown", values).result()

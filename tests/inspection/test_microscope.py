@@ -228,6 +228,7 @@ def test_a_browser_shows_the_page_and_follows_what_a_reader_chooses(tmp_path: Pa
         for heading in ("probabilities", "Attention", "Reading", "Gates", "Search tree"):
             page.get_by_role("heading", name=heading).wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 380
+        assert page.get_by_label("Example").is_visible()
 
         page.locator("#when").focus()
         assert page.locator("#when").get_attribute("aria-valuetext") == "Validation 3 of 3, after update 3"
@@ -257,5 +258,11 @@ def test_a_browser_shows_the_page_and_follows_what_a_reader_chooses(tmp_path: Pa
         assert max(speeds) >= 30, speeds
         page.fill("#text", "")
         page.wait_for_function("() => document.querySelector('#answer').childElementCount === 0")
+
+        write_microscope(tmp_path / "run", tmp_path / "bare.html")
+        page.goto((tmp_path / "bare.html").as_uri())
+        page.fill("#text", stored[0]["source"])
+        page.wait_for_function("text => document.querySelector('#output')?.textContent === text", arg=stored[0]["text"])
+        assert not page.get_by_label("Example").is_visible()  # there is none to choose
         browser.close()
-    assert messages == [(tmp_path / "page.html").as_uri()]
+    assert messages == [(tmp_path / name).as_uri() for name in ("page.html", "bare.html")]

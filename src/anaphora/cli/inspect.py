@@ -33,6 +33,7 @@ EXAMPLES = (
     'anaphora inspect runs/book gates --text "the man walks" --output pictures',
     "anaphora inspect runs/book gates book.txt",
     'anaphora inspect runs/book gradients --text "the man walks" --output pictures',
+    'anaphora inspect runs/simple runs/lstm gradients --text "the man walks" --output pictures',
     'anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau',
     'anaphora inspect runs/en-de beam --text "A man is walking." --beam 3',
     "anaphora inspect runs/en-de beam test.en --beam 5 --json",
@@ -60,7 +61,9 @@ class Choices:
     """Texts, and options of single verbs."""
 
     text: Annotated[list[str] | None, Option("A text in place of a file; may be repeated.")] = None
-    target_text: Annotated[list[str] | None, Option("Request translation of a --text; may be repeated.")] = None
+    target_text: Annotated[
+        list[str] | None, Option("Translation of a --text, which is not searched; repeated as --text is.")
+    ] = None
     source: Annotated[Path | None, Option("File of source sentences (for a translator).")] = None
     target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
     beam: Annotated[int | None, Option("Beam size; 1 is greedy search.", min=1, default="1; beam: 5")] = None
@@ -227,7 +230,8 @@ def _write(shown: "Results", request: Request, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
     for stem, result in shown.items():
         if hasattr(result, "html"):
-            files, notes = [_text_file(output / f"{stem}.html", result.html(request.blank))], list[str]()
+            name = f"{stem}-blank.html" if request.blank else f"{stem}.html"
+            files, notes = [_text_file(output / name, result.html(request.blank))], list[str]()
         else:
             files, notes = drawing.save(output, stem, result)
         if not request.blank:

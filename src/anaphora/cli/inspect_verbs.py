@@ -87,7 +87,8 @@ def _gates(subjects: Sequence[Subject], request: "Request") -> Results:
 
 
 def _gradients(subjects: Sequence[Subject], request: "Request") -> Results:
-    return {"gradients": gradients.gradients(subjects[0], *request.one("gradients"), fresh=request.fresh)}
+    found = [gradients.gradients(one, *request.one("gradients"), fresh=request.fresh) for one in subjects]
+    return {"gradients": found if len(found) > 1 else found[0]}
 
 
 def _remedies(request: "Request") -> Results:
@@ -187,6 +188,7 @@ VERBS = {
         "how far gradients reach back",
         _gradients,
         Subject.lacks_layers,
+        True,
         alone=_remedies,
         takes=_PAIR | {"fresh"},
         takes_alone=frozenset({"remedies"}),

@@ -77,7 +77,9 @@ def check_is_run(path: Path) -> None:
     if not path.exists():
         raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
     if not path.is_dir() and path.name.endswith(BUNDLE):
-        raise RunError(f"{path} is a bundle, which is for predictions alone: give the run folder.")
+        raise RunError(
+            f"{path} is a bundle, which is for predictions alone: give a run folder, such as anaphora quickstart makes."
+        )
     if not path.is_dir():
         raise RunError(
             f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .lm, or gzipped) "

@@ -62,7 +62,7 @@ def figures_of(result: Any) -> Figures:
     if together := _TOGETHER.get(type(first)):
         return {"": lambda: together(several)}
     if isinstance(first, GradientFlow):
-        return _of_gradients(first)
+        return _of_gradients(several)
     make = _ALONE.get(type(first))
     return {"": lambda: make(first)} if make and getattr(first, "found", True) else {}
 
@@ -90,7 +90,10 @@ _ALONE: Mapping[type, Callable[[Any], "Figure"]] = {
 }
 
 
-def _of_gradients(flow: GradientFlow) -> Figures:
+def _of_gradients(flows: Sequence[GradientFlow]) -> Figures:
+    if len(flows) > 1:
+        return {"-reach": lambda: charts.reach_of_runs_figure(flows)}
+    [flow] = flows
     figures: Figures = {"-reach": lambda: charts.reach_figure(flow.reach)}
     if with_terms := [unit for unit in flow.reach if unit.terms]:
         figures["-terms"] = lambda: charts.terms_figure(with_terms)

@@ -15,7 +15,7 @@ from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
-from anaphora.inspection.gradients import Reach
+from anaphora.inspection.gradients import GradientFlow, Reach
 from anaphora.inspection.labels import ellipsize, labels
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
@@ -105,9 +105,7 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
         lines |= {"direct path, largest product": unit.direct} if unit.direct else {}
         lines |= {"|dc_T / dc_T-k|": unit.memory} if unit.memory else {}
         for number, (name, values) in enumerate(lines.items()):
-            *seen, last = np.maximum(values, 1e-30)
-            _line(axes, number, range(1, first), seen, name)
-            axes.plot(first, last, marker=_MARKERS[number], color=COLOURS[number], linestyle="")
+            _reach_line(axes, number, values, name)
         canvas.logarithmic(axes)
         steep = "\n(zero, where layer normalization is steepest)" if unit.steep_start else ""
         axes.set_title(f"{unit.unit} ({unit.cell})", fontsize=9)
@@ -116,6 +114,35 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
         )
         axes.legend(fontsize=7)
     return figure
+
+
+def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
+    """Draw how the last states of several runs depend on earlier ones, in one panel; on h_0 as a point."""
+    figure, [axes] = canvas.panels(1, 6.4, 3.8)
+    number = 0
+    for flow in flows:
+        for unit in flow.reach:
+            for state, values in (("h", unit.norms), ("c", unit.memory)):
+                if values:
+                    _reach_line(
+                        axes, number, values, f"|d{state}_T / d{state}_T-k|, {flow.run}, {unit.unit} ({unit.cell})"
+                    )
+                    number += 1
+    canvas.logarithmic(axes)
+    before = " before training" if flows[0].fresh else ""
+    axes.set(
+        title=f"gradients of the last state{before}", xlabel="k, steps before the last; points: of the initial state"
+    )
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center")
+    return figure
+
+
+def _reach_line(axes: "Axes", number: int, values: Sequence[float], name: str) -> None:
+    """Draw values for k = 1 .. T as a line, and the last of them as a point."""
+    *seen, last = np.maximum(values, 1e-30)
+    _line(axes, number, range(1, len(values)), seen, name)
+    mark, colour = _MARKERS[number % len(_MARKERS)], COLOURS[number % len(COLOURS)]
+    axes.plot(len(values), last, marker=mark, color=colour, linestyle="")
 
 
 def terms_figure(units: Sequence[Reach]) -> "Figure":
@@ -259,6 +286,7 @@ def remedies_figure(found: Remedies) -> "Figure":
         values = [max(getattr(one, name), 1e-30) for one in found.found]
         right.plot(values, places, mark, color=COLOURS[number], label=f"{name} training", markersize=5)
     right.set(xscale="log", title="|dL_T/dx_1|")
+    right.xaxis.set_major_formatter("{x:g}")
     right.legend()
     return figure
 

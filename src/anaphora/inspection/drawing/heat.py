@@ -87,7 +87,8 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
 def attribution_figure(shown: Attribution) -> "Figure":
     """Draw the attribution of each output token (down) to each input (across), on a scale with two sides."""
     values = np.array(shown.values)
-    figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, shown.text)], "gradient x input")
+    title = f"{shown.text}\noutput (down), by each token read (across)"
+    figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, title)], "gradient x input")
     limit = float(np.abs(values).max()) or 1.0
     for image in figure.axes[0].images:
         image.set(cmap=canvas.shades(two_sided=True), clim=(-limit, limit))
@@ -127,7 +128,7 @@ def gates_figure(shown: Gates) -> "Figure":
                 axes.set_visible(False)
             else:
                 images.setdefault(_is_signed(unit, name), _gate(axes, unit, name))
-        row[0].set_ylabel(unit.unit, fontsize=8)
+        row[0].set_ylabel(f"{unit.unit}, cell", fontsize=8)
     for signed, image in images.items():
         low, high = image.get_clim()
         bar = figure.colorbar(image, ax=panels, fraction=0.01, aspect=25)
@@ -152,7 +153,7 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
     output, *memory = unit.state
-    named = {output: "output", unit.candidate: "new value"} | dict.fromkeys(memory, "memory")
+    named = {output: "output", unit.candidate: "new value"} | dict.fromkeys(memory, "cell state")
     called = f"{named.get(name, 'gate')} {name}"
     axes.set_title(f"{called}, {least:.2g} to {limit:.2g}", fontsize=9)
     return image

@@ -219,13 +219,13 @@ _LEVELS = (("+", "-"), ("*", "/"), ("^",))
 
 
 def format_value(value: Value) -> str:
-    """Return a value as it is printed: five digits after the point."""
+    """Return a value as it is printed: five digits after the point, fewer where these are all of it."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
         return f"[{', '.join(map(format_value, value))}]"
-    text = f"{value + 0.0:.5f}"  # no negative zero
-    return text.rstrip("0").rstrip(".") if value == round(value, 5) else text
+    text = f"{round(value, 5) + 0.0:.5f}"  # no negative zero
+    return text.rstrip("0").rstrip(".") if math.isclose(value, round(value, 5), abs_tol=1e-12) else text
 
 
 def n(value: float) -> str:

@@ -43,7 +43,10 @@ def lstm() -> Lesson:
     lesson.section("Forward")
     for t in (1, 2):
         lesson.steps(FORWARD, t)
-    lesson.section("Backward")
+    lesson.section(
+        "Backward",
+        "dv is the derivative of L_1 + L_2 by v; a_i is what enters the function of gate i; sigm(a) = 1 / (1 + e^-a).",
+    )
     _work_out_step_back(lesson, 2, "", "")
     _work_out_step_back(lesson, 1, " + sum of U da_2", " + f_2 dc_2")
     lesson.section("Gradients", "Each gate's da_t times what it was multiplied with, summed over both steps.")

@@ -293,6 +293,7 @@ async function main() {
   $("text-label").textContent = page.network.isTranslator ? "Text to translate" : "Beginning of a text";
   $("text").lang = contents.languages.source || contents.languages.text || "";
   $("beam").value = page.network.isTranslator ? contents.search.beam : 1;
+  $("examples").parentElement.hidden = !contents.examples.length;
   $("examples").append(...contents.examples.map((text) => el("option", {value: text}, text)));
   let timer = 0;
   const ask = (wait) => { clearTimeout(timer); timer = setTimeout(() => page.show(), wait); };
