@@ -22,6 +22,7 @@ EXAMPLES = (
     "anaphora predict runs/upos new.conllu --output tagged.conllu",
     "echo 'A man walks.' | anaphora predict runs/upos --format text",
     "echo anaphora | anaphora predict runs/cmudict",
+    "anaphora predict runs/cmudict words.txt --confidence",
     "anaphora predict runs/frames frames.npz",
     "anaphora predict runs/reader strokes.jsonl",
     "anaphora predict runs/scenes features.npz --pictures pictures",
@@ -47,6 +48,9 @@ def run(
         ),
     ] = "",
     columns: ColumnsOption = "",
+    confidence: Annotated[
+        bool, Option("For a transducer: write the confidence before each output; see anaphora calibrate.")
+    ] = False,
     pictures: Annotated[
         Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
     ] = None,
@@ -70,23 +74,25 @@ def run(
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         if format_ and not hasattr(model, "predict_lines"):
             raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
+        if confidence and not hasattr(model, "translator"):
+            raise ConfigError(f"--confidence is for transducers, but {run_folder} is {task.noun}: leave it out.")
         if pictures and not getattr(model, "attends_to_grid", False):
             raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
         if reads_arrays(model) and file == "-":
             raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
-        found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
+        found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), confidence, report)
         with writing(output, exact=exact and not as_json) as write:
             for prediction in found:
                 if pictures:
                     _draw(prediction, pictures)
                 if not as_json:
-                    write(str(prediction))
+                    write(f"{prediction.confidence:.4f}\t{prediction}" if confidence else str(prediction))
                 elif getattr(prediction, "words", True):  # not of what is between sentences or rows
                     write(json.dumps(prediction.json(), ensure_ascii=False))
 
 
 def _predictions(
-    model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], report: "Report"
+    model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], confidence: bool, report: "Report"
 ) -> tuple[Iterator[Any], bool]:
     """Return the predictions for a file, and True if they have the lines of the file as they stand there."""
     from anaphora.formats.table_columns import TableColumns
@@ -103,10 +109,15 @@ def _predictions(
     if hasattr(model, "predict_lines"):
         lines = given_lines(file, exact=True)
         return model.predict_lines(lines, name_of(file), format=format_, columns=columns, report=report), True
+    predict = model.predict_stream
+    if confidence:
+        from anaphora.prediction.options import SearchOptions
+
+        predict = partial(predict, options=SearchOptions(confidence=True))
     if table is None:
-        return model.predict_stream(given_texts(file), report=report), False
+        return predict(given_texts(file), report=report), False
     read = table._replace(chosen=tuple(columns), header=()) if columns else table
-    answer = partial(model.predict_stream, report=report)
+    answer = partial(predict, report=report)
     return predict_table(answer, given_lines(file, exact=True), name_of(file), read), True
 
 

@@ -280,12 +280,14 @@ class Sequences:
     """Sequences of vectors in one file: ``values`` and ``lengths``.
 
     Either the vectors of all sequences one after another (sum of lengths x width), or padded (sequences x longest x
-    width); padding may hold anything.
+    width); padding may hold anything. Padded ones without ``lengths`` are all of the same length.
     """
 
     def __init__(self, file: ArrayFile) -> None:
         """DataError where an array is missing or the two do not fit together."""
-        self._values, self.lengths = file.real("values"), file.integers("lengths")
+        self._values = file.real("values")
+        is_even = len(self._values.shape) == 3 and "lengths" not in file.names
+        self.lengths = [self._values.shape[1]] * self._values.shape[0] if is_even else file.integers("lengths")
         shape, where = self._values.shape, self._values.where
         if len(shape) not in (2, 3):
             raise DataError(

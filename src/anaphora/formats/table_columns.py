@@ -115,7 +115,7 @@ class TableColumns(NamedTuple):
         read = f"{'columns' if len(chosen) > 1 else 'a column'} {' and '.join(map(repr, chosen))}"
         of = f" as training had ({', '.join(self.header)[:60]})" if self.header else ""
         there = f"{inflect(len(cells), 'column')} ({', '.join(map(str, cells))[:60]})"
-        raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with the option columns.")
+        raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with --columns.")
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:
         """Return the places in rows of so many cells below no heading; none where they cannot be told."""
