@@ -5,9 +5,9 @@
 >>> translator.translate(["The cat sees a very small bird"], beam=5)[0].text
 'Le chat voit un tout petit oiseau'
 
-``load`` takes a run folder that ``anaphora train`` made, or a bundle, and returns its predictor; ``help(type(predictor))``
-shows its methods. ``about`` shows what it is. ``read_experiment`` and ``train``, which need PyTorch, make one from
-Python. Every user error is an ``AnaphoraError``. Recipes are in ``anaphora.recipes``, and
+``load`` takes a run folder that ``anaphora train`` made, or a bundle, and returns its predictor, whose methods
+``help(predictor)`` shows. ``about`` shows what a run is. ``read_experiment`` and ``train``, which need PyTorch, make
+one from Python. Every user error is an ``AnaphoraError``. Recipes are in ``anaphora.recipes``, and
 ``anaphora.inspection`` looks inside of runs.
 
 Names are looked up when they are first used, so that ``import anaphora`` is light: no torch until a model is touched.

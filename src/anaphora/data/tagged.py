@@ -41,6 +41,8 @@ class LocatedSentence(NamedTuple):
 class TaggedCorpus(ExampleCorpus[LocatedSentence]):
     """Tagged sentences with their files."""
 
+    has_words = True
+
     format: TaggedFormat = field(kw_only=True)
 
     def read(self, path: Path) -> Iterator[LocatedSentence]:

@@ -223,7 +223,9 @@ def _sentence(given: str | Sequence[str], number: int) -> Sentence:
         return sentence
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         kind = type(given).__name__
-        raise TypeError(f"Sentence {number} should be a text or a list of words, but is of type {kind}: give one of them.")
+        raise TypeError(
+            f"Sentence {number} should be a text or a list of words, but is of type {kind}: give one of them."
+        )
     words = tuple(given)
     for word in words:
         demand_text(word, number)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, tee
+from itertools import tee
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
@@ -19,7 +19,7 @@ from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Note, Report, silent
 from anaphora.formats.columns import WORDS
 from anaphora.formats.evidence import Evidence
-from anaphora.formats.span_tags import check_tags, encoding_of, spans_of
+from anaphora.formats.span_tags import ONE_TYPE, Span, check_tags, encoding_of, spans_of
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepsConfig, StepTagger, TaggerConfig, VectorTaggerConfig
@@ -165,18 +165,18 @@ class Tagging(FieldTask):
         would never be learnt.
         """
         encoding, output, tags_of = encoding_in(experiment), experiment.output, self.predictor_class.tags_in_place
-        rows = (tags_of(example)[0] for example in splits.train.examples())
-        counts = Counter(span.type for row in rows for span in spans_of(row, encoding)) if encoding else Counter(chain.from_iterable(rows))
-        what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {len(counts):,} different ones"
+        by_kind = Evidence()
+        for tags, place in map(tags_of, splits.train.examples()):
+            labels = [Span(step, step + 1, tag) for step, tag in enumerate(tags)]
+            for span in spans_of(tags, encoding) if encoding else labels:
+                by_kind.add(span.type or ONE_TYPE, place(span.start))
+        kinds = len(by_kind.counts)
+        what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {kinds:,} different ones"
         if encoding is not None:
             for corpus in (splits.train, splits.valid):
                 check_tags(map(tags_of, corpus.examples()), encoding, bars=output.kind == "crf")
-            what = f"spans in {encoding.upper()}: {inflect(len(counts), 'type')}"
-        report(
-            Note(
-                f"The tags are read as {what}, in {inflect(splits.train.count, self.example_noun)} ({Evidence(counts)})."
-            )
-        )
+            what = f"spans in {encoding.upper()}: {inflect(kinds, 'type')}"
+        report(Note(f"The tags are read as {what}, in {inflect(splits.train.count, self.example_noun)}: {by_kind}."))
 
     def longest(self, experiment: Any, training: bool) -> int:
         return int(experiment.data.max_length) if training else 0
