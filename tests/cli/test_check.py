@@ -64,7 +64,7 @@ def test_columns_of_one_language_are_tried_as_they_are_trained_on(
 def test_named_columns_are_tried_as_they_are_trained_on(
     name: str, heading: str, row: str, rest: tuple[str, ...], tmp_path: Path, cli: Cli
 ) -> None:
-    rows = [row.format(number % 2 and "odd" or "even", f"w{number}") for number in range(80)]
+    rows = [row.format((number % 2 and "odd") or "even", f"w{number}") for number in range(80)]
     (tmp_path / name).write_text("\n".join([heading, *rows]) + "\n")
     found = cli("check", "--data", tmp_path / name, *rest, "--trial", "0.01").out
     assert "What training takes" in found and "as tokenised text has" not in found

@@ -8,6 +8,7 @@ lines; layers have 16 units at most, and are trained for two epochs.
 """
 
 import gzip
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -228,7 +229,9 @@ def write_classes(folder: Path) -> None:
     named = [(number, ("lamp", "kettle")[number % 2]) for number in range(60)]
     mails = ({"text": f"My {name} {number} leaks.", "spans": [[3, 3 + len(name), "PRODUCT"]]} for number, name in named)
     (folder / "mails.jsonl").write_text("".join(json.dumps(mail) + "\n" for mail in mails))
-    rows = (f"{number},{'net' if name == 'lamp' else 'disk'},the {name} fails\n" for number, name in named)
+    rows = (
+        f"{number},{'net' if name == 'lamp' else 'disk'},the {name} fails in room {number}\n" for number, name in named
+    )
     (folder / "logs.csv").write_text("time,level,message\n" + "".join(rows))
     (folder / "words.tsv").write_text("".join(f"{word}\t{' '.join(word.upper())}\n" for word in spelt))
 

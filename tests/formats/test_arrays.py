@@ -248,7 +248,7 @@ def test_padded_sequences_without_lengths_are_all_as_long_as_the_array(tmp_path:
     found = Sequences(ArrayFile(tmp_path / "a.npz"))
     assert [len(one) for one in found] == [3, 3] and np.array_equal(found[1], values[1])
     np.savez(tmp_path / "b.npz", values=values[0])
-    with pytest.raises(DataError, match=r"b\.npz has no array 'lengths', but values: add it"):
+    with pytest.raises(DataError, match=r"b\.npz has no array 'lengths', only values: add it"):
         Sequences(ArrayFile(tmp_path / "b.npz"))
 
 

@@ -50,7 +50,7 @@ def test_input_and_output_are_found_by_name_or_number(
         (NUMBERED, ["a", "b", "c", "d"], [0], "a column 3 as training had (1, 2, 3), but has 4 columns (a, b, c, d)"),
         (NUMBERED, ["a", "b"], [0, 1], "columns 3 and 2 as training had"),
         (TableColumns(USUAL, (4, 1)), ["a", "b"], [0, 1], "columns 4 and 1, but has 2 columns (a, b)"),
-        (TableColumns(USUAL, ("lable", 1)), ["Label", "b"], [0, 1], "'label'? Name them with --columns"),
+        (TableColumns(USUAL, ("lable", 1)), ["Label", "b"], [0, 1], "'label'? Name them with the option columns"),
     ],
 )
 def test_other_columns_are_refused_with_what_is_there(

@@ -129,5 +129,5 @@ def test_a_table_without_the_input_is_refused_with_its_line(name: str, text: str
 
 
 def test_columns_that_nothing_names_are_asked_for() -> None:
-    with pytest.raises(DataError, match=r"nothing says which is the input: name it with --columns"):
+    with pytest.raises(DataError, match=r"nothing says which is the input: name it with the option columns"):
         answered("x\ta\n", "a.tsv", TableColumns(COLUMNS.usual))

@@ -48,9 +48,7 @@ def run(
         ),
     ] = "",
     columns: ColumnsOption = "",
-    confidence: Annotated[
-        bool, Option("For a transducer: write the confidence before each output; see anaphora calibrate.")
-    ] = False,
+    confidence: Annotated[bool, Option("For a transducer: write the confidence before each output.")] = False,
     pictures: Annotated[
         Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
     ] = None,
@@ -65,22 +63,14 @@ def run(
     check_writable(output, read=[file, run_folder])
     where = machine.resolve()
 
-    from anaphora.tasks.runs import kind_at, load
+    from anaphora.tasks.runs import load
 
     with listening() as report:
         model = load(run_folder, initial_state=initial_state, report=report, **where)
-        task = kind_at(run_folder)
-        if not hasattr(model, "predict_stream"):
-            raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
-        if format_ and not hasattr(model, "predict_lines"):
-            raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
-        if confidence and not hasattr(model, "translator"):
-            raise ConfigError(f"--confidence is for transducers, but {run_folder} is {task.noun}: leave it out.")
-        if pictures and not getattr(model, "attends_to_grid", False):
-            raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-        if reads_arrays(model) and file == "-":
-            raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
+        _check_options(model, run_folder, file, format_, confidence, pictures)
         found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), confidence, report)
+        if confidence and exact and not as_json:
+            raise ConfigError(f"{file} is a table, whose rows have no place for --confidence: add --json.")
         with writing(output, exact=exact and not as_json) as write:
             for prediction in found:
                 if pictures:
@@ -89,6 +79,27 @@ def run(
                     write(f"{prediction.confidence:.4f}\t{prediction}" if confidence else str(prediction))
                 elif getattr(prediction, "words", True):  # not of what is between sentences or rows
                     write(json.dumps(prediction.json(), ensure_ascii=False))
+
+
+def _check_options(
+    model: Any, run_folder: Path, file: str, format_: str, confidence: bool, pictures: Path | None
+) -> None:
+    """Raise RunError for a model that predicts nothing, ConfigError for options that it has no use for."""
+    from anaphora.tasks.runs import kind_at
+
+    task = kind_at(run_folder)
+    if not hasattr(model, "predict_stream"):
+        raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
+    for option, given, method, users in (
+        ("format", format_, "predict_lines", "taggers"),
+        ("confidence", confidence, "translator", "transducers of strings"),
+    ):
+        if given and not hasattr(model, method):
+            raise ConfigError(f"--{option} is for {users}, but {run_folder} is {task.noun}: leave it out.")
+    if pictures and not getattr(model, "attends_to_grid", False):
+        raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
+    if reads_arrays(model) and file == "-":
+        raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
 
 
 def _predictions(

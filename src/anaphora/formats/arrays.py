@@ -203,7 +203,9 @@ class ArrayFile:
         """Return the place of an array; DataError for none, or one that is no plain numbers."""
         if name not in self._layouts:
             if name not in self._members:
-                raise DataError(f"{self.path} has no array '{name}', but {', '.join(self.names[:5])}: add it.")
+                raise DataError(
+                    f"{self.path} has no array '{name}', only {', '.join(self.names[:5])}: add it, or rename one."
+                )
             self._layouts[name] = self._member(self._members[name], self._where(name), name)
         return self._layouts[name]
 

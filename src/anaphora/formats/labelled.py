@@ -200,7 +200,7 @@ def _find(columns: TableColumns, first: Sequence[TableRow], row: TableRow, place
         if is_object:
             needed = f'an object like {{"label": "x", "text": "..."}} with a {"label" if 0 in sides else "text"}'
         there = f"{inflect(len(heads), 'column')} ({', '.join(heads)[:60] or 'no key'})"
-        remedy = "name those of text and label, as in --columns message,level"
+        remedy = "name those of text and label with the option columns, as in message,level"
         raise DataError(f"{place} should be {needed}, but it has {there}: {remedy}.")
     both = [*zip(*(one.cells for one in first if len(one.cells) == 2), strict=True)]
     are_alone = all(len(head.split()) == 1 and head not in others for head, *others in both)
@@ -302,7 +302,7 @@ def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str
 def _labels(file: ArrayFile) -> list[str]:
     if "labels" not in file.names:
         there = ", ".join(file.names[:5])
-        raise DataError(f"{file.path} has no array 'labels', which training and evaluation need, but {there}: add it.")
+        raise DataError(f"{file.path} has no array 'labels', which training and evaluation need, only {there}: add it.")
     try:
         return list(map(str, file.integers("labels")))
     except DataError:

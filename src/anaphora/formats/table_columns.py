@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
     @classmethod
     def of(cls, cell: str) -> "Column":
-        """Return that of "# Source text" is "source", those of "German" and "sentence_de" are "de"."""
+        """Return the column of a heading: of "# Source text" "source", of "German" and "sentence_de" "de"."""
         words = [word for word in _WORD.findall(cell.casefold()) if word not in _BESIDE]
         word = words[0] if len(words) == 1 else cell.strip().casefold()
         return cls(_CODES.get(word, word), word in _CODES)
@@ -84,7 +84,7 @@ class TableColumns(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> "TableColumns":
-        """Return those that are read of tables by a [data] table."""
+        """Return the columns that a [data] table reads."""
         return cls(data.usual_columns, data.columns, data.header)
 
     def find(
@@ -115,7 +115,7 @@ class TableColumns(NamedTuple):
         read = f"{'columns' if len(chosen) > 1 else 'a column'} {' and '.join(map(repr, chosen))}"
         of = f" as training had ({', '.join(self.header)[:60]})" if self.header else ""
         there = f"{inflect(len(cells), 'column')} ({', '.join(map(str, cells))[:60]})"
-        raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with --columns.")
+        raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with the option columns.")
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:
         """Return the places in rows of so many cells below no heading; none where they cannot be told."""

@@ -63,7 +63,7 @@ def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int]
     if found is None:
         raise DataError(
             f"{place} has {inflect(len(row.heads), 'column')} ({', '.join(row.heads)[:60]}), but nothing says which is "
-            f"the input: name it with --columns."
+            f"the input: name it with the option columns."
         )
     return found
 

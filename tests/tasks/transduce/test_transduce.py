@@ -131,6 +131,10 @@ def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(train
     asked = ("predict", run, tmp_path / "new.txt", "--confidence")
     assert shown(*asked).lines == [f"{found.confidence:.4f}\t{found.text}"]
     assert shown(*asked, "--json").objects == [found.json()]
+    (tmp_path / "new.tsv").write_text("bcd\n")
+    table = ("predict", run, tmp_path / "new.tsv", "--confidence")
+    assert shown(*table, "--json").objects == [found.json()]
+    assert "add --json" in shown(*table, code=2).err
     assert "no calibrated confidence" in shown("predict", trained / "run", *asked[2:], code=2).err
 
 
