@@ -221,7 +221,7 @@ def _sentence(given: str | Sequence[str], number: int) -> Sentence:
     if isinstance(given, str):
         [sentence] = Plain().read([given_text(given, number).replace("\n", " ")], "")
         return sentence
-    if not isinstance(given, Sequence) or isinstance(given, bytes):
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
         kind = type(given).__name__
         raise TypeError(
             f"Sentence {number} should be a text or a list of words, but is of type {kind}: give one of them."
