@@ -22,7 +22,7 @@
 #   RECORD=1 KEEP=FOLDER      with make golden: record the answers anew; write each into a file
 #   MUTATIONS="3 7"           with make mutations: which; all without
 #   TABLES="NAME"             which tables make reproduce fills; all without
-#   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Installation")
+#   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Install")
 
 PYTHON ?= python3
 TORCH_INDEX ?=

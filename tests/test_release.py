@@ -13,6 +13,7 @@ from typer.main import get_command
 
 import anaphora
 from anaphora.cli.app import app
+from anaphora.kernels.compiled.library import available
 from tests.package import ROOT
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
@@ -67,6 +68,13 @@ def test_the_container_serves_as_an_ordinary_user_from_files_that_are_there() ->
     program, verb, *arguments = json.loads(by_name["ENTRYPOINT"][0]) + json.loads(by_name["CMD"][0])
     assert program == "anaphora"
     assert COMMANDS[verb].make_context(verb, arguments).params["host"] == "0.0.0.0"
+
+
+@pytest.mark.skipif(not available(), reason="the library was not built: there is no C compiler")
+def test_the_check_of_a_wheel_passes_here() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [check] = re.findall("python -c '(.*)'", project["tool"]["cibuildwheel"]["test-command"])
+    exec(check, {})
 
 
 def git(*arguments: str, cwd: Path) -> None:

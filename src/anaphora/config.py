@@ -125,7 +125,7 @@ def _check_conflicts(table: Table) -> Table:
 
 
 def _conflicts_of(table: type, *, written: bool) -> Iterator[Conflict]:
-    """Return those of its bases first."""
+    """Return the conflicts of a table, those of its bases first."""
     every = (conflict for owner in reversed(table.__mro__) for conflict in vars(owner).get("conflicts", ()))
     return (conflict for conflict in every if conflict.written is written)
 

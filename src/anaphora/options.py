@@ -137,7 +137,7 @@ def with_known_names(call: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(call)
     def checked(*values: P.args, **options: P.kwargs) -> R:
-        for name in options.keys() - names:
+        for name in filter(lambda one: one not in names, options):
             raise ConfigError(unknown("The option", name, names - {"self"}))
         return call(*values, **options)
 

@@ -97,6 +97,22 @@ def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
     cli("evaluate", run, run, "--text", toy_book, code=2)
 
 
+def test_data_and_text_are_the_same_to_evaluate(
+    run: Path, trained: Trained, toy_book: Path, tmp_path: Path, cli: Cli
+) -> None:
+    sides = [tmp_path / "new.en", tmp_path / "new.de"]
+    for side, lines in zip(sides, ("a man walks .\nit rains .\n", "ein mann geht .\nes regnet .\n"), strict=True):
+        side.write_text(lines)
+    pairs, end = tmp_path / "new.tsv", ["--json", "--no-keep"]
+    pairs.write_text("a man walks .\tein mann geht .\nit rains .\tes regnet .\n")
+    whole = cli("evaluate", run, "--source", sides[0], "--reference", sides[1], *end).split
+    assert [cli("evaluate", run, option, pairs, *end).split for option in ("--data", "--text")] == [whole] * 2
+    both = ["--source", sides[0], "--reference", sides[1], "--data", pairs]
+    assert "both give a text" in cli.refuse("evaluate", run, *both)
+    book = trained("language-model")
+    assert cli("evaluate", book, "--data", toy_book, *end).out == cli("evaluate", book, "--text", toy_book, *end).out
+
+
 def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     trained_copy: Trained, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:

@@ -52,6 +52,7 @@ FILES = {
     "TREC.train.all": "sst/stsa.fine.train",
     "*words*.tsv": "words.tsv",  # strings with strings
     "*signals.npz": "signals.npz",  # vectors with classes
+    "sensors.npz": "signals.npz",
     "*frames.npz": "frames/test.npz",  # vectors with tags
     "pairs.tsv": "pairs.tsv",
     "table.csv": "table.csv",  # pairs with a heading, en,de
@@ -88,6 +89,7 @@ RUNS = {
     "runs/g2p": "--data words.tsv --task transduce",
     "runs/german": "--data words.tsv --task transduce",
     "runs/captions": "--data captioned --task describe",
+    "runs/sensors": "--data signals.npz --task trace",
     "runs/strokes": "strokes --data strokes-data",
     "runs/reader": "--data strokes-data --task transduce",
     "runs/words": "bahdanau2015 --data FOLDER --source en --target de",
@@ -102,6 +104,7 @@ EXAMPLES = {
     "pixels": "numpy.zeros((8, 8, 3))",
     "strokes": "[[(0, 0), (1, 2), (3, 1)], [(4, 0), (4, 2)]]",
     "vector": "numpy.zeros(16)",
+    "values": "numpy.zeros((12, 3))",
     "model": 'Subject.open("runs/words").trained.model',
     "batch": 'Subject.open("runs/words").example("the man").batch',
     "rows": "[list(range(9))]",

@@ -26,7 +26,8 @@ from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.glossary import read_glossary, read_terms
 from anaphora.formats.ink_xml import read_ink_xml
-from anaphora.formats.labelled import read_labelled, read_labelled_vectors
+from anaphora.formats.labelled import read_labelled
+from anaphora.formats.labelled_vectors import read_labelled_vectors
 from anaphora.formats.lines import read_lines, read_unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets

@@ -65,6 +65,8 @@ def test_integrated_gradients_sum_to_what_they_explain(make_translator: Any, mak
             assert found.most_first[-1] == found.least_first[-1] == pytest.approx(found.most_first[0] - found.explained)
             coarse = token_attribution(subject, text, token=token, steps=2)
             assert abs(coarse.difference) > abs(found.difference)
+            fine = token_attribution(subject, text, token=token, steps=100)
+            assert abs(fine.difference) < max(abs(found.difference), 1e-5)
 
 
 def test_a_contrast_is_the_difference_of_two_tokens(make_translator: Any) -> None:

@@ -135,6 +135,20 @@ def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) ->
 
 @node
 @pytest.mark.parametrize("kind", ["character", "bpe"])
+def test_a_page_reads_spaces_and_their_sign_as_the_package_does(tmp_path: Path, kind: str) -> None:
+    trained, draws = untrained_translator("luong", kind), random.Random(1)
+    texts = ["".join(draws.choices("aet \u2581", k=draws.randint(0, 9))) for _ in range(1_000)]
+    script = (files("anaphora.inspection.microscope") / "tokens.js").read_text(encoding="utf-8")
+    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["source"])
+    (tmp_path / "texts.js").write_text(
+        f"{script}\nconst tokens = new Tokens({table});\n"
+        f"console.log(JSON.stringify({json.dumps(texts)}.map((text) => tokens.encode(text))));"
+    )
+    assert printed_by(tmp_path / "texts.js") == [trained.tokenizers["source"].encode(text) for text in texts]
+
+
+@node
+@pytest.mark.parametrize("kind", ["character", "bpe"])
 def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
     trained, draws = untrained_translator("luong", kind), random.Random(1)
     tokenizer = trained.tokenizers["target"]

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import naive
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive.attention import AttentionOptions
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.nn.attention import Attention, AttentionConfig
+from tests.kernels import naive
+from tests.kernels.naive.attention import AttentionOptions
 
 from .exactness import assert_same_bits
 

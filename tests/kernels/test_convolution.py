@@ -17,7 +17,7 @@ from torch.testing import assert_close
 from anaphora.errors import ShapeError
 from anaphora.kernels.convolution import convolution, ngrams, unfold_columns
 from anaphora.kernels.gated_convolution import gated_convolution
-from anaphora.kernels.naive import convolution as naive
+from tests.kernels.naive import convolution as naive
 
 from .exactness import leaves_of
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.kernels import naive
 from anaphora.kernels.cells import (
     Cell,
     Elman,
@@ -20,10 +19,11 @@ from anaphora.kernels.cells import (
     Peephole,
     TwoGate,
 )
-from anaphora.kernels.naive import attention as naive_attention
-from anaphora.kernels.naive.attention import AttentionOptions
 from anaphora.kernels.naive.units import UNITS
 from anaphora.kernels.scores import Dot
+from tests.kernels import naive
+from tests.kernels.naive import attention as naive_attention
+from tests.kernels.naive.attention import AttentionOptions
 
 from .conftest import shown
 

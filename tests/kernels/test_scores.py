@@ -7,8 +7,8 @@ import torch
 from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.naive import attention as naive_attention
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
+from tests.kernels.naive import attention as naive_attention
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.kernels import naive
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
-from anaphora.kernels.naive import values as naive_values
 from anaphora.kernels.naive.normalised import normalise
 from anaphora.kernels.naive.units import gru_step
 from anaphora.kernels.normalisation import Normalise
@@ -23,6 +21,8 @@ from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
+from tests.kernels import naive
+from tests.kernels.naive import values as naive_values
 
 from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
 from .test_convolution import FOLDINGS, LENGTHS, sentences

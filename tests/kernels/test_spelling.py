@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.naive import spelling as naive_spelling
 from anaphora.kernels.spelling import Shape, spelt
+from tests.kernels.naive import spelling as naive_spelling
 from tests.runtimes import updating
 
 SHAPES = {f"{shape.widths}-{shape.highways}": shape for shape in (Shape(1, 0), Shape(3, 0), Shape(3, 1), Shape(2, 2))}

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import naive
 from anaphora.kernels.cells import Cell, Lstm
 from anaphora.kernels.truncation import scan_windows
+from tests.kernels import naive
 from tests.runtimes import threads
 
 STEPS = 4

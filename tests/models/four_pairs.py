@@ -11,8 +11,6 @@ from torch.testing import assert_close
 
 from anaphora.batch import Batch, pad
 from anaphora.inference.encoder_decoder import DecodingStepper
-from anaphora.kernels import naive
-from anaphora.kernels.naive.attention import AttentionOptions
 from anaphora.models.translator import Translator
 from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.decoder import Decoder
@@ -20,6 +18,8 @@ from anaphora.nn.encoders.encoder import EncoderOutput
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
+from tests.kernels import naive
+from tests.kernels.naive.attention import AttentionOptions
 from tests.runtimes import updating
 from tests.searches import beam
 

@@ -68,6 +68,18 @@ def test_chunks_of_any_length_give_the_sum_over_windows(back: int, borders: list
     torch.testing.assert_close(gradients, by_definition(back), rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("truncation", ["chunk", {"kind": "window", "steps": 5}], ids=str)
+def test_the_first_chunk_alone_trains_a_learned_initial_state(truncation: Any) -> None:
+    model = make(truncation, initial_state="learned")
+    learned, carry = list(model.recurrence.initial.parameters()), None
+    assert len(learned) == 4
+    for start in (0, 4, 8):  # windows of the second chunk reach back to the first step
+        with updating():
+            found, carry = model(text_batch(IDS[:, start : start + 5], start > 0), carry)
+        gradients = torch.autograd.grad(found.sum, learned, allow_unused=True)
+        assert all((one is not None and bool(one.any())) is (start == 0) for one in gradients)
+
+
 def test_the_carry_of_older_checkpoints_suffices() -> None:
     model = make({"kind": "window", "steps": 5})
     _, _, carry = summed(model, [6])

@@ -10,9 +10,9 @@ from torch.testing import assert_close
 
 from anaphora.batch import Batch, Ids, Supervision
 from anaphora.errors import ConfigError
-from anaphora.kernels import naive
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
+from tests.kernels import naive
 from tests.networks import build, made
 
 SIDES = dict.fromkeys(("source", "target"), VocabularyInfo(11, 0, 1, 2, 3))

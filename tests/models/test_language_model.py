@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.kernels import naive
 from anaphora.models.language_model import LanguageModel
 from anaphora.protocols import VocabularyInfo
+from tests.kernels import naive
 from tests.networks import made
 from tests.runtimes import updating
 

@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Lstm
-from anaphora.kernels.naive import attention as naive_attention
 from anaphora.kernels.normalizers import Sigmoid, Softmax
 from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.program import Program, stages
@@ -23,6 +22,7 @@ from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.operations import TensorOperations
 from anaphora.nn.weights import Weights, Xavier
 from tests.kernels.exactness import assert_same_bits
+from tests.kernels.naive import attention as naive_attention
 from tests.kernels.network import Network
 from tests.kernels.test_advance import step_by_step
 

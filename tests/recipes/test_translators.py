@@ -46,7 +46,7 @@ def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Pat
     assert first.score < 0 and first.target_pieces
     assert empty.text == ""
     if getattr(experiment.text, "rare", "none") != "none":
-        return  # given translations have no annotations, and are refused: tests/experiment/tasks/test_rare.py
+        return  # given translations have no annotations, and are refused: tests/tasks/translation/test_rare.py
     (again,) = translator.score_pairs(["a small dog sleeps ."], ["ein kleiner Hund schläft ."])
     assert again.score < 0
     if experiment.attention.kind == "none":

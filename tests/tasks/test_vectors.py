@@ -114,6 +114,59 @@ def test_vectors_come_from_a_table_of_files(task: str) -> None:
         assert len(found["tags"]) == len(labels[0]) and set(found["tags"]) <= {"on", "begin", "on|begin", "_"}
 
 
+def test_a_table_of_numbers_is_vectors(task: str) -> None:
+    values, labels = MAKERS[task](40, 4)
+    rows = ["series\tlabel\tx\ty"] if task == "tag" else ["id\tx\ty\tlabel"]
+    for number, (one, label) in enumerate(zip(values, labels, strict=True)):
+        for (x, y), name in zip(one.tolist(), label if task == "tag" else [label] * len(one), strict=True):
+            rows.append(f"{number}\t{name}\t{x}\t{y}" if task == "tag" else f"{number}\t{x}\t{y}\t{name}")
+    Path("wide").mkdir()
+    for name in ("train.tsv", "valid.tsv", "test.csv"):
+        lines = [row.replace("\t", ",") if name.endswith(".csv") else row for row in rows]
+        Path(f"wide/{name}").write_text("\n".join(lines) + "\n")
+    given = ["train", "--data", "wide", "--task", task, *SMALL, *ONCE, "--run", "of-table"]
+    assert f"40 vector sequences of {'3 tags' if task == 'tag' else '2 classes'}" in shown(*given).err
+    assert shown("check", "--data", "wide", "--task", task, "--trial", "0", "--json", *SMALL).json["findings"] == []
+    write(task, Path("same.npz"), 40, 4)
+    of_arrays = shown("evaluate", "of-table", "--data", "same.npz", "--json", "--no-keep").split
+    assert of_arrays == shown("evaluate", "of-table", "--json", "--no-keep").split
+    predicted = shown("predict", "of-table", "wide/test.csv").out
+    assert predicted == shown("predict", "of-table", "same.npz").out
+    Path("wide/unlabelled.csv").write_text(
+        "id,x,y\n" + "".join(f"{n},{x},{y}\n" for n, one in enumerate(values) for x, y in one)
+    )
+    assert shown("predict", "of-table", "wide/unlabelled.csv").out == predicted
+    heading, first, second, *_ = rows
+    for lines, said in (
+        ([heading, first, second.replace("0\t", "1\t", 1), first], "test.tsv:4 continues the sequence '0' after"),
+        ([heading, first, f"{second}\t1"], "test.tsv:3 has 5 columns, but the heading 4: correct it"),
+        ([heading, first, first, "\t".join(["7", *["B-X"] * 3])], "test.tsv:4 should have a number in the column"),
+    ):
+        Path("test.tsv").write_text("\n".join(lines) + "\n")
+        assert said in shown("evaluate", "of-table", "--data", "test.tsv", code=2).err
+
+
+def test_one_vector_an_example_needs_no_ids_and_no_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = np.random.default_rng(3)
+    kinds = ["low", "high"] * 30
+    values = source.normal([[0 if kind == "low" else 5] * 3 for kind in kinds], 1).astype(np.float32)
+    lines = (f"{kind},{','.join(map(str, one))}" for kind, one in zip(kinds, values.tolist(), strict=True))
+    Path("wide.csv").write_text("label,f0,f1,f2\n" + "\n".join(lines) + "\n")
+    np.savez("arrays.npz", values=values, labels=kinds)
+    for data, run in (("wide.csv", "one"), ("arrays.npz", "two")):
+        given = ["train", "--data", data, "--task", "classify", "--run", run, *SMALL, *ONCE]
+        assert "vector sequences of 2 classes" in shown(*given).err
+    assert shown("predict", "one", "wide.csv").out == shown("predict", "one", "arrays.npz").out
+    begin = ["train", "--task", "tag", "--run", "three", *SMALL, "--data"]
+    assert "has no array 'lengths'" in shown(*begin, "arrays.npz", code=2).err
+    Path("texts.csv").write_text("label,text\n" + "".join(f"{kind},{n}\n" for n, kind in enumerate(kinds)))
+    assert (
+        "texts of 2 classes"
+        in shown("train", "--data", "texts.csv", "--task", "classify", "--run", "four", *SMALL, *ONCE).err
+    )
+
+
 FAULTS: dict[str, list[tuple[dict[str, Any], str]]] = {
     "classify": [
         ({"labels": ["rise"]}, "has 1 label, but 20 sequences"),

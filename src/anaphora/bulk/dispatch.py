@@ -39,7 +39,7 @@ class Engine(AbstractContextManager[object], Protocol[Worker]):
         """Wait until a worker says something or has died; nothing comes from the dead and the dismissed."""
 
     def assign(self, worker: Worker, assignment: Assignment) -> None:
-        """Send a shard to a worker that is Ready or Done; if it has died, ``received`` will report it."""
+        """Send a shard to a worker that is Ready or Done; if it has died, ``receive`` reports it."""
 
     def dismiss(self, worker: Worker) -> None:
         """Let a worker that is Ready or Done end."""

@@ -41,9 +41,9 @@ def run(
     from anaphora.tasks.evaluation import Request
     from anaphora.tasks.runs import task_at
 
-    lines = texts.lines(task_at(runs[0]))
+    lines, data = texts.given(task_at(runs[0]))
     lines = lines and lines._replace(lines=[*lines.lines])
-    request = Request(texts.pairs, lines, texts.data, SearchOptions(beam, length_penalty), keep=False)
+    request = Request(texts.pairs, lines, data, SearchOptions(beam, length_penalty), keep=False)
     with listening() as report:
         table = compare_runs(runs, request, report, samples=samples, seed=seed)
     with writing(output) as write:

@@ -49,7 +49,8 @@ def run(
 
     from anaphora.data.traces import read_traces
     from anaphora.tasks.runs import load
-    from anaphora.tasks.trace.predictor import Series, TracePredictor, svg
+    from anaphora.tasks.trace.answers import Series, svg
+    from anaphora.tasks.trace.predictor import TracePredictor
 
     as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
     with listening() as report:

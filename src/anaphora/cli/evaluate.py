@@ -80,8 +80,7 @@ def run(
     task = task_at(runs[0])
     request = Request(
         texts.pairs,
-        texts.lines(task),
-        texts.data,
+        *texts.given(task),
         search.options(known=known),
         adapted,
         ensemble,

@@ -52,7 +52,7 @@ _ANY = frozenset({"arguments", "output", "as_json", "threads"})
 
 MICROSCOPE = "The microscope, a page that computes the model, is written by anaphora export RUN --to html"
 
-CONFLICTS = (Needs("--instead", "--token"), Needs("--target", "--source"), Needs("--target-text", "--text"))
+CONFLICTS = (Needs("--instead --points", "--token"), Needs("--target", "--source"), Needs("--target-text", "--text"))
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ class Choices:
     cut_every: Annotated[int, Option("diagram: show where chunks of so many steps cut the gradient.", min=0)] = 0
     token: Annotated[int | None, Option("attribute: one output token, by number.", min=1)] = None
     instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""
+    points: Annotated[int | None, Option("attribute: points of the integral, at most.", min=1, default="32")] = None
     remedies: Annotated[bool, Option("gradients: train small networks with one remedy each, without a run.")] = False
     quick: Annotated[bool, Option("span: small networks, in minutes.")] = False
     output: Annotated[Path | None, Option("Write pictures and numbers here.", metavar="FOLDER")] = None

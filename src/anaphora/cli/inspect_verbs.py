@@ -108,7 +108,10 @@ def _attribute(subjects: Sequence[Subject], request: "Request") -> Results:
     text, target = request.one("attribute")
     if request.token is None:
         return {"attribution": attribution.attribution(subjects[0], text, target)}
-    found = attribution.token_attribution(subjects[0], text, target, token=request.token, instead=request.instead)
+    steps = request.points or attribution.STEPS
+    found = attribution.token_attribution(
+        subjects[0], text, target, token=request.token, instead=request.instead, steps=steps
+    )
     return {f"token-{request.token}": found}
 
 
@@ -186,7 +189,7 @@ VERBS = {
         "inputs that output tokens depend on",
         _attribute,
         attribution.lacks_attribution,
-        takes=_PAIR | {"token", "instead"},
+        takes=_PAIR | {"token", "instead", "points"},
     ),
     "beam": Verb(
         "search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search, takes=_TEXT | {"beam"}

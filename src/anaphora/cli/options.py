@@ -79,22 +79,31 @@ class GivenPairs:
 class GivenTexts(GivenPairs):
     """Texts of any task, in place of a split of a run."""
 
-    text: Annotated[str, Option("Text for a language model, or - for standard input.", metavar="FILE|-")] = ""
-    data: Annotated[Path | None, Option("Labelled data to score a classifier on.", metavar="FILE|FOLDER")] = None
+    text: Annotated[str, Option("Text to score, or - for standard input.", metavar="FILE|-")] = ""
+    data: Annotated[Path | None, Option("Data to score, as the task trains on.", metavar="FILE|FOLDER")] = None
 
     conflicts: ClassVar = (
         *GivenPairs.conflicts,
         Excludes("--source", "--text", "{option} is for a translator, {other} for a language model"),
+        Excludes("--source", "--data", "{option} and {other} both give a text"),
     )
 
-    def lines(self, task: "Task") -> "Text | None":
-        """Return the lines of the text, texts or those of a format of its own, None where it is not given."""
+    def given(self, task: "Task") -> "tuple[Text | None, Path | None]":
+        """Return the text and the data; what a task takes as the other is given as that.
+
+        A text has texts, or lines of a format of its own.
+        """
         from anaphora.tasks.evaluation import Text
 
-        if not self.text:
-            return None
-        lines = given_lines(self.text, exact=True) if task.own_formats else given_texts(self.text)
-        return Text(Path(name_of(self.text)).name, lines)
+        text, data = self.text, self.data
+        if not data and text not in ("", "-") and "text" not in task.takes and "data" in task.takes:
+            text, data = "", Path(text)
+        elif not text and data and data.is_file() and "data" not in task.takes and "text" in task.takes:
+            text, data = str(data), None
+        if not text:
+            return None, data
+        lines = given_lines(text, exact=True) if task.own_formats else given_texts(text)
+        return Text(Path(name_of(text)).name, lines), data
 
 
 @dataclass(frozen=True)

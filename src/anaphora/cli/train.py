@@ -185,7 +185,7 @@ def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: s
     start = StartConfig.parse(table, "--from")
     if replay is None and not recipe and start.gives_weights:
         older = experiment_of(parent)
-        start = start.model_copy(update={"replay": usual_replay(older)})
+        start = start.with_options({"replay": usual_replay(older)})
         if start.replay and older.to_grow() != older:
             say("It was trained with alignment supervision (guided_alignment), which old and new pairs are without.")
     return start

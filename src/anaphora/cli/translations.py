@@ -113,7 +113,7 @@ class Outputs:
             raise ConfigError(
                 f"--pairs should be a .tsv file, which training reads, but is {self.pairs}: name it {self.pairs}.tsv."
             )
-        for option in {"--json", "--nbest", "--confidence"} & {*changed_options(self)}:
+        for option in sorted({"--json", "--nbest", "--confidence"} & {*changed_options(self)}):
             if self.pairs is not None and self.output is None:
                 raise ConfigError(
                     f"{option} is for translations, but --pairs alone writes pairs: add --output, or leave it out."

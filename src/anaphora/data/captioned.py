@@ -105,6 +105,19 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
     return CaptionSplits(corpus(names.train), corpus(valid), tests, features)
 
 
+def caption_corpus(path: Path) -> CaptionCorpus:
+    """Return the captions of a file, with the features beside it, or all of a folder; errors as ``caption_splits``."""
+    texts, arrays = _files([path if path.is_dir() else path.absolute().parent])
+    if not path.is_dir():
+        demand_path(path)
+        texts = [path]
+    captions, features = tuple(caption for text in texts for caption in read_captions(text)), Features(arrays)
+    _check({path.name: captions}, features)
+    return CaptionCorpus(
+        path.name, tuple(texts), fingerprint(texts), len(captions), captions=captions, features=features
+    )
+
+
 def _held_out(captions: Sequence[Caption]) -> tuple[list[Caption], list[Caption]]:
     found = fraction_of(caption.image for caption in captions)
     if not found:

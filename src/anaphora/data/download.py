@@ -128,7 +128,7 @@ class Download:
 
 
 def _extent(answer: Any, have: int) -> tuple[int, int]:
-    """Return where an answer begins, and the size of the whole (0 if it does not say)."""
+    """Return the place where an answer begins, and the size of the whole (0 if it does not say)."""
     if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:

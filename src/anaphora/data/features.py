@@ -14,7 +14,7 @@ from typing import NamedTuple
 from anaphora.data.corpora import fingerprint
 from anaphora.errors import DataError
 from anaphora.formats.arrays import ArrayFile, Floats, Raw, RealArray
-from anaphora.formats.captions import image_key
+from anaphora.formats.captions import file_name, image_key
 
 ENDINGS = (".npy", ".npz", ".safetensors")
 """Of array files."""
@@ -48,6 +48,8 @@ class GridShape(NamedTuple):
 class _Place(NamedTuple):
     """Position of the features of an image."""
 
+    file: str
+    """The file name of the image as it was given, without folders."""
     path: Path
     array: str
     row: int | None
@@ -81,12 +83,12 @@ class Features:
                 )
             self._check(values.shape[1:], values.where)
             for row, name in enumerate(names):
-                self._add(name, _Place(path, _VALUES, row))
+                self._add(name, _Place(file_name(name), path, _VALUES, row))
             return
         for name in file.names:
             array = file.real(name)
             self._check(array.shape, array.where)
-            self._add(name, _Place(path, name, None))
+            self._add(name, _Place(file_name(name), path, name, None))
 
     def _add(self, name: str, place: _Place) -> None:
         other = self._places.setdefault(image_key(name), place)
@@ -122,6 +124,10 @@ class Features:
         array: RealArray = self._opened(place.path).real(place.array)
         found = array[:] if place.row is None else array[place.row]
         return found.reshape(self.shape.positions, self.shape.width)
+
+    def file(self, image: str) -> str:
+        """Return the file name of an image as it was given, without folders."""
+        return self._places[image].file
 
     def verify(self) -> str:
         """SHA-256 of all files, after every number was read; DataError for one that is not finite."""

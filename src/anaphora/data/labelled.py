@@ -25,6 +25,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.formats import labelled as formats
 from anaphora.formats.evidence import Evidence
 from anaphora.formats.labelled import Example, columns_read
+from anaphora.formats.labelled_vectors import ENDINGS, holds_numbers, is_array_file, read_labelled_vectors
 from anaphora.formats.lines import check_regular, read_lines, write_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.table_rows import is_table
@@ -35,7 +36,7 @@ ONE, SEVERAL, NONE = "with one label", "with several labels", "without a label"
 _NAMES_ARRAY = re.compile(r"\.npy[\"']?\s*(?:[\t,;]|$)", re.IGNORECASE)
 _LOOKED_AT = 20
 """Rows of a table that tell whether it names arrays."""
-_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *formats.ENDINGS)
+_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
 class LabelledFormat(NamedTuple):
@@ -45,7 +46,7 @@ class LabelledFormat(NamedTuple):
     separator: str | None = None
     """As for ``formats.labelled.read_labelled``."""
     vectors: bool = False
-    """True if examples are sequences of vectors (``formats.labelled``)."""
+    """True if examples are sequences of vectors (``formats.labelled_vectors``)."""
     steps: bool = False
     """True if each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
     columns: TableColumns = formats.TEXTS
@@ -70,7 +71,7 @@ class LabelledCorpus(ExampleCorpus[Example]):
     def read(self, path: Path) -> Iterator[Example]:
         encoding, separator, vectors, steps, columns = self.format
         if vectors:
-            return formats.read_labelled_vectors(path, separator=separator, steps=steps)
+            return read_labelled_vectors(path, separator=separator, steps=steps)
         return formats.read_labelled(path, encoding=encoding, separator=separator, columns=columns)
 
     def label_of(self, example: Example) -> str:
@@ -139,6 +140,8 @@ def labelled_splits(
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
     for file in (*train, *valid, *chain.from_iterable(tests.values())):
+        if format.vectors and holds_numbers(file):
+            continue
         found_in = columns_read(file, encoding=format.encoding, columns=format.columns)
         if is_table(file.name, *formats.TABLES) and found_in.header[:1] not in ((), ("1",)):
             report(Note(f"The first line of {file} names its columns and is left out."))
@@ -164,9 +167,9 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
 
 
 def hold_vectors(data: Sequence[Path]) -> bool:
-    """True if data is of vectors: array files, or a table most of whose first rows name one."""
+    """True if data is of vectors: array files, or a table of numbers, or most of whose first rows name such files."""
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
-    if any(map(formats.is_array_file, files)):
+    if any(map(is_array_file, files)) or any(map(holds_numbers, files)):
         return True
     tables = (
         islice(read_lines(file, any_format=True, replace_invalid=True), _LOOKED_AT)

@@ -49,7 +49,7 @@ class PairBatches(BucketedBatches):
         self._source, self._target = (Side(field, store.rows(field)) for field in store.fields)
 
     def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
-        """Return those of the longer side, of the target and of the source."""
+        """Return the lengths of the longer side, of the target and of the source."""
         source, target = (
             side.field.lengths(Ragged(side.rows.ids, side.rows.offsets[start : stop + 1]))
             for side in (self._source, self._target)

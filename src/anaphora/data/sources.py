@@ -125,6 +125,11 @@ def _parts(
     return Splits(train, part(names.valid, len(pairs), held_out, "the held-out part", seed, pairs=pairs), tests)
 
 
+def pair_corpus(path: Path, source: str, target: str, names: Names = USUAL) -> PairCorpus:
+    """Return the pairs of a file, or of the training split of a folder; errors as for ``translation_splits``."""
+    return _every_pair(path.name, find_pairs([path], (source, target), names, silent).train)
+
+
 def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = silent) -> Splits[TextCorpus]:
     """Return the splits of a running text; without a validation split the last lines are held out, which a Note says.
 
@@ -254,7 +259,7 @@ def _read_text(
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
 
     def part(name: str, start: int, count: int) -> TextCorpus:
-        read = ["without special tokens"] if facts["marked"] else []  # see ``_told``
+        read = ["without special tokens"] if facts["marked"] else []
         return TextCorpus(
             name, tuple(files), corpora.fingerprint_of(facts["digests"], start, count, *read), count, start
         )

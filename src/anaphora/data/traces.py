@@ -19,7 +19,7 @@ from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
-from anaphora.formats.labelled import read_vectors
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.strings import holds_strings
 from anaphora.formats.stroke_json import read_stroke_json
@@ -41,6 +41,11 @@ def read_arrays(path: Path) -> Iterator[Trace]:
         )
     for number, text in enumerate(texts):
         yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
+
+
+def read_number_table(path: Path) -> Iterator[Trace]:
+    """Yield the sequences of a table of numbers: see ``formats.labelled_vectors.read_vectors``."""
+    return (Trace(place, values_TD.astype(np.float64), None) for place, values_TD in read_vectors(path))
 
 
 def read_named_arrays(path: Path) -> Iterator[Trace]:
@@ -67,6 +72,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
     **dict.fromkeys((".inkml", ".xml"), read_ink_xml),
     **dict.fromkeys((".npz", ".safetensors"), read_arrays),
     ".tsv": read_named_arrays,
+    ".csv": read_number_table,
 }
 """By the ending of a name, ``.gz`` aside."""
 
@@ -81,7 +87,7 @@ def read_traces(path: Path) -> Iterator[Trace]:
 def are_traces(data: Sequence[Path]) -> bool:
     """True if data is real-valued sequences and no text, by the names of its files and the first lines of tables."""
     files = [file for path in data for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
-    are_read = (ending_of(file, [*READERS]) not in ("", ".tsv") and not holds_strings(file) for file in files)
+    are_read = (ending_of(file, [*READERS]) not in ("", ".tsv", ".csv") and not holds_strings(file) for file in files)
     return any(are_read) or hold_vectors(data)
 
 

@@ -239,7 +239,10 @@ def several_label_scores(
 
 
 def best_thresholds(true_NC: Bools, probabilities_NC: Floats) -> Floats:
-    """For each label the threshold with the largest F1, between two probabilities; 0.5 for one that no example has."""
+    """For each label the threshold with the largest F1, between two probabilities, or below the least of them.
+
+    0.5 for a label that no example has.
+    """
     return np.array([_best(true_N, found_N) for true_N, found_N in zip(true_NC.T, probabilities_NC.T, strict=True)])
 
 
@@ -247,7 +250,7 @@ def _best(true_N: Bools, probabilities_N: Floats) -> float:
     if not true_N.any():
         return 0.5
     order = np.argsort(-probabilities_N, kind="stable")
-    sorted_N, next_N = probabilities_N[order], np.append(probabilities_N[order][1:], 0.0)
+    sorted_N, next_N = probabilities_N[order], np.append(probabilities_N[order][1:], -1.0)
     f1_N = 2 * np.cumsum(true_N[order]) / (np.arange(1, len(order) + 1) + true_N.sum())
     last = int(np.where(sorted_N > next_N, f1_N, -1.0).argmax())  # equal probabilities are on the same side
-    return float(sorted_N[last] + next_N[last]) / 2
+    return float(sorted_N[last] + max(next_N[last], 0.0)) / 2

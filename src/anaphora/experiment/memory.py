@@ -58,7 +58,7 @@ def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longe
 
 
 def _at_every_position(name: str, rows: int, columns: int) -> int:
-    """Return numbers that a target position keeps for each source position because of this weight."""
+    """Return the count of numbers that a target position keeps for each source position because of a weight."""
     if name.endswith("attention.filters"):
         return rows + columns
     if name.endswith("window.weight"):

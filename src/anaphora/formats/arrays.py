@@ -285,12 +285,15 @@ class Sequences:
     width); padding may hold anything. Padded ones without ``lengths`` are all of the same length.
     """
 
-    def __init__(self, file: ArrayFile) -> None:
-        """DataError where an array is missing or the two do not fit together."""
+    def __init__(self, file: ArrayFile, *, single: bool = False) -> None:
+        """With ``single``, each of the vectors is a sequence where there are no lengths.
+
+        Raises DataError where an array is missing or the two do not fit together.
+        """
         self._values = file.real("values")
-        is_even = len(self._values.shape) == 3 and "lengths" not in file.names
-        self.lengths = [self._values.shape[1]] * self._values.shape[0] if is_even else file.integers("lengths")
         shape, where = self._values.shape, self._values.where
+        is_whole = "lengths" not in file.names and (len(shape) == 3 or (single and len(shape) == 2))
+        self.lengths = [math.prod(shape[1:-1])] * shape[0] if is_whole else file.integers("lengths")
         if len(shape) not in (2, 3):
             raise DataError(
                 f"{where} should be vectors by step (steps x width, or sequences x steps x width), but its shape is "

@@ -46,8 +46,13 @@ def image_key(name: str) -> str:
     >>> image_key("train2014/COCO_train2014_000000000009.jpg")
     'COCO_train2014_000000000009'
     """
-    path = PurePosixPath(name.strip().replace("\\", "/"))
+    path = PurePosixPath(file_name(name))
     return path.stem if path.suffix.lower() in _ENDINGS else path.name
+
+
+def file_name(name: str) -> str:
+    """Return the file name of an image, without its folders."""
+    return PurePosixPath(name.strip().replace("\\", "/")).name
 
 
 def read_captions(path: Path) -> Iterator[Caption]:

@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
     @classmethod
     def of(cls, cell: str) -> "Column":
-        """Return that of "# Source text" is "source", those of "German" and "sentence_de" are "de"."""
+        """Return the column of a heading: of "# Source text" "source", of "German" and "sentence_de" "de"."""
         words = [word for word in _WORD.findall(cell.casefold()) if word not in _BESIDE]
         word = words[0] if len(words) == 1 else cell.strip().casefold()
         return cls(_CODES.get(word, word), word in _CODES)
@@ -84,7 +84,7 @@ class TableColumns(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> "TableColumns":
-        """Return those that are read of tables by a [data] table."""
+        """Return the columns that a [data] table reads."""
         return cls(data.usual_columns, data.columns, data.header)
 
     def find(

@@ -44,7 +44,7 @@ class Layout(NamedTuple):
             return []
 
     def cells(self, line: str, columns: tuple[int, int] | None) -> tuple[list[str], bool]:
-        """Return those of a line that count, two if it is a pair, and whether empty ones at its end were left out."""
+        """Return the cells of a line, two if it is a pair, and True if empty ones at its end were left out."""
         every = cells = self.split(line)
         while len(cells) > 2 and not cells[-1]:
             cells = cells[:-1]

@@ -56,7 +56,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if torch.is_grad_enabled():
             raise NotImplementedError(
                 "gradients of gradients are not available, because this gradient is derived by hand: "
-                "call backward() or autograd.grad() without create_graph=True, or use the functions of kernels.naive."
+                "call backward() or autograd.grad() without create_graph=True."
             )
         return backward(ctx, *gradients)
 

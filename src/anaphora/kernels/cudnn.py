@@ -1,9 +1,9 @@
 """The third reading of a stack, taken on GPUs: whole layers of a unit that torch has, which are cuDNN's there.
 
-It reads the same program as ``scan.py`` and ``naive/unroll.py``, layer by layer instead of step by step; what stands
-between the layers, dropout and residual sums, is torch's. Nothing in it needs a GPU: on a processor torch's layers
-compute the same, so that this reading is held to the others on every machine. The gradient is torch's own, or
-cuDNN's, and products are made in the type of the tensors, whatever ``precision`` asks for.
+It reads the same program as ``scan.py``, layer by layer instead of step by step; what stands between the layers,
+dropout and residual sums, is torch's. Nothing in it needs a GPU: on a processor torch's layers compute the same, so
+that this reading is held to the others on every machine. The gradient is torch's own, or cuDNN's, and products are made
+in the type of the tensors, whatever ``precision`` asks for.
 """
 
 import warnings

@@ -117,7 +117,7 @@ class _Gradients:
 
 
 def _lying(signals: Signals, read: str) -> Value:
-    """Return rows that are there already."""
+    """Return the rows of a signal that the forward pass has left."""
     rows_RW = signals.all(signal_of(read))
     buffer = signals.carried_buffer(signal_of(read)) if is_previous(read) else None
     if buffer is not None:

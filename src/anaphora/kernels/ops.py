@@ -109,7 +109,7 @@ class Primitives(Generic[V]):
     # Shapes
 
     def width(self, a: V) -> int:
-        """Return numbers of a row."""
+        """Return the number of columns."""
 
     def or_zeros(self, gradient: V | None, width: int) -> V:
         """Return a gradient, or zeros where nothing depends on a signal."""
@@ -183,7 +183,7 @@ class Primitives(Generic[V]):
         raise NotImplementedError
 
     def whole(self) -> V:
-        """Return all positions of each sentence are open, by the memory tensors ``closed`` and ``length``."""
+        """Return all positions of each sentence as open, by the memory tensors ``closed`` and ``length``."""
 
     def softmax(self, e: V, open_: V, scale: float) -> V:
         """Softmax of the scores times ``scale`` over the open positions, 0 elsewhere."""
@@ -323,7 +323,7 @@ class Ops(Primitives[V]):
     def fused_over_memory(
         self, name: str, composition: Composition[V], inputs: Sequence[V], writes: Writes[V]
     ) -> Sequence[V]:
-        """``fused``, of a function that looks at positions; its composition takes tensors of more dimensions."""
+        """``fuse`` of a function that looks at positions; its composition takes tensors of more dimensions."""
         return composition(self, *inputs)
 
 

@@ -99,7 +99,7 @@ def array_of(weight: Weight) -> Array:
 
 
 def state_of(weight: Weight) -> tuple[int, int, int]:
-    """Return what changes when a weight is another one, when its numbers change, or where they lie."""
+    """Return the state of a weight, which changes with its identity, its numbers, or their address."""
     if isinstance(weight, np.ndarray):
         return id(weight), weight.ctypes.data, 0
     return id(weight), weight.data_ptr(), 0 if weight.is_inference() else weight._version

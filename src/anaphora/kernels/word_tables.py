@@ -113,7 +113,7 @@ class _Tables:
         """int64: the row of each word; -1 of those that have none."""
 
     def missing(self, ids: Array) -> Array:
-        """Return those of the words that have no row, each once."""
+        """Return the words that have no row, each once."""
         return np.unique(ids[self.row_V[ids] < 0])
 
     def has_room(self, ids_M: Array) -> bool:

@@ -47,7 +47,7 @@ class ValuesConfig(VectorsConfig):
 
     def outline(self) -> Self:
         """As resolved; before the data says what its vectors are, those of a pen."""
-        return self if self.size else self.model_copy(update={"kind": "strokes", "size": 2})
+        return self if self.size else self.with_options({"kind": "strokes", "size": 2})
 
     @property
     def pen(self) -> int:

@@ -170,7 +170,7 @@ class SoftAttention(Attention):
         self.config, self._hidden = config, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:
-        """Return those of the score, those of the span, and that of the gate."""
+        """Return the matrices of the score, the window and the gate."""
         shapes = self.config.score.weights(self._query, self._memory, self._hidden)
         shapes |= self.config.window.weights(self._query, self._hidden)
         matrices = {

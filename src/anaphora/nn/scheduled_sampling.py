@@ -37,7 +37,7 @@ class Sampling(Config):
 
     @abstractmethod
     def chance(self, update: int) -> float:
-        """Return that a word which is read at ``update`` (from 1) is the true one."""
+        """Return the probability that a word read at ``update`` (from 1) is the true one."""
 
 
 class LinearSampling(Sampling):

@@ -64,7 +64,8 @@ class StackConfig(RecurrentConfig):
     """Layers that read a sequence by themselves."""
 
     initial_state: Literal["zero", "learned"] = "zero"
-    """State before the first step: zero, or a learned vector for each layer."""
+    """State before the first step: zero, or a learned vector for each layer. Of a text in chunks, the first alone
+    trains that vector, also with windows of truncation: later chunks carry no gradient to it."""
 
 
 class BetweenTransitions(NamedTuple):

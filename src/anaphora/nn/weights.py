@@ -115,11 +115,9 @@ class Weights(nn.Module):
         return found
 
     def with_dropout(self, owner: str, rate: float) -> dict[str, Tensor]:
-        """Return all of them, a fraction of every recurrent matrix dropped for this batch (Merity et al.
+        """Return all of them by name, with a fraction of every recurrent matrix dropped for this batch.
 
-        2018, section 2).
-
-        ``owner`` tells their masks apart from those of others.
+        ``owner`` tells their masks apart from those of others (Merity et al. 2018, section 2).
         """
         return {
             name: weight * dropout_mask(f"{owner}.{name}", tuple(weight.shape), rate, weight)

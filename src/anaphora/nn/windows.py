@@ -47,7 +47,7 @@ class WindowConfig(Config, ABC):
 
     @abstractmethod
     def width(self, embedding: int) -> int:
-        """Return numbers of a state."""
+        """Return the width of a state."""
 
     @abstractmethod
     def matrices(self, embedding: int) -> dict[str, Matrix]:

@@ -10,7 +10,7 @@ from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.ragged import Ragged
-from anaphora.formats.labelled import read_vectors
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Count, Streaming, Watch
 from anaphora.prediction.running import runtime_for
@@ -135,6 +135,8 @@ class VectorPredictor(FieldPredictor[Found]):
 
     unit = "sequences"
     reads_arrays = True
+    by_step = False
+    """True if it answers the steps of a sequence one by one."""
 
     def predict(self, sequences: Sequence[Any]) -> list[Any]:
         """Return the answer for each sequence: an array, steps x width, or width for one vector.
@@ -149,8 +151,8 @@ class VectorPredictor(FieldPredictor[Found]):
         return self._stream(named, _vectors, **streaming)
 
     def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Any]:
-        """Yield the same for the sequences of an array file: see ``formats.labelled.read_vectors``."""
-        return self._stream(read_vectors(path), _vectors, **streaming)
+        """Yield the same for the sequences of a file: see ``formats.labelled_vectors.read_vectors``."""
+        return self._stream(read_vectors(path, steps=self.by_step), _vectors, **streaming)
 
 
 def _vectors(named: tuple[str, Any], number: int) -> tuple[None, str, Any]:

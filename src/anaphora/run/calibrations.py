@@ -12,7 +12,7 @@ from anaphora import files
 from anaphora.records import Record
 from anaphora.run.bundle import content_of
 from anaphora.run.layout import store
-from anaphora.run.manifest import parse_sealed
+from anaphora.run.manifest import unseal
 
 NAME = "confidence.json"
 _FORMAT = 1
@@ -71,7 +71,8 @@ def read(run: Path) -> list[Calibration]:
     if content is None:
         return []
     remedy = "remove it, and calibrate the run again"
-    return parse_sealed(_File, content, run / NAME, _FORMAT, "calibrations", remedy).calibrations
+    table = unseal(content, run / NAME, _FORMAT, remedy)
+    return _File.from_table(table, run / NAME, "calibrations").calibrations
 
 
 def add(run: Path, calibration: Calibration) -> None:

@@ -30,7 +30,7 @@ from anaphora.protocols import Growing
 from anaphora.records import Record
 from anaphora.run.folder import Run
 from anaphora.run.layout import INFERENCE, store
-from anaphora.run.manifest import check_format
+from anaphora.run.manifest import unseal
 from anaphora.run.weights import kinds_of, tensors_of
 
 FORMAT = 1
@@ -84,16 +84,10 @@ class Inference(Record, extra="forbid"):
 
     @classmethod
     def parse(cls, content: bytes, where: Path) -> "Inference | None":
-        """Return what a file has; None for one of an older format, RunError for one of a newer one or changed."""
-        table = files.parse_json(content, where)
-        check_format(table.get("format"), where, FORMAT)
+        """Return the content of a file; None for an older format, RunError for a newer one or a changed file."""
+        table = unseal(content, where, FORMAT, "remove it, and it is made again")
         if table["format"] < FORMAT:
             return None
-        if not files.is_sealed(table):
-            raise DamagedError(
-                f"{where} was changed after it was written: its content does not fit its own SHA-256; remove it, and "
-                f"it is made again."
-            )
         return cls.from_table(table, where, "what predictions need")
 
 
@@ -150,9 +144,9 @@ def describe_run(run: Run, task: Any, experiment: Any, model: Any) -> Inference:
         tensors={name: kind.split()[-1] if isinstance(model, Growing) else kind for name, kind in kinds.items()},
         belongs_to=fingerprints_of(run),
     )
-    read = Inference.parse(found.serialise(), run.path / INFERENCE)
-    assert read is not None
-    return read
+    stored = Inference.parse(found.serialise(), run.path / INFERENCE)
+    assert stored is not None
+    return stored
 
 
 def fingerprints_of(run: Run) -> dict[str, str]:

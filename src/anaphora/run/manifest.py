@@ -4,7 +4,7 @@ import platform
 from dataclasses import asdict, replace
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, map_file, parse_json, read, seal, sha256
@@ -22,11 +22,9 @@ NAME = "manifest.json"
 FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 """The files of a checkpoint beside its manifest. A manifest can name no others, and so no path elsewhere."""
 
-Sealed = TypeVar("Sealed", bound=Record)
 
-
-def parse_sealed(kind: type[Sealed], content: bytes, path: Path, newest: int, what: str, remedy: str = "") -> Sealed:
-    """Return the record in a sealed file, of a format up to the ``newest``; ``remedy`` is for a changed one.
+def unseal(content: bytes, path: Path, newest: int, remedy: str = "") -> dict[str, Any]:
+    """Return the table in a sealed file, of a format up to the ``newest``; ``remedy`` is for a changed one.
 
     DamagedError, or RunError for a newer format.
     """
@@ -35,7 +33,7 @@ def parse_sealed(kind: type[Sealed], content: bytes, path: Path, newest: int, wh
     if not is_sealed(table):
         fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
         raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
-    return kind.from_table(table, path, what)
+    return table
 
 
 class Environment(Record):
@@ -95,9 +93,9 @@ class Manifest(Record):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``parse_sealed``."""
+    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``unseal``."""
     path = folder / NAME
-    found = parse_sealed(Manifest, read(path), path, FORMAT, "a checkpoint")
+    found = Manifest.from_table(unseal(read(path), path, FORMAT), path, "a checkpoint")
     if set(found.files) != set(FILES):
         wrong = f"should be {', '.join(FILES)}, but are {', '.join(map(repr, sorted(found.files))) or 'none'}"
         raise DamagedError(f"{path} does not describe a checkpoint: 'files': {wrong}.")
@@ -113,7 +111,7 @@ def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:
 
 
 def environment(precision: str, device: "torch.device | str") -> Environment:
-    """This process: its threads, torch, and the processor or GPU that ``device`` is."""
+    """Return the environment of this process: threads, torch, and the processor or GPU that ``device`` is."""
     import torch
 
     from anaphora.kernels.runtime import Runtime

@@ -50,6 +50,6 @@ class Hypothesis:
 
     @classmethod
     def of(cls, tokens: Sequence[int], eos: int, score: float, rank: float, weights: Array | None) -> Self:
-        """Return that of tokens which may end in ``</s>``; ``weights`` has a row for each of them."""
+        """Return the hypothesis of tokens that may end in ``</s>``; ``weights`` has a row for each of them."""
         finished = tokens[-1] == eos
         return cls(tuple(tokens[:-1] if finished else tokens), score, weights, finished, rank)

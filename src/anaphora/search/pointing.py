@@ -52,7 +52,7 @@ class Placeholders(NamedTuple):
         return found
 
     def of(self, sentences_B: Array) -> "Placeholders":
-        """Return those of some of the sentences."""
+        """Return the placeholders of some of the sentences."""
         return Placeholders(*(column[sentences_B] for column in self))
 
 

@@ -62,7 +62,7 @@ class Pool(NamedTuple):
         return cls(totals_NC.reshape(shape), ids_NC.reshape(shape))
 
     def take(self, order_BK: Array, first: int = 0) -> KeptContinuations:
-        """Return those at the given places of each sentence's continuations, side by side from row ``first`` on."""
+        """Return the continuations at these places of each sentence, side by side from row ``first`` on."""
         sentences, hypotheses, each = self.scores_BHC.shape
         sentences_B1, places_BK = np.arange(sentences)[:, None], order_BK + first * each
         scores_BK, ids_BK = (x.reshape(sentences, -1)[sentences_B1, places_BK] for x in self)

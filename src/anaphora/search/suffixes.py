@@ -58,7 +58,7 @@ class Suffixes(Steering):
         return Edits(only=Entries.concatenate(Entries(rows_X[kept_X], ids_X[kept_X]), ending), forbidden=forbidden)
 
     def proposals(self, ids_NT: Array, state: _State) -> Entries:
-        """Return tokens that begin or continue the suffix, and the end behind it."""
+        """Return the tokens that begin or continue the suffix, and the end behind it."""
         rows_X, ids_X, _ = self._continuations(state)
         sizes_N = self._sizes_B[state.sentences_N]
         complete_N = (sizes_N > 0) & (self._count_written(state.sentences_N, state.nodes_N) == sizes_N)

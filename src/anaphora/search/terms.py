@@ -75,7 +75,7 @@ class Terms(Steering):
         return Edits(only=self._due(state, pending_NG), forbidden=forbidden)
 
     def proposals(self, ids_NT: Array, state: _State) -> Entries:
-        """Return tokens that begin or continue a pending term."""
+        """Return the tokens that begin or continue a pending term."""
         return _unique(*self._going_on(state, ~state.done_NG)[:2])
 
     def extend(self, state: _State, rows_N: Array, ids_N: Array) -> _State:

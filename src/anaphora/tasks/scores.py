@@ -79,7 +79,7 @@ class ScoredTask(Task):
     text_options: ClassVar[str] = "--data"
     """The options that give another text than those of the run."""
     takes: ClassVar[Sequence[str]] = ("data",)
-    """The fields of a request that it has a use for: one of data and text, and columns beside these."""
+    """Data or text, and columns beside these, among others."""
 
     @abstractmethod
     def splits(self, experiment: Any, report: Report = silent) -> Splits[Any]:

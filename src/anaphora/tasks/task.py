@@ -93,6 +93,8 @@ class Task(ABC):
     """True if its predictor can run on a GPU."""
     own_formats: ClassVar[bool] = False
     """True if its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
+    takes: ClassVar[Sequence[str]] = ()
+    """The fields of a request that its evaluation has a use for; of ``text`` and ``data``, one stands for the other."""
     see: ClassVar[str] = "see anaphora predict"
     """Its verbs: "see anaphora translate"."""
     next_command: ClassVar[str] = "anaphora evaluate {run}"
@@ -143,9 +145,19 @@ class Task(ABC):
         """Score runs as asked."""
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        """Return the vocabularies it needs, out of those of the run ``path``; ConfigError where it has none."""
-        noun = self.noun.capitalize()
-        raise ConfigError(f"{noun} takes no vocabulary from another run, such as {path}: leave start out.")
+        """Return the vocabularies it needs, out of those of the run ``path``; ConfigError where it has none.
+
+        By default those of a run of pairs, for a network of pairs.
+        """
+        if "source" not in self.network.sides:
+            noun = self.noun.capitalize()
+            raise ConfigError(f"{noun} takes no vocabulary from another run, such as {path}: leave start out.")
+        if "source" not in tokenizers:
+            raise ConfigError(
+                f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run "
+                f"of pairs, or leave start out."
+            )
+        return tokenizers
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         """Return an experiment with the options that the runs named in it decide, and what its weights start from.
@@ -177,13 +189,3 @@ class Task(ABC):
     def own_text(self, table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
         """Return settings that a recipe's table needs for text of one's own, and a note that says why."""
         return [], ""
-
-
-def both_sides(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-    """Return the tokenizers of source and target; ConfigError where the run ``path`` has no such sides."""
-    if "source" not in tokenizers:
-        raise ConfigError(
-            f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run of "
-            f"pairs, or leave start out."
-        )
-    return tokenizers

@@ -77,7 +77,7 @@ class Ranks:
         raise ReportedError(message if self.first else "", exit_code)
 
     def run_on_each(self, act: Callable[[], T]) -> T:
-        """Return ``act()`` of this rank, once all ranks have done it; errors as for ``agreed``."""
+        """Return ``act()`` of this rank, once all ranks have done it; errors as for ``run_on_all``."""
         result: list[T] = []
         self.run_on_all(lambda: result.append(act()))
         return result[0]

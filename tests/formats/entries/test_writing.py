@@ -46,7 +46,6 @@ def test_a_memory_keeps_its_name_of_the_language(tmp_path: Path) -> None:
 
 
 REVIEW = '<target state="needs-review-translation">'
-X_TARGET = "<target x='1'"
 SEGMENTS = '<mrk mtype="seg" mid="0">_a</mrk> <mrk mtype="seg" mid="1">_b</mrk>'
 CODED = (
     '<bpt id="1">&lt;a t="<sub>_s</sub>"></bpt>_a<ept id="1"/><!-- c --> <mrk mtype="protected">k</mrk><?p x?>_b'

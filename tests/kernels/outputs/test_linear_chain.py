@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.naive import outputs as naive
 from anaphora.kernels.outputs import viterbi
 from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
+from tests.kernels.naive import outputs as naive
 
 from ..exactness import doubles
 

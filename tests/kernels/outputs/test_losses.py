@@ -11,8 +11,6 @@ from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
 from anaphora.kernels import softmax
-from anaphora.kernels.naive import cross_entropy
-from anaphora.kernels.naive import outputs as naive
 from anaphora.kernels.outputs import class_factored, hierarchical, shared_words
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
@@ -21,6 +19,8 @@ from anaphora.kernels.outputs.huffman import huffman_tree
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.kernels.softmax import softmax_loss
+from tests.kernels.naive import cross_entropy
+from tests.kernels.naive import outputs as naive
 
 from ..exactness import assert_same_bits, doubles
 from .test_huffman import paths

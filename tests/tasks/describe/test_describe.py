@@ -87,6 +87,19 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(trained: tu
     np.savez("two.npz", x=features(1), y=features(2))
     shown("predict", "run", "two.npz", "--pictures", "pictures")
     assert sorted(path.name for path in Path("pictures").iterdir()) == ["x.png", "y.png"]
+    np.savez("named.npz", names=["/private/one.jpg", "a\\two.PNG", "three"], values=[features(n) for n in range(3)])
+    printed = shown("predict", "run", "named.npz", "--pictures", "named").lines
+    assert [line.split("\t")[0] for line in printed] == ["one.jpg", "two.PNG", "three"]
+    assert sorted(path.name for path in Path("named").iterdir()) == ["one.png", "three.png", "two.png"]
+
+
+def test_captions_of_a_file_or_a_folder_are_scored(dots: Path) -> None:
+    whole = shown("evaluate", "run", "--json", "--no-keep").split
+    for option in ("--data", "--text"):
+        assert shown("evaluate", "run", option, dots / "test.tsv", "--json", "--no-keep").split == whole
+    assert shown("evaluate", "run", "--data", dots, "--json", "--no-keep").split["images"] == 84
+    (dots / "test.tsv").write_text("another.jpg\ta red dot\n")
+    assert "'another', which has no features" in shown("evaluate", "run", "--data", dots / "test.tsv", code=2).err
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,9 @@ def predict(data: Path | str, run: str, *settings: str) -> str:
 def test_a_text_is_written_evaluated_and_drawn(lines: Path) -> None:
     scores = shown("evaluate", "synthesis", "--json").split
     assert scores["sequences"] == 4 and np.isfinite(scores["log_likelihood"]) and not scores["residual_variance"]
+    for option in ("--data", "--text"):
+        other = shown("evaluate", "synthesis", option, lines / "test.jsonl", "--json", "--no-keep").split
+        assert other == scores
     draw = ["draw", "synthesis", "--text", "coat", "--length", "12", "--bias", "1"]
     shown(*draw, "--output", "coat.svg")
     picture = ElementTree.parse("coat.svg").getroot()
@@ -129,8 +132,43 @@ def test_signals_without_a_pen_are_predicted_and_continued(lines: Path) -> None:
     drawn = shown("draw", "run", "--json", "--length", "4", "--prime", "waves/test.npz").json
     assert np.allclose(drawn["values"][:20], waves[7], atol=1e-5) and 20 < len(drawn["values"]) <= 24
     assert "add --json" in shown("draw", "run", code=2).err
+    forecasts(waves, folder / "test.npz")
     np.savez(folder / "test.npz", values=np.zeros((3, 2)), lengths=[3])
     assert "has vectors of 2 numbers, but others have 3" in shown("evaluate", "run", code=2).err
+
+
+def forecasts(waves: list[np.ndarray], file: Path) -> None:
+    """Check the forecasts of a run of ``waves``; ``file`` has the last of them."""
+    model = anaphora.load("run")
+    together = model.forecast(waves[5:], 3, samples=70, seed=2)
+    [alone] = model.forecast(waves[7:], 3, samples=70, seed=2)
+    assert np.array_equal(together[2].samples_STD, alone.samples_STD) and alone.samples_STD.shape == (70, 3, 3)
+    assert len(np.unique(alone.samples_STD[:, 0, 0])) == 70
+    assert np.allclose(alone.mean_TD, alone.samples_STD.mean(0))
+    inside = (alone.lower_TD <= alone.samples_STD) & (alone.samples_STD <= alone.upper_TD)
+    assert np.all(np.abs(inside.mean(0) - 0.9) < 0.03)
+    given = ["predict", "run", file, "--steps", "3", "--seed", "2"]
+    found = shown(*given, "--samples", "70", "--json").json
+    assert found.pop("samples") == alone.samples_STD.tolist() and found == alone.json()
+    rows = (",".join(map(str, (number, *row))) for number, wave in enumerate(waves[6:]) for row in wave.tolist())
+    Path("waves.csv").write_text("id,sine,cosine,step\n" + "\n".join(rows) + "\n")
+    of_table = shown("predict", "run", "waves.csv", *given[3:], "--samples", "70", "--json").objects
+    assert len(of_table) == 2 and np.allclose(of_table[1]["mean"], alone.mean_TD, atol=1e-5)
+    rows = (",".join(map(str, row)) for row in waves[7].tolist())
+    Path("one.csv").write_text("sine,cosine,step\n" + "\n".join(rows) + "\n")
+    [of_one] = shown("predict", "run", "one.csv", *given[3:], "--samples", "70", "--json").objects
+    assert of_one == of_table[1]
+    first, *rest = shown(*given, "--interval", "0.5").lines
+    assert re.fullmatch(r"\S+ \[\S+, \S+\](\t\S+ \[\S+, \S+\]){2}", first) and len(rest) == 3
+    assert "see anaphora draw, or forecast signals with --steps" in shown("predict", "run", file, code=2).err
+    assert "draw with a prime" in shown("predict", "prediction", "lines/test.jsonl", "--steps", "3", code=2).err
+    assert "name a file" in shown("predict", "run", "--steps", "3", code=2).err
+    with pytest.raises(anaphora.AnaphoraError, match="Sequence 1 has vectors of 2 numbers, but others have 3"):
+        model.forecast([[[1.0, 2.0]]], 1)
+    predict(file.parent, "expected", *set_all("output=squared-error"))
+    [expected] = anaphora.load("expected").forecast(waves[7:], 3)
+    assert expected.lower_TD is None and np.array_equal(expected.mean_TD, expected.samples_STD[0])
+    assert "[" not in shown("predict", "expected", file, "--steps", "3").out
 
 
 def test_faults_of_the_data_end_with_one_sentence(lines: Path) -> None:

@@ -1,5 +1,6 @@
 """Translators under every search: n-best lists, samples, minimum risk, rankings and refused lines."""
 
+from itertools import product
 from math import inf, log
 from typing import Any
 
@@ -79,6 +80,23 @@ def test_minimum_risk_takes_the_greatest_expected_chrf(untrained_translator: Tra
         ranks = [one.rank for one in (found, *found.alternatives)]
         assert ranks == sorted(ranks, reverse=True)
     assert others
+
+
+def test_minimum_risk_weighs_samples_by_how_often_they_were_drawn(untrained_translator: TranslationPredictor) -> None:
+    texts, count, weighed = sentences(12, most=8, seed=28), 6, 0
+    drawn = {"sampling": Sampling(0.2, seed=4), "alternatives": count - 1}
+    sampled = untrained_translator.translate(texts, **drawn)
+    for found, plain in zip(untrained_translator.translate(texts, minimum_risk=count, **drawn), sampled, strict=True):
+        ranks = {one.text: one.rank for one in (found, *found.alternatives)}
+        listed = [one.text for one in (plain, *plain.alternatives)]
+        assert sorted(listed) == sorted(ranks)
+        # every way in which the texts may have been drawn: the one that was gives their expected chrF
+        ways = [of for of in product(range(1, count + 1), repeat=len(listed)) if sum(of) == count]
+        gains = {of: expected_chrf(listed, of) for of in ways}
+        right = [of for of, gain in gains.items() if gain == pytest.approx([ranks[text] for text in listed])]
+        assert right and found.rank == max(ranks.values())
+        weighed += len({*right[0]}) > 1
+    assert weighed
 
 
 def test_samples_differ_by_seed_and_number(untrained_translator: TranslationPredictor) -> None:

@@ -20,8 +20,9 @@ class Tokens {
   encode(text) {
     text = this.normalise(text);
     if (this.kind === "character") return [...text].map((letter) => this.ids.get(letter) ?? UNK);
-    const line = text.replace(/ +/g, " ").replace(/^ | $/g, "");
-    return line ? this.merged([...(SPACE + line.replace(/ /g, SPACE))]) : [];
+    // sentencepiece joins and trims spaces, but of its own sign for them only those at the end
+    const line = SPACE + text.replace(/ +/g, " ").replace(/^ /, "").replaceAll(" ", SPACE);
+    return this.merged([...line.replace(/\u2581+$/, "")]);
   }
 
   /** Byte-pair segmentation: the pair whose token was learnt first is merged first, the leftmost of equal ones. */

@@ -56,7 +56,7 @@ class _Variant(Cell):
         return da, (ops.add(dh_before, dc_before),)  # 3
 
     def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Any]:
-        """Return those that it has."""
+        """Return the gates that the variant has."""
         return dict(saved[0])
 
 

@@ -1,10 +1,5 @@
-"""The second reading of everything in ``kernels/``: the equations of the papers, a file for each part of them.
+"""The second reading of recurrent units: the equations of the papers, differentiated by autograd.
 
-Slow, plain, and differentiated by autograd. It shares no mathematics with the fast reading, only its options and the
-names of its weights, so that the two can be held against each other: what ``scan`` computes must be what stands here.
+Slow and plain. It shares no mathematics with the fast reading, only its options and the names of its weights, so that
+the two can be compared. ``tests/kernels/naive`` reads all else of ``kernels/`` in the same way.
 """
-
-from anaphora.kernels.naive.losses import change_penalty, cross_entropy, doubly_stochastic, guidance, size_penalty
-from anaphora.kernels.naive.unroll import decoder, stack
-
-__all__ = ["change_penalty", "cross_entropy", "decoder", "doubly_stochastic", "guidance", "size_penalty", "stack"]

@@ -5,10 +5,12 @@ from functools import cache
 from typing import Any, ClassVar, TypeGuard
 
 import torch
+from torch import Tensor
 
+from anaphora.kernels.cells import Cell
 from anaphora.kernels.cells.recorded import AutogradCell, Record, State, record_step, undo_step
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
-from anaphora.kernels.naive.unroll import unit
+from anaphora.kernels.naive.units import unit_step
 from anaphora.kernels.parts import Part, Unit
 from anaphora.kernels.program import Program
 
@@ -35,7 +37,7 @@ class NaiveUnit:
 
     @property
     def name(self) -> str:
-        """That of the unit."""
+        """Name of the unit."""
         return self.unit.name
 
     @property
@@ -74,3 +76,18 @@ class NaiveUnit:
         matrices = [name for name, _ in self.unit.cell.matmuls]
         gains = [f"{name}_gain" for name in matrices] if self.unit.normalised else []
         return [*matrices, *self.unit.cell.vectors, *gains]
+
+
+def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], mask_BH: Tensor | None) -> State:
+    """One step of a unit; to drop a number of its recurrent state is to drop a column of its recurrent matrices."""
+    normalises = any(name.endswith("_gain") for name in weights)
+    step = NORMALISED_UNITS[type(cell)] if normalises else unit_step
+    if mask_BH is None:
+        return step(cell, a_BG, before, weights)
+    recurrent = [name for name, _ in cell.matmuls]
+    rows = []
+    for b, mask_H in enumerate(mask_BH):
+        masked = weights | {name: weights[name] * mask_H for name in recurrent}
+        masked |= {name: weights[name][b : b + 1] for name in ("condition",) if name in weights}
+        rows.append(step(cell, a_BG[b : b + 1], tuple(field[b : b + 1] for field in before), masked))
+    return tuple(torch.cat(field) for field in zip(*rows, strict=True))

@@ -1,7 +1,7 @@
 """The second reading of every unit: one step, written as in its paper and differentiated by autograd.
 
-The projected input a = W x + b, the state before, and the unit's own weights give the state after. ``unroll.py`` takes
-these steps over time.
+The projected input a = W x + b, the state before, and the unit's own weights give the state after. ``parts.py`` takes
+these steps in a program.
 """
 
 from collections.abc import Callable, Mapping
@@ -174,9 +174,3 @@ class _Weights:
 def sigmoid(a: Tensor) -> Tensor:
     """1 / (1 + exp(-a))."""
     return 1 / (1 + torch.exp(-a))
-
-
-def softmax(e: Tensor) -> Tensor:
-    """exp(e) / sum exp(e) over the last dimension."""
-    exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
-    return exponential / exponential.sum(dim=-1, keepdim=True)

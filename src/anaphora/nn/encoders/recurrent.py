@@ -63,7 +63,7 @@ class RecurrentEncoder(Encoder):
         ]
         summary_width = both if config.sentence_encoding_from == "both" else config.size
         self.spec = EncoderSpec(both, summary_width, config.layers, config.cell.state, True)
-        single = config.model_copy(update={"layers": 1})
+        single = config.with_options({"layers": 1})
         self.layers = nn.ModuleList(
             nn.ModuleDict(
                 {way: Stack(single, width if n == 0 else self.width, f"encoder.{n}.{way}") for way in self.directions}

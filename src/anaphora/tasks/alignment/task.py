@@ -19,10 +19,9 @@ from anaphora.tasks.base import FITTED_CONFLICTS, FittedExperiment, TextConfig, 
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.runs import load
-from anaphora.tasks.task import Task, both_sides
+from anaphora.tasks.task import Task
 from anaphora.tasks.training_job import FittingJob, PairJob, TrainingContext
 from anaphora.text.tokenization import Word
-from anaphora.text.tokenizer import Tokenizer
 
 
 class AlignerExperiment(AlignerModelConfig, FittedExperiment):
@@ -75,9 +74,6 @@ class Alignment(Task):
     next_command = r"printf 'Your text.\tIts translation.\n' | anaphora align {run}"
     example = 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])'
     exports: ClassVar = {"dictionary": _export_dictionary}
-
-    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        return both_sides(tokenizers, path)
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
         """Raise ConfigError: links are measured by ``anaphora align``."""

@@ -271,7 +271,7 @@ TASKS = (TextClassification, VectorClassification)
 
 
 def format_of(experiment: Any) -> LabelledFormat:
-    """Return how the files of an experiment are read."""
+    """Return the format of the files of an experiment."""
     data = experiment.data
     separator = data.label_separator if experiment.classes.several else None
     if not isinstance(data, LabelledData):

@@ -35,7 +35,7 @@ class Description:
     finished: bool
     """True if it was closed by ``</s>``, and not cut for its length."""
     image: str = ""
-    """The name of the image; empty for features without one."""
+    """The file name of the image as its features have it, without folders; empty for features without one."""
     pieces: tuple[str, ...] = ()
     """The tokens of the sentence, with ``</s>`` when it is finished."""
     weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
@@ -115,7 +115,7 @@ class DescriberPredictor(WritingPredictor[Description]):
 
         def read(image: str, number: int) -> tuple[str, str, Floats]:
             place = f"{path}, image '{image}',"
-            return image, place, grid_of(found[image], self.shape, place)
+            return found.file(image), place, grid_of(found[image], self.shape, place)
 
         return self._stream(list(found), read, self._writer(beam, self._longest), **streaming)
 

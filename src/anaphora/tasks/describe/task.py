@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
+from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_corpus, caption_splits
 from anaphora.data.fields.grid import ImageGrid
 from anaphora.errors import ConfigError
 from anaphora.evaluation.descriptions import DescriptionScores, description_scores
@@ -80,8 +80,7 @@ class ImageDescription(FieldTask):
     experiment, network = DescriberExperiment, NETWORKS["describer"]
     example = 'describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)'
     example_noun: ClassVar[str] = "caption"
-    text_options = "captions whose file begins with test"
-    takes = ("search",)
+    takes = ("data", "search")
     predictor_class = DescriberPredictor
     counted, tiers = "captions", TIERS
 
@@ -130,6 +129,9 @@ class ImageDescription(FieldTask):
             scores = self.score(self.predictor_of(model, valid), valid.corpus, request, silent)
             found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
         return found
+
+    def read_requested(self, experiment: DescriberExperiment, request: Request) -> Mapping[str, CaptionCorpus]:
+        return {request.data.name: caption_corpus(request.data)} if request.data else {}
 
     def score(self, model: Any, text: CaptionCorpus, request: Request, report: Report) -> DescriptionScores:
         """Return BLEU and CIDEr-D with several references, and exact match with any."""

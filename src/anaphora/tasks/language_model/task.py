@@ -73,13 +73,14 @@ class RecurrentLanguageModelling(Task):
     experiment: ClassVar[type[LanguageModelExperiment]] = RecurrentExperiment
     network = NETWORKS["recurrent"]
     job_class: ClassVar[type[Any]] = LanguageModelJob
+    takes = ("text", "adaptation")
     see = "see anaphora generate and evaluate"
     next_command = "anaphora generate {run} --prompt 'The'"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
     counted, tiers = "characters", TIERS
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        """Return that of a text, or of the target side of a translator."""
+        """Return the tokenizer of a text, or of the target side of a translator."""
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["target"]}
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
@@ -89,7 +90,7 @@ class RecurrentLanguageModelling(Task):
         DataError for texts that are not what they should be.
         """
         path = one_run(paths, self.noun)
-        request.refuse(path, self.noun, ("text", "adaptation"))
+        request.refuse(path, self.noun, self.takes)
         if is_file_of_another_program(path):
             if request.text is None:
                 raise ConfigError(

@@ -151,7 +151,7 @@ def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment
     begun = [_read_experiment(run) for run in experiment.interpolation.runs]
     table = experiment.interpolation.model_dump() | {"members": tuple(_member(one) for one in begun)}
     mixture = InterpolationConfig.parse(table, "interpolation")
-    return experiment.model_copy(update={"interpolation": mixture, "text": begun[0].text})
+    return experiment.with_options({"interpolation": mixture, "text": begun[0].text})
 
 
 class InterpolationJob(FittingJob, TextJob):

@@ -65,7 +65,7 @@ def resolve(experiment: Any) -> Any:
 
 
 def encoding_in(experiment: Any) -> Encoding | None:
-    """Return how tags stand for spans; None where they do not."""
+    """Return the encoding of spans in tags; None where tags are no spans."""
     return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
 
 
@@ -103,7 +103,7 @@ def format_of(experiment: Any, name: str = "", *, labelled: bool = True) -> Tagg
 
 
 def vector_format(experiment: Any) -> LabelledFormat:
-    """Return how the files of an experiment over vectors are read."""
+    """Return the format of the files of an experiment over vectors."""
     return LabelledFormat(separator="|" if experiment.output.several else None, vectors=True, steps=True)
 
 

@@ -99,7 +99,7 @@ class StepPredictor(FieldPredictor[list[str]]):
         raise NotImplementedError
 
     def are_known(self, steps: Sequence[Any]) -> list[bool]:
-        """Return which steps are words of the vocabulary; vectors always are."""
+        """Return True for each step that is a word of the vocabulary; vectors always are."""
         return [True] * len(steps)
 
     def _answer(self, batch: Batch, watch: Watch) -> list[list[str]]:
@@ -197,6 +197,8 @@ class TaggerPredictor(StepPredictor):
 
 class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
     """A trained tagger of sequences of vectors."""
+
+    by_step = True
 
     @staticmethod
     def tags_in_place(example: Any) -> TagsInPlace:

@@ -1,1 +1,1 @@
-"""Real-valued sequences: ``task.py`` is the task, ``predictor.py`` draws and continues them."""
+"""Real-valued sequences: ``task.py`` is the task, ``predictor.py`` draws, continues and forecasts them."""

@@ -1,8 +1,7 @@
 """Predictors of real-valued sequences: handwriting from texts, strokes or signals continued, and likelihoods."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,72 +11,25 @@ from anaphora.data.example_batches import WIDTH, Side, prediction_batches
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.values import NextValues, PreviousValues, Scale, written_in
-from anaphora.data.fields.vectors import Vectors
+from anaphora.data.fields.vectors import Vectors, finite_vectors
+from anaphora.data.traces import read_traces
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
-from anaphora.formats.traces import Booleans, Floats, Trace
+from anaphora.formats.traces import Floats, Trace
 from anaphora.kernels.runtime import running
+from anaphora.options import MAX_LENGTH
 from anaphora.prediction.arguments import demand_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.predictor import FieldPredictor
+from anaphora.tasks.trace.answers import Drawing, Forecast, Series
 
 LENGTH = 700
 """Vectors that are drawn at most, where nobody says."""
+SAMPLES = 200
+"""Continuations that a forecast is made from, where nobody says."""
 
 _ROWS = 64
 """Sequences that are drawn side by side."""
-
-_MARGIN = 0.6
-"""Space around a picture, in heights of a line at most."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """A sequence of vectors without a pen."""
-
-    values_TD: Floats
-    primed: int = 0
-    """Number of vectors that were given."""
-    ended: bool = True
-    """True if the model ended it; otherwise the greatest length did."""
-
-    def json(self) -> dict[str, Any]:
-        return {"values": self.values_TD.tolist(), "primed": self.primed, "ended": self.ended}
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A sequence of pen strokes."""
-
-    points_TD: Floats
-    """x and y, from 0 at the first point, as the data has them."""
-    ends_T: Booleans
-    """True if the pen is lifted after each point."""
-    text: str = ""
-    """Text of the handwriting, if known."""
-    primed: int = 0
-    """Number of points that were given."""
-    ended: bool = True
-    """True if the model ended it; otherwise the greatest length did."""
-    upward: bool = False
-    """True if y grows upwards."""
-
-    @property
-    def strokes(self) -> list[Floats]:
-        """The points of each stroke."""
-        cuts = np.flatnonzero(self.ends_T) + 1
-        return [part for part in np.split(self.points_TD, cuts) if len(part)]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``; ``formats.stroke_json`` reads it."""
-        strokes = [np.round(stroke, 3).tolist() for stroke in self.strokes]
-        return {"text": self.text, "strokes": strokes, "primed": self.primed, "ended": self.ended}
-
-    def svg(self) -> str:
-        return svg([self])
-
-    def __str__(self) -> str:
-        return self.svg()
 
 
 class SampledTrace(NamedTuple):
@@ -154,6 +106,71 @@ class TracePredictor(FieldPredictor[Any]):
             report(Progress("draw", done, len(given), "sequences"))
         yield from (self._complete(found[row], text, prime) for row, text in enumerate(given))
 
+    def forecast(self, sequences: Iterable[Any], steps: int, **options: Any) -> list[Forecast]:
+        """Return the ``steps`` that follow each sequence; ``options`` and errors as for ``forecast_stream``."""
+        return list(self.forecast_stream(sequences, steps, **options))
+
+    def forecast_file(self, path: Path, steps: int, **options: Any) -> Iterator[Forecast]:
+        """Yield the same for the sequences of a file: see ``data.traces.read_traces``."""
+        return self.forecast_stream(read_traces(path), steps, **options)
+
+    def forecast_stream(
+        self,
+        sequences: Iterable[Any],
+        steps: int,
+        *,
+        samples: int = SAMPLES,
+        interval: float = 0.9,
+        seed: int = 0,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> Iterator[Forecast]:
+        """Yield the ``steps`` that follow each sequence, in order.
+
+        Args:
+            sequences: arrays, steps x width, or ``Trace`` of them.
+            steps: vectors that follow; that a sequence may end is left out of account.
+            samples: continuations that are drawn of each sequence.
+            interval: probability of the interval around each number.
+            seed: random seed; the forecast of a sequence does not depend on the others.
+            limits: when to stop early, by a StoppedError.
+            report: receives the progress.
+
+        Raises ConfigError for options out of bounds and for a model of strokes or texts, DataError for vectors of
+        another width than those of training, and for numbers that are not finite.
+        """
+        scale: Scale = self.experiment.scale
+        if scale.pen or self.writes_text:
+            raise ConfigError("A forecast is of signals, but this model is of pen strokes or texts: draw with a prime.")
+        if not (1 <= steps <= MAX_LENGTH and samples >= 1 and 0 < interval < 1 and 0 <= seed < 2**64):
+            raise ConfigError(
+                f"Steps and samples should be 1 or more (steps at most {MAX_LENGTH:,}), the interval between 0 and 1 "
+                f"and the seed from 0 to 2^64 - 1, but they are {steps}, {samples}, {interval} and {seed}: change them."
+            )
+        density = self.model.output.shape is not None
+        batches = list(prediction_batches(self._inputs([""] * (samples if density else 1), None), _ROWS * WIDTH))
+        watch = limits.start()
+        for watch.line, given in enumerate(sequences, 1):
+            read_PX = self._read(given if isinstance(given, Trace) else self._trace(given, watch.line))
+            drawn = dict[int, Floats]()
+            for batch in batches:
+                with running(self.runtime):
+                    of_batch = _sample(
+                        self.model, batch, read_PX, read_PX.shape[1], steps, watch, bias=0, seed=seed, endless=True
+                    )
+                drawn |= {
+                    row: one.values_TX[:, :-1] for row, one in zip(batch.example_ids_B.tolist(), of_batch, strict=True)
+                }
+            samples_STD = np.stack([scale.decode(drawn[row]) for row in sorted(drawn)])
+            report(Progress("forecast", watch.line, 0, "sequences"))
+            yield Forecast.of(samples_STD, interval, density)
+
+    def _trace(self, given: Any, number: int) -> Trace:
+        """Return a sequence that a caller gave as an array; vectors of one number may be given as steps alone."""
+        values, place = np.asarray(given), f"Sequence {number}"
+        by_step = values.ndim == 1 and len(self.experiment.scale.mean_D) == 1
+        return Trace(place, finite_vectors(place, values[:, None] if by_step else values).astype(np.float64), None)
+
     def _check(self, text: str, prime: Trace | None) -> None:
         if not self.writes_text:
             if text:
@@ -207,9 +224,20 @@ class TracePredictor(FieldPredictor[Any]):
 
 
 def _sample(
-    network: Any, batch: Batch, read_PX: Floats, size: int, length: int, watch: Watch, *, bias: float, seed: int
+    network: Any,
+    batch: Batch,
+    read_PX: Floats,
+    size: int,
+    length: int,
+    watch: Watch,
+    *,
+    bias: float,
+    seed: int,
+    endless: bool = False,
 ) -> list[SampledTrace]:
     """Return a sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
+
+    An ``endless`` one has as many.
 
     Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so that a
     row is the same whatever is drawn beside it.
@@ -229,7 +257,7 @@ def _sample(
         watch.check()
         values_BX = network.output.draw(states_BH, _draws(seed, rows, step, size, read - size + 1), bias)
         drawn.append(values_BX)
-        for row in np.flatnonzero(values_BX[:, -1]).tolist():
+        for row in [] if endless else np.flatnonzero(values_BX[:, -1]).tolist():
             ends[row] = min(ends[row], step + 1)
         if step + 1 >= max(ends):
             break
@@ -256,45 +284,3 @@ def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int) -> 
 def make_predictor(trained: Any) -> TracePredictor:
     """Return the predictor of a ``TrainedModel``."""
     return TracePredictor.of(trained)
-
-
-def svg(drawings: Sequence[Drawing]) -> str:
-    """Drawings below each other as one picture, their texts as its title."""
-    boxes = [_box(drawing) for drawing in drawings]
-    height = max(bottom - top for _, top, _, bottom in boxes) or 1.0
-    margin, width = _MARGIN * height / 2, max(right - left for left, _, right, _ in boxes)
-    lines, y = list[str](), margin
-    for drawing, (left, top, _, bottom) in zip(drawings, boxes, strict=True):
-        paths = " ".join(_paths(drawing, margin - left, y - top))
-        lines.append(f'<path d="{paths}"><title>{escape(drawing.text, quote=False)}</title></path>')
-        y += bottom - top + margin
-    title = escape(", ".join(drawing.text for drawing in drawings if drawing.text) or "pen strokes", quote=False)
-    pen = height / 40
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * margin:.2f} {y:.2f}" role="img">',
-            f"<title>{title}</title>",
-            '<rect width="100%" height="100%" fill="#fff"/>',
-            f'<g fill="none" stroke="#1a1a2e" stroke-width="{pen:.2f}" stroke-linecap="round" stroke-linejoin="round">',
-            *lines,
-            "</g>",
-            "</svg>",
-        ]
-    )
-
-
-def _place(drawing: Drawing) -> Iterator[Floats]:
-    return (stroke * [1, -1] if drawing.upward else stroke for stroke in drawing.strokes)
-
-
-def _box(drawing: Drawing) -> tuple[float, float, float, float]:
-    every = np.concatenate(list(_place(drawing)))
-    (left, top), (right, bottom) = every.min(0).tolist(), every.max(0).tolist()
-    return left, top, right, bottom
-
-
-def _paths(drawing: Drawing, right: float, down: float) -> Iterator[str]:
-    for stroke in _place(drawing):
-        points = [f"{x + right:.2f},{y + down:.2f}" for x, y in stroke.tolist()]
-        # a path of one point is drawn as a dot
-        yield f"M{points[0]} L{' '.join(points[1:] or points)}"

@@ -1,6 +1,6 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, ClassVar, Literal, cast
@@ -13,7 +13,7 @@ from anaphora.data.corpora import Splits
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.values import PreviousValues, Scale, check_texts, written_in
 from anaphora.data.fields.vectors import moments
-from anaphora.data.traces import TraceCorpus, trace_splits
+from anaphora.data.traces import TraceCorpus, trace_corpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.events import Report, silent
@@ -278,15 +278,16 @@ class ValuePrediction(ValueTask):
     noun, plural = "a model of real-valued sequences", "prediction networks"
     experiment: ClassVar[Any] = PredictionExperiment
     network = NETWORKS["prediction"]
-    see = "see anaphora draw"
+    see = "see anaphora draw, or forecast signals with --steps"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
     predictor_class = TracePredictor
-    text_options = "a file whose name begins with test"
-    takes = ()
     counted, tiers = "vectors (--task trace)", TIERS
 
     def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [fields.targets]
+
+    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
+        return {request.data.name: trace_corpus(request.data)} if request.data else {}
 
     def score(self, model: TracePredictor, text: TraceCorpus, request: Request, report: Report) -> TraceScores:
         """Return log-likelihood and squared error; without a density, that of a Gaussian fitted to validation."""

@@ -58,7 +58,7 @@ class TransductionScores:
         return self.scores.json() | without
 
     def segment_metrics(self) -> list[SegmentMetric]:
-        """Return those of ``StringScores``, also without the characters ``left_out``."""
+        """Return the metrics of ``StringScores``, also without the characters ``left_out``."""
         if self.without is None:
             return self.scores.segment_metrics()
         bare = [replace(one, conditions=f"without '{self.left_out}'") for one in self.without.segment_metrics()]

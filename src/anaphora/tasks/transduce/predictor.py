@@ -17,7 +17,7 @@ from anaphora.data.fields.values import written_in
 from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.traces import read_traces
 from anaphora.events import Note, Report, silent
-from anaphora.formats.labelled import read_vectors
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.traces import Trace, ink
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several

@@ -5,7 +5,6 @@ What is read may also be a sequence of vectors, such as the strokes of a pen, in
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field
@@ -26,7 +25,7 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import DigestedText, ScoredTask
 from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, WeightSource
 from anaphora.tasks.trace.task import ValuedExperiment, ValueTask, WrittenData
 from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
@@ -35,7 +34,6 @@ from anaphora.tasks.translation.config import SearchConfig, TranslatorExperiment
 from anaphora.tasks.translation.task import with_fused_run
 from anaphora.text.symbols import are_separated
 from anaphora.text.tokenization import AnyTokenizer, Symbol
-from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
 from anaphora.wording import inflect
 
@@ -150,9 +148,6 @@ class StringTransduction(ScoredTask):
             if found.header:  # it is a table
                 experiment = experiment.with_options(chosen_columns(found.chosen, found.header))
         return experiment, sources
-
-    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        return both_sides(tokenizers, path)
 
     def read_requested(self, experiment: TransductionExperiment, request: Request) -> Mapping[str, Iterable[Pair]]:
         """Return the pairs that are requested; DataError with its line for one that is no pair."""

@@ -197,4 +197,4 @@ class TranslationExperiment(TranslatorExperiment):
 
     def to_grow(self) -> Self:
         """Without alignment supervision: old pairs have no links."""
-        return self.model_copy(update={"guided_alignment": NoGuide()})
+        return self.with_options({"guided_alignment": NoGuide()})

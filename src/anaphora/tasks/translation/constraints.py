@@ -307,7 +307,7 @@ def banned_tokens_of(target: Tokenizer) -> tuple[int, ...]:
 
 @_once
 def adjacency_of(target: Tokenizer) -> Adjacency:
-    """Return tokens that make no word with a placeholder beside them."""
+    """Return the tokens that make no word with a placeholder beside them."""
     of_words = isinstance(target, WordTokenizer)
     pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in spellings(target)]
     marked = [one.startswith(JOINER) or not of_words for one in spellings(target)]

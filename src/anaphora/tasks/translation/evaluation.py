@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.corpora import AlignedFiles, Pair, PairCorpus
+from anaphora.data.sources import pair_corpus
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.evaluation.bleu import METRICS, Condition, Score, bleu, chrf, metric_of, segment_metric, sentence_scores
 from anaphora.evaluation.breakdown import Groups, by_length, by_unknown_words, words_of_text
@@ -38,7 +39,8 @@ from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 from anaphora.wording import inflect
 
 _USUAL = SearchOptions()
-_TAKEN = ("pairs", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences")
+TAKEN = ("pairs", "data", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences")
+"""The fields of a request that an evaluation has a use for."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     different languages, and for what does not go together, DataError for texts that are not what they should be.
     """
     request.search.check()
-    request.refuse(paths[0], "a translator", _TAKEN)
+    request.refuse(paths[0], "a translator", TAKEN)
     together = request.ensemble or request.fusion is not None
     if len(paths) > 1 and request.search.known and not together:
         raise ConfigError(
@@ -181,6 +183,8 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         )
     if request.pairs:
         texts: Mapping[str, Iterable[Pair]] = {request.pairs[0].name: AlignedFiles(*request.pairs)}
+    elif request.data:
+        texts = {request.data.name: pair_corpus(request.data, data[0].source, data[0].target, data[0].names)}
     else:
         own = own_splits(paths[0], experiment, pair_splits, "--source and --reference", report)
         texts = own

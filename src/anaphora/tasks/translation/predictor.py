@@ -139,16 +139,11 @@ class TranslationPredictor(ForcedDecoder):
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
         The alternatives of a text are the best of all that the hypotheses of its sentences make. Where the run takes
-        lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence,
-        and a suffix that of its last one.
+        lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence, a suffix that of
+        its last one.
 
         >>> translator.translate_text(["The cat sees a very small bird"])[0].text
         'Le chat voit un tout petit oiseau'
-
-        assert 41 == 0
-        +  where 41 = TestResults(failed=41, attempted=80).failed
-        +    where TestResults(failed=41, attempted=80) = summarize(verbose=False)
-        +      where summarize = <doctest.DocTestRunner object at 0x7f2a17eac910>.summarize
         """
         return self.translate(texts, options, split=True, **asked)
 

@@ -23,15 +23,14 @@ from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, WeightSource
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.evaluation import DISTILLATION, evaluate
+from anaphora.tasks.translation.evaluation import DISTILLATION, TAKEN, evaluate
 from anaphora.tasks.translation.incremental_training import IncrementalJob
 from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.language import is_unspaced
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
-from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import inflect
 
 
@@ -86,6 +85,7 @@ class SentenceTranslation(Task):
     name = "translate"
     noun, plural = "a translator", "translators"
     experiment, network = TranslationExperiment, NETWORKS["translator"]
+    takes = TAKEN
     see = "see anaphora translate"
     next_command = "echo 'Your text.' | anaphora translate {run}"
     example = 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)'
@@ -98,9 +98,6 @@ class SentenceTranslation(Task):
     def job(self, experiment: TranslationExperiment, report: Report) -> TranslatorJob:
         """Return the training of a translator, or of one that starts from a trained one whose pairs are replayed."""
         return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)
-
-    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        return both_sides(tokenizers, path)
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
         return evaluate(paths, request, report)

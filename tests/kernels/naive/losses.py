@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive.units import softmax
-
 
 def cross_entropy(
     hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor | None, targets_N: Tensor, smoothing: float = 0.0
@@ -42,3 +40,9 @@ def doubly_stochastic(weights_TBS: Tensor, lengths_B: Tensor, memory_lengths_B: 
         for b, (steps, positions) in enumerate(zip(lengths_B, memory_lengths_B, strict=True))
     ]
     return (weights_B * torch.stack(rows)).sum()
+
+
+def softmax(e: Tensor) -> Tensor:
+    """exp(e) / sum exp(e) over the last dimension."""
+    exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
+    return exponential / exponential.sum(dim=-1, keepdim=True)

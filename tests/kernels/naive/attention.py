@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive.units import sigmoid, softmax
+from anaphora.kernels.naive.units import sigmoid
 from anaphora.kernels.normalizers import Normalizer, Softmax
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median, Span
 from anaphora.kernels.window import LARGEST
+from tests.kernels.naive.losses import softmax
 
 Tensors = Mapping[str, Tensor]
 Looked = tuple[list[int], Any]

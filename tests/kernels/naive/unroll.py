@@ -14,9 +14,9 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.cells.recorded import State
-from anaphora.kernels.naive.attention import CARRIED, AttentionOptions, attention
-from anaphora.kernels.naive.normalised import NORMALISED_UNITS, normalise
-from anaphora.kernels.naive.units import unit_step
+from anaphora.kernels.naive.normalised import normalise
+from anaphora.kernels.naive.parts import unit
+from tests.kernels.naive.attention import CARRIED, AttentionOptions, attention
 
 Tensors = Mapping[str, Tensor]
 Readout = Literal["tanh", "maxout", "none"]
@@ -188,21 +188,6 @@ def _first_half(cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tenso
         a_BG = normalise(a_BG, weights["norm_ask.gain"]) + weights.get("norm_ask.bias", 0)
     before = tuple(state[f"layer0.{field}"] for field in cell.state)
     return unit(cell, a_BG, before, _of("ask", weights), masks.get("ask"))
-
-
-def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], mask_BH: Tensor | None) -> State:
-    """One step of a unit; to drop a number of its recurrent state is to drop a column of its recurrent matrices."""
-    normalises = any(name.endswith("_gain") for name in weights)
-    step = NORMALISED_UNITS[type(cell)] if normalises else unit_step
-    if mask_BH is None:
-        return step(cell, a_BG, before, weights)
-    recurrent = [name for name, _ in cell.matmuls]
-    rows = []
-    for b, mask_H in enumerate(mask_BH):
-        masked = weights | {name: weights[name] * mask_H for name in recurrent}
-        masked |= {name: weights[name][b : b + 1] for name in ("condition",) if name in weights}
-        rows.append(step(cell, a_BG[b : b + 1], tuple(field[b : b + 1] for field in before), masked))
-    return tuple(torch.cat(field) for field in zip(*rows, strict=True))
 
 
 def _unroll(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tensors, steps: int) -> Unrolled:
