@@ -84,6 +84,12 @@ def test_what_trains_says_what_to_install(asked: str) -> None:
     assert "This needs torch" in ran.stderr and "pip install 'anaphora[train]'" in ran.stderr
 
 
+def test_help_shows_what_predicts() -> None:
+    program = "import sys\nsys.modules['torch'] = None\nimport anaphora\nhelp(anaphora)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "class TranslationPredictor" in ran.stdout and "This needs" not in ran.stdout
+
+
 BAR = """
 import io, json, os, sys
 from contextlib import redirect_stderr, redirect_stdout

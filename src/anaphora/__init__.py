@@ -5,14 +5,16 @@
 >>> translator.translate(["The cat sees a very small bird"], beam=5)[0].text
 'Le chat voit un tout petit oiseau'
 
-``load`` takes any run folder that ``anaphora train`` made, and ``about`` shows what it is. ``read_experiment`` and
-``train`` make one from Python. Every user error is an ``AnaphoraError``. Recipes are in ``anaphora.recipes``, and
+``load`` takes a run folder that ``anaphora train`` made, or a bundle, and returns its predictor, whose methods
+``help(predictor)`` shows. ``about`` shows what a run is. ``read_experiment`` and ``train``, which need PyTorch, make
+one from Python. Every user error is an ``AnaphoraError``. Recipes are in ``anaphora.recipes``, and
 ``anaphora.inspection`` looks inside of runs.
 
 Names are looked up when they are first used, so that ``import anaphora`` is light: no torch until a model is touched.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from anaphora.version import VERSION
@@ -56,6 +58,9 @@ _HOMES = {
     "trial_model": "anaphora.trial",
 }
 
+_TRAINING = ("ExperimentBase", "read_experiment", "train")
+"""Names that need PyTorch."""
+
 __all__ = sorted(["__version__", *_HOMES])
 
 
@@ -74,4 +79,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    """Return the public names; without PyTorch, which ``help`` cannot do without for training, those that predict."""
+    return __all__ if find_spec("torch") else [name for name in __all__ if name not in _TRAINING]

@@ -53,6 +53,32 @@ def test_columns_of_one_language_are_tried_as_they_are_trained_on(
     assert "What training takes" in cli("check", tiny_translator, "--data", pairs, *languages, "--trial", "0.01").out
 
 
+@pytest.mark.parametrize(
+    ("name", "heading", "row", "rest"),
+    [
+        ("a.csv", "time,level,message", "1,{},sees {}", ("--task", "classify", "--columns", "message,level")),
+        ("a.tsv", "form\tlemma", "{0}{1}a\t{1}", ("--task", "transduce", "--columns", "lemma,form")),
+        ("a.conll", "id\tword\tkind", "1\tsees\t{}\n2\t{}\tX\n", ("--task", "tag", "--columns", "word,kind")),
+    ],
+)
+def test_named_columns_are_tried_as_they_are_trained_on(
+    name: str, heading: str, row: str, rest: tuple[str, ...], tmp_path: Path, cli: Cli
+) -> None:
+    rows = [row.format((number % 2 and "odd") or "even", f"w{number}") for number in range(80)]
+    (tmp_path / name).write_text("\n".join([heading, *rows]) + "\n")
+    found = cli("check", "--data", tmp_path / name, *rest, "--trial", "0.01").out
+    assert "What training takes" in found and "as tokenised text has" not in found
+
+
+def test_words_of_a_tagger_are_no_tokenised_text(tmp_path: Path, cli: Cli) -> None:
+    texts = (f"Cat {number}, sees." for number in range(80))
+    lines = (json.dumps({"text": text, "spans": [{"start": 0, "end": 3, "label": "PET"}]}) for text in texts)
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    shown = cli("check", "--data", tmp_path / "a.jsonl", "--task", "tag", "--trial", "0.01")
+    assert "as tokenised text has" not in shown.out and "outside the vocabulary" not in shown.out
+    assert "1 type, in " in shown.said and "PET: " in shown.said
+
+
 def test_a_report_is_written_whole(pairs: list[object], toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("adf", "<b>&"))
     folder = tmp_path / "report"

@@ -8,6 +8,7 @@ lines; layers have 16 units at most, and are trained for two epochs.
 """
 
 import gzip
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -64,6 +65,8 @@ FILES = {
     "*.conllu": "tagged.conllu",
     "captioned": "captioned",  # images and captions
     "features.npz": "captioned/train.npz",
+    "mails.jsonl": "mails.jsonl",  # texts with spans
+    "logs.csv": "logs.csv",  # messages with levels, among other columns
     "*.jsonl": "strokes/test.jsonl",
     "words.txt": "words",
     "book.txt": "data/train.txt",
@@ -79,6 +82,8 @@ RUNS = {
     "runs/network": "ptb-lstm-small --data FOLDER --set text.segmentation=joiner",
     "runs/links": "aligner --data FOLDER --source en --target de",
     "runs/reviews*": "--data reviews.tsv --task classify",
+    "runs/mails": "--data mails.jsonl --task tag",
+    "runs/logs": "--data logs.csv --task classify --columns message,level",
     "runs/upos": "--data my.conllu --task tag",
     "runs/spelling": "--data words.tsv --task transduce",
     "runs/g2p": "--data words.tsv --task transduce",
@@ -220,10 +225,17 @@ def write_classes(folder: Path) -> None:
     tagged = (("A", "DET"), ("{}", "NOUN"), ("walks", "VERB"), (".", "PUNCT"))
     sentence = "".join(row.format(n, word, tag) for n, (word, tag) in enumerate(tagged, 1))
     (folder / "tagged.conllu").write_text("".join(sentence.format(f"man{n % 20}") + "\n" for n in range(40)))
-    spelt = ((first + middle + last) for first in "abcde" for middle in "fgh" for last in "klm")
     letters = "abcdefghijklmno"
+    spelt = (first + middle + last for first in letters for middle in "fghijk" for last in letters)
     many = (first + middle + last for first in letters for middle in letters for last in letters)
     (folder / "cmudict.dict").write_text("".join(f"{word} {' '.join(word.upper())}\n" for word in many))
+    named = [(number, ("lamp", "kettle")[number % 2]) for number in range(60)]
+    mails = ({"text": f"My {name} {number} leaks.", "spans": [[3, 3 + len(name), "PRODUCT"]]} for number, name in named)
+    (folder / "mails.jsonl").write_text("".join(json.dumps(mail) + "\n" for mail in mails))
+    rows = (
+        f"{number},{'net' if name == 'lamp' else 'disk'},the {name} fails in room {number}\n" for number, name in named
+    )
+    (folder / "logs.csv").write_text("time,level,message\n" + "".join(rows))
     (folder / "words.tsv").write_text("".join(f"{word}\t{' '.join(word.upper())}\n" for word in spelt))
 
 

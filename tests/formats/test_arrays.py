@@ -240,8 +240,15 @@ def test_sequences_that_do_not_fit_are_refused(
     np.savez(tmp_path / "a.npz", values=values, lengths=np.array(lengths))
     with pytest.raises(DataError, match=expected):
         list(Sequences(ArrayFile(tmp_path / "a.npz")))
-    np.savez(tmp_path / "b.npz", values=values)
-    with pytest.raises(DataError, match=r"b\.npz has no array 'lengths': it has values"):
+
+
+def test_padded_sequences_without_lengths_are_all_as_long_as_the_array(tmp_path: Path) -> None:
+    values = np.arange(12.0).reshape(2, 3, 2)
+    np.savez(tmp_path / "a.npz", values=values)
+    found = Sequences(ArrayFile(tmp_path / "a.npz"))
+    assert [len(one) for one in found] == [3, 3] and np.array_equal(found[1], values[1])
+    np.savez(tmp_path / "b.npz", values=values[0])
+    with pytest.raises(DataError, match=r"b\.npz has no array 'lengths', only values: add it"):
         Sequences(ArrayFile(tmp_path / "b.npz"))
 
 

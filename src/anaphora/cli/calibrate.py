@@ -50,5 +50,5 @@ def run(
             f"{inflect(one.examples, name.removesuffix('s'))}: {one.positive:.1%} right, {area}, "
             f"expected calibration error {one.calibration_error:.3f}"
         )
-    if translator is model:
-        say(f"Next: anaphora translate {run_folder} FILE --confidence")
+    verb = "translate" if translator is model else "predict"
+    say(f"Next: anaphora {verb} {run_folder} FILE --confidence")

@@ -23,6 +23,7 @@ EXAMPLES = (
     "anaphora predict runs/upos new.conllu --output tagged.conllu",
     "echo 'A man walks.' | anaphora predict runs/upos --format text",
     "echo anaphora | anaphora predict runs/cmudict",
+    "anaphora predict runs/cmudict words.txt --confidence",
     "anaphora predict runs/frames frames.npz",
     "anaphora predict runs/reader strokes.jsonl",
     "anaphora predict runs/scenes features.npz --pictures pictures",
@@ -75,6 +76,7 @@ def run(
         ),
     ] = "",
     columns: ColumnsOption = "",
+    confidence: Annotated[bool, Option("For a transducer: write the confidence before each output.")] = False,
     pictures: Annotated[
         Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
     ] = None,
@@ -98,22 +100,30 @@ def run(
         if forecasts.steps:
             lines, exact = _forecasts(model, run_folder, file, task.noun, forecasts, as_json, report), False
         else:
-            _check_options(model, run_folder, task, format_, pictures)
+            _check_options(model, run_folder, task, format_, confidence, pictures)
             if reads_arrays(model):
                 _array_file(file, run_folder, task.noun)
-            found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
-            lines = _lines(found, pictures, as_json)
+            found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), confidence, report)
+            if confidence and exact and not as_json:
+                raise ConfigError(f"{file} is a table, whose rows have no place for --confidence: add --json.")
+            lines = _lines(found, pictures, confidence, as_json)
         with writing(output, exact=exact and not as_json) as write:
             for line in lines:
                 write(line)
 
 
-def _check_options(model: Any, run_folder: Path, task: Any, format_: str, pictures: Path | None) -> None:
+def _check_options(
+    model: Any, run_folder: Path, task: Any, format_: str, confidence: bool, pictures: Path | None
+) -> None:
     """Raise ConfigError for options of other models, RunError for a model that predicts nothing."""
     if not hasattr(model, "predict_stream"):
         raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
-    if format_ and not hasattr(model, "predict_lines"):
-        raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
+    for option, given, method, users in (
+        ("format", format_, "predict_lines", "taggers"),
+        ("confidence", confidence, "translator", "transducers of strings"),
+    ):
+        if given and not hasattr(model, method):
+            raise ConfigError(f"--{option} is for {users}, but {run_folder} is {task.noun}: leave it out.")
     if pictures and not getattr(model, "attends_to_grid", False):
         raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
 
@@ -127,19 +137,19 @@ def _forecasts(
     return forecasts.lines(model, _array_file(file, run_folder, noun), as_json, report)
 
 
-def _lines(predictions: Iterator[Any], pictures: Path | None, as_json: bool) -> Iterator[str]:
+def _lines(predictions: Iterator[Any], pictures: Path | None, confidence: bool, as_json: bool) -> Iterator[str]:
     """Yield what is printed of each prediction, after drawing it where ``pictures`` are asked for."""
     for prediction in predictions:
         if pictures:
             _draw(prediction, pictures)
         if not as_json:
-            yield str(prediction)
+            yield f"{prediction.confidence:.4f}\t{prediction}" if confidence else str(prediction)
         elif getattr(prediction, "words", True):  # not of what is between sentences or rows
             yield json.dumps(prediction.json(), ensure_ascii=False)
 
 
 def _predictions(
-    model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], report: "Report"
+    model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], confidence: bool, report: "Report"
 ) -> tuple[Iterator[Any], bool]:
     """Return the predictions for a file, and True if they have the lines of the file as they stand there."""
     from anaphora.formats.table_columns import TableColumns
@@ -156,10 +166,15 @@ def _predictions(
     if hasattr(model, "predict_lines"):
         lines = given_lines(file, exact=True)
         return model.predict_lines(lines, name_of(file), format=format_, columns=columns, report=report), True
+    predict = model.predict_stream
+    if confidence:
+        from anaphora.prediction.options import SearchOptions
+
+        predict = partial(predict, options=SearchOptions(confidence=True))
     if table is None:
-        return model.predict_stream(given_texts(file), report=report), False
+        return predict(given_texts(file), report=report), False
     read = table._replace(chosen=tuple(columns), header=()) if columns else table
-    answer = partial(model.predict_stream, report=report)
+    answer = partial(predict, report=report)
     return predict_table(answer, given_lines(file, exact=True), name_of(file), read), True
 
 

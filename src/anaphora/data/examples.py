@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Names, SplitFiles
@@ -40,6 +40,8 @@ class LocatedExamples(ABC, Generic[Example]):
     """A SHA-256 of the files' bytes and of what was chosen from them."""
     count: int = 0
     """Examples in the corpus."""
+    has_words: ClassVar[bool] = False
+    """True if its texts are words with spaces between them."""
 
     @abstractmethod
     def examples(self) -> Iterator[Example]:

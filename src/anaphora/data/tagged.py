@@ -13,6 +13,7 @@ from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
 from anaphora.data.finding import Names, SplitFiles, ending_of, find_files
 from anaphora.events import Note, Report, silent
+from anaphora.formats.columns import Columns
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.tagged import Sentence, TaggedFormat
@@ -40,6 +41,8 @@ class LocatedSentence(NamedTuple):
 class TaggedCorpus(ExampleCorpus[LocatedSentence]):
     """Tagged sentences with their files."""
 
+    has_words = True
+
     format: TaggedFormat = field(kw_only=True)
 
     def read(self, path: Path) -> Iterator[LocatedSentence]:
@@ -52,6 +55,8 @@ class TaggedCorpus(ExampleCorpus[LocatedSentence]):
     def write(self, examples: Sequence[LocatedSentence], folder: Path, name: str) -> None:
         """A file in the format of the corpus."""
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
+            if isinstance(self.format, Columns) and self.format.table.header[:1] not in ((), ("1",)):
+                write(("\t" if "\t" in examples[0].sentence.lines[0] else " ").join(self.format.table.header) + "\n")
             for _, sentence in examples:
                 write("".join(sentence.lines))
 

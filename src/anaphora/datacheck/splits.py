@@ -270,6 +270,8 @@ class SplitSurvey:
     def findings(self, scripts: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
         """Return the findings; ``scripts`` are the usual ones of the training split, by side."""
         for side in self.sides:
+            if getattr(self.corpus, "has_words", False):
+                side.faults.pop("tokenised", None)
             yield from side.findings(scripts[side.side])
         lines = self.sides[0].lines
         if self.every > 1:

@@ -30,6 +30,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.run.weights import parameters
 from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.data_table import TableData
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import TrainingJob, UpdatingJob, not_skipping
 from anaphora.text.sampling import sample
@@ -152,7 +153,7 @@ def _tokens(
     if len(languages) < 2:  # one text, perhaps what is written for vectors, or none
         of_text = tokenizers.get("text", tokenizers.get("target"))
         names, tokenizers = {"text": "text"}, {"text": of_text} if of_text else {}
-    if not tokenizers:
+    if not tokenizers or getattr(splits.train, "has_words", False):  # whose unknown words are found already
         return
     for part, corpus in ((splits.valid.name, splits.valid), *splits.tests.items()):
         yield from unknown_tokens(part, corpus, tokenizers, names)
@@ -278,7 +279,11 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
 
 def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     """Return the experiment over the sample, bounded to one epoch and ``seconds``."""
-    places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
+    places: dict[str, Any] = {"corpus": "none", "files": (str(data),)} | {
+        name: name for name in ("train", "valid", "test")
+    }
+    if isinstance(experiment.data, TableData) and not experiment.data.keeps_rows:
+        places |= {"columns": (), "header": ()}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0, "metric": "loss"}
     sampled, training = experiment.data.with_options(places), experiment.training.with_options(bounds)
     return experiment.for_trial().with_options({"data": sampled, "training": training})

@@ -203,7 +203,9 @@ class ArrayFile:
         """Return the place of an array; DataError for none, or one that is no plain numbers."""
         if name not in self._layouts:
             if name not in self._members:
-                raise DataError(f"{self.path} has no array '{name}': it has {', '.join(self.names[:5])}.")
+                raise DataError(
+                    f"{self.path} has no array '{name}', only {', '.join(self.names[:5])}: add it, or rename one."
+                )
             self._layouts[name] = self._member(self._members[name], self._where(name), name)
         return self._layouts[name]
 
@@ -280,7 +282,7 @@ class Sequences:
     """Sequences of vectors in one file: ``values`` and ``lengths``.
 
     Either the vectors of all sequences one after another (sum of lengths x width), or padded (sequences x longest x
-    width); padding may hold anything.
+    width); padding may hold anything. Padded ones without ``lengths`` are all of the same length.
     """
 
     def __init__(self, file: ArrayFile, *, single: bool = False) -> None:
@@ -290,8 +292,8 @@ class Sequences:
         """
         self._values = file.real("values")
         shape, where = self._values.shape, self._values.where
-        is_single = single and len(shape) == 2 and "lengths" not in file.names
-        self.lengths = [1] * shape[0] if is_single else file.integers("lengths")
+        is_whole = "lengths" not in file.names and (len(shape) == 3 or (single and len(shape) == 2))
+        self.lengths = [math.prod(shape[1:-1])] * shape[0] if is_whole else file.integers("lengths")
         if len(shape) not in (2, 3):
             raise DataError(
                 f"{where} should be vectors by step (steps x width, or sequences x steps x width), but its shape is "

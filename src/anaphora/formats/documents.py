@@ -21,7 +21,7 @@ _NAMED = {
     "{document}": "translate it as a document, or save its text as plain text in UTF-8",
     "{plain}": "save its text as plain text in UTF-8, a sentence or paragraph a line",
     "{no text}": "name a file of text",
-    "{table}": "save the columns of source and target as tab-separated text, and name it .tsv",
+    "{table}": "save its columns of text as tab-separated values, in a file named .tsv",
     "{before}": r"\s*+(?:<\?[^>]*+>\s*+|<!--(?:(?!-->).)*+-->\s*+"
     r"|<!DOCTYPE(?! *html)[^>\[]*+(?:\[[^\]]*+\][^>]*+)?>\s*+)*+",
     "{aligned}": r"(?!\d++ \|)[^\n|]++(?<=\S )\|\|\| [^\n|]++",

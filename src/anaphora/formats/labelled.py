@@ -199,7 +199,8 @@ def _find(columns: TableColumns, first: Sequence[TableRow], row: TableRow, place
         if is_object:
             needed = f'an object like {{"label": "x", "text": "..."}} with a {"label" if 0 in sides else "text"}'
         there = f"{inflect(len(heads), 'column')} ({', '.join(heads)[:60] or 'no key'})"
-        raise DataError(f"{place} should be {needed}, but it has {there}: name the columns.")
+        remedy = "name those of text and label with the option columns, as in message,level"
+        raise DataError(f"{place} should be {needed}, but it has {there}: {remedy}.")
     both = [*zip(*(one.cells for one in first if len(one.cells) == 2), strict=True)]
     are_alone = all(len(head.split()) == 1 and head not in others for head, *others in both)
     if len(sides) == 1 and are_alone and len(first) > 1:

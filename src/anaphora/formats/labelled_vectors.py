@@ -188,7 +188,8 @@ def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str
 
 def _labels(file: ArrayFile) -> list[str]:
     if "labels" not in file.names:
-        raise DataError(f"{file.path} has no array 'labels', which training and evaluation need: add one.")
+        there = ", ".join(file.names[:5])
+        raise DataError(f"{file.path} has no array 'labels', which training and evaluation need, only {there}: add it.")
     try:
         return list(map(str, file.integers("labels")))
     except DataError:

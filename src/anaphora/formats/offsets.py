@@ -55,27 +55,17 @@ class Offsets:
             tags: tuple[str, ...] = ()
             if labelled:
                 tags = tuple(tags_of(_of_tokens(spans, places), len(words), self.encoding))
-            yield Sentence(number, words, tags, (line,), (), cut)
+            yield Sentence(number, words, tags, (line,), (), cut, tuple(places))
 
     def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return the object with the spans of these tags under "label", or the key that it had them under."""
         (line,) = sentence.lines
         content, end = split_end(line)
         item = json.loads(content_of(content))
-        places = _places_of(sentence.words, _text(item, ""))
+        places = sentence.offsets
         spans = [[places[s][0], places[e - 1][1], type_ or ONE_TYPE] for s, e, type_ in spans_of(tags, self.encoding)]
         key = next((key for key in _LABELS if key in item), _LABELS[0])
         return json.dumps({**item, key: spans}, ensure_ascii=False) + end
-
-
-def _places_of(words: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Return begin and end of the words of a text; those that a span cut are words of their own."""
-    places, end = list[tuple[int, int]](), 0
-    for word in words:
-        start = text.index(word, end)
-        end = start + len(word)
-        places.append((start, end))
-    return places
 
 
 def _text(item: Mapping[str, Any], place: str) -> str:

@@ -39,6 +39,8 @@ class Sentence(NamedTuple):
     """The place of each word's line in ``lines``; where a line is a sentence, of none."""
     cut: tuple[str, ...] = ()
     """Words inside of which a labelled span begins or ends."""
+    offsets: tuple[tuple[int, int], ...] = ()
+    """Begin and end of each word in the text, in characters; none where the file has words."""
 
     def line_of(self, word: int) -> int:
         """Return the line of the file that a word is in, from 1."""
@@ -149,7 +151,9 @@ class Plain:
         """Yield the sentences, which have no tags; a line of white space has no words."""
         for number, line in enumerate(lines, 1):
             content = content_of(line)
-            yield Sentence(number, tuple(content[start:end] for start, end in token_places(content)), (), (line,), ())
+            places = tuple(token_places(content))
+            words = tuple(content[start:end] for start, end in places)
+            yield Sentence(number, words, (), (line,), (), offsets=places)
 
     def write(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """Return a word, a tab and its tag a line, and a blank line after the sentence; nothing for none."""

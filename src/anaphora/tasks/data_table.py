@@ -86,6 +86,8 @@ class TableData(DataConfig):
     sides: ClassVar[tuple[int, ...]] = (2,)
     """Number of columns that may be chosen."""
     sides_named: ClassVar[str] = "two, that of the input and that of the output"
+    keeps_rows: ClassVar[bool] = False
+    """True if a sample of the data has the rows of its tables; else it has the usual columns alone."""
 
 
 class PairsData(DataConfig):

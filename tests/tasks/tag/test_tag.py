@@ -123,7 +123,13 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(trained: tuple
     tagger = anaphora.load("run")
     [found] = tagger.predict([["Ada", "sees", "77", "cats"]])
     assert found.tags == ("PROPN", "VERB", "NUM", "NOUN")
-    assert tagger.predict(["Ada sees 77 cats"]) == [found]
+    [told] = tagger.predict([" Ada sees 77 cats"])
+    assert (told.words, told.tags) == (found.words, found.tags)
+    assert told.offsets == ((1, 4), (5, 9), (10, 12), (13, 17)) and not found.offsets
+    assert told.json()["offsets"] == [[1, 4], [5, 9], [10, 12], [13, 17]] and "offsets" not in found.json()
+    for wrong in ({"text": "Ada"}, 7, b"Ada"):
+        with pytest.raises(TypeError, match="Sentence 2 should be a text or a list of words"):
+            tagger.predict(["Ada", wrong])
 
 
 @pytest.mark.slow

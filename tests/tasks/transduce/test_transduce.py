@@ -127,6 +127,15 @@ def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(train
     assert measured["fitted_on"] + measured["sentences"]["examples"] == len(rows)
     [found] = anaphora.load(run).predict(["bcd"], confidence=True)
     assert 0 < found.confidence < 1 and found.json()["confidence"] == found.confidence
+    (tmp_path / "new.txt").write_text("bcd\n")
+    asked = ("predict", run, tmp_path / "new.txt", "--confidence")
+    assert shown(*asked).lines == [f"{found.confidence:.4f}\t{found.text}"]
+    assert shown(*asked, "--json").objects == [found.json()]
+    (tmp_path / "new.tsv").write_text("bcd\n")
+    table = ("predict", run, tmp_path / "new.tsv", "--confidence")
+    assert shown(*table, "--json").objects == [found.json()]
+    assert "add --json" in shown(*table, code=2).err
+    assert "no calibrated confidence" in shown("predict", trained / "run", *asked[2:], code=2).err
 
 
 def test_runs_are_scored_in_the_precision_of_a_bundle(trained: Path, tmp_path: Path) -> None:
@@ -209,6 +218,9 @@ def test_columns_are_named_where_their_order_differs(tmp_path: Path) -> None:
     begin, run = (tmp_path / "my.tsv", *ONCE), tmp_path / "run"
     said = train(*begin, "--columns", "4,2,3", run=run)
     assert "source in column 4, target in column 2, features in column 3" in said
+    (tmp_path / "lemmas").write_text("sagen\tV\nsagen\nfassen\n")
+    warned = shown("predict", tmp_path / "run", tmp_path / "lemmas").err
+    assert warned.count("has no features, which the training data had") == 1 and "Input 2 ('sagen')" in warned
     for columns, message in (
         ("first", "data.columns should be two or three"),
         ("lemma,form", "my.tsv:1 should have columns 'lemma' and 'form', but has 4 columns"),

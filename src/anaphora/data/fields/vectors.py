@@ -56,7 +56,12 @@ def finite_vectors(place: str, values: Any) -> Floats:
 
     Raises DataError for another shape, and for numbers that are not finite.
     """
-    values_TD = np.asarray(values, dtype=np.float32)
+    try:
+        values_TD = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{place} should be an array of numbers, steps x width, but is none ({error}): give one."
+        ) from None
     if values_TD.ndim not in (1, 2) or not values_TD.size:
         raise DataError(f"{place} should be steps x width, but its shape is {values_TD.shape}: reshape it.")
     if not np.isfinite(values_TD).all():

@@ -56,9 +56,12 @@ class TaggedSentence(TaggedVectors):
     words: tuple[str, ...] = ()
     text: str | None = None
     """The lines of the sentence with these tags, as its file has them; None for a sentence from no file."""
+    offsets: tuple[tuple[int, int], ...] = ()
+    """Begin and end of each word in the text, in characters; none where words were given."""
 
     def json(self) -> dict[str, Any]:
-        return {"words": list(self.words)} | super().json()
+        found = {"words": list(self.words)} | super().json()
+        return found | ({"offsets": list(map(list, self.offsets))} if self.offsets else {})
 
     def __str__(self) -> str:
         """Return the lines of the sentence in its file, or a word, a tab and its tag a line."""
@@ -124,7 +127,11 @@ class TaggerPredictor(StepPredictor):
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[TaggedSentence]:
         """Return the tags of sentences, each a list of words, or a text that is tokenized first.
 
-        Raises TypeError for one text in place of several.
+        Raises TypeError for one text in place of several, and for what is neither a text nor words.
+
+        >>> [found] = tagger.predict(["A man walks."])
+        >>> list(zip(found.words, found.tags, found.offsets))
+        [('A', 'DET', (0, 1)), ('man', 'NOUN', (2, 5)), ('walks', 'VERB', (6, 11)), ('.', 'PUNCT', (11, 12))]
         """
         return list(self.predict_stream(sentences))
 
@@ -184,7 +191,8 @@ class TaggerPredictor(StepPredictor):
 
     def _finish(self, kept: Any, found: list[str] | None) -> TaggedSentence:
         (sentence, written), tags = kept, tuple(found or ())
-        return TaggedSentence(tags, self.encoding, sentence.words, written(sentence, tags) if written else None)
+        lines = written(sentence, tags) if written else None
+        return TaggedSentence(tags, self.encoding, sentence.words, lines, sentence.offsets)
 
 
 class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
@@ -215,6 +223,11 @@ def _sentence(given: str | Sequence[str], number: int) -> Sentence:
     if isinstance(given, str):
         [sentence] = Plain().read([given_text(given, number).replace("\n", " ")], "")
         return sentence
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
+        kind = type(given).__name__
+        raise TypeError(
+            f"Sentence {number} should be a text or a list of words, but is of type {kind}: give one of them."
+        )
     words = tuple(given)
     for word in words:
         demand_text(word, number)

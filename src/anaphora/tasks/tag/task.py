@@ -18,7 +18,8 @@ from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Note, Report, silent
 from anaphora.formats.columns import WORDS
-from anaphora.formats.span_tags import OUTSIDE, check_tags, encoding_of, split_tag
+from anaphora.formats.evidence import Evidence
+from anaphora.formats.span_tags import ONE_TYPE, Span, check_tags, encoding_of, spans_of
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepsConfig, StepTagger, TaggerConfig, VectorTaggerConfig
@@ -50,6 +51,7 @@ class TaggedData(TableData):
     sides = (1, 2)
     sides_named = "one or two, that of the tag, or those of the word and the tag"
     usual_columns = WORDS.usual
+    keeps_rows = True
 
     format: Format = "auto"
     """File format: CoNLL-U, columns (CoNLL-2003 among them), or JSON lines with offsets; "auto": by the files."""
@@ -163,14 +165,18 @@ class Tagging(FieldTask):
         would never be learnt.
         """
         encoding, output, tags_of = encoding_in(experiment), experiment.output, self.predictor_class.tags_in_place
-        tags = {tag for example in splits.train.examples() for tag in tags_of(example)[0]}
-        what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {len(tags):,} different ones"
+        by_kind = Evidence()
+        for tags, place in map(tags_of, splits.train.examples()):
+            labels = [Span(step, step + 1, tag) for step, tag in enumerate(tags)]
+            for span in spans_of(tags, encoding) if encoding else labels:
+                by_kind.add(span.type or ONE_TYPE, place(span.start))
+        kinds = len(by_kind.counts)
+        what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {kinds:,} different ones"
         if encoding is not None:
             for corpus in (splits.train, splits.valid):
                 check_tags(map(tags_of, corpus.examples()), encoding, bars=output.kind == "crf")
-            types = {read.type for tag in tags if (read := split_tag(tag, encoding)) and tag != OUTSIDE}
-            what = f"spans in {encoding.upper()}: {inflect(len(types), 'type')}"
-        report(Note(f"The tags are read as {what}, in {inflect(splits.train.count, self.example_noun)}."))
+            what = f"spans in {encoding.upper()}: {inflect(kinds, 'type')}"
+        report(Note(f"The tags are read as {what}, in {inflect(splits.train.count, self.example_noun)}: {by_kind}."))
 
     def longest(self, experiment: Any, training: bool) -> int:
         return int(experiment.data.max_length) if training else 0

@@ -120,8 +120,12 @@ class TransducerPredictor:
 
     def _replace_unknown(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
         """Yield strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
-        count = 0
+        count, has_features = 0, any(symbol.startswith(TAB) for symbol in self.source.alphabet)
         for number, text in enumerate(texts, 1):
+            if has_features and isinstance(text, str) and text.strip() and TAB not in text:
+                has_features = False  # said once
+                known = f"Input {number} ('{text[:40]}') has no features, which the training data had"
+                report(Note(f"{known}: put them behind it, after a tab.", warning=True))
             unknown = self.source.unknown(text) if isinstance(text, str) else []
             copied.append(self.source.stand_ins(text) if unknown and self._copies else {})
             count += bool(unknown)
