@@ -57,4 +57,5 @@ def test_a_corpus_ten_times_as_large_takes_no_more_memory(tmp_path: Path, units:
         return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     small, large = peak(8000), peak(80_000)
-    assert large < 1.1 * small, f"{small:,} kB became {large:,} kB"
+    # beside what it holds, a process is shown with the pages that it has mapped of the store, 5 MB in all
+    assert large < small + 6_000, f"{small:,} kB became {large:,} kB"

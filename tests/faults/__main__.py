@@ -65,7 +65,7 @@ def import_all() -> None:
     torch.set_num_threads(1)
     import_module("torch._dynamo")
     for module in walk_packages(anaphora.__path__, "anaphora."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", "._library")):  # which is no module of Python
             import_module(module.name)
     sys.stdout.flush()
 
