@@ -112,4 +112,4 @@ def test_pictures_carry_the_names_of_the_cell(
     files, _ = drawing.save(tmp_path, "gates", gates(subject, TEXT))
     [svg] = [file for file in files if file.suffix == ".svg"]
     written = svg.read_text(encoding="utf-8")
-    assert all(f"{name}, " in written for name in ("gate f", "new value n", "gate k", "memory c", "output h"))
+    assert all(f"{name}, " in written for name in ("gate f", "new value n", "gate k", "cell state c", "output h"))
