@@ -4,6 +4,7 @@
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
 #   make docs         the site of the documentation, in build/site; a link that leads nowhere ends it
+#   make pictures     the pictures of the documentation that need no corpus, into docs/images
 #   make faults       kills, damaged files and wrong input at random, for MINUTES (CONTRIBUTING.md)
 #   make golden       the answers of stored and of new runs, compared with those that are recorded (CONTRIBUTING.md)
 #   make mutations    one-line faults, each of which some test should find (CONTRIBUTING.md)
@@ -54,7 +55,7 @@ VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' src/anaphora/version.py)
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow docs faults golden mutations lint format audit bench reproduce peers packages \
+.PHONY: quickstart install test slow docs pictures faults golden mutations lint format audit bench reproduce peers packages \
         sbom release-check clean
 
 quickstart: $(INSTALLED)
@@ -72,6 +73,9 @@ slow: $(INSTALLED_DEV)
 
 docs: $(INSTALLED_DEV)
 	$(BIN)/python -m tests.site
+
+pictures: $(INSTALLED_DEV)
+	$(BIN)/python -m tests.pictures
 
 faults: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 MINUTES=$(MINUTES) SEED=$(SEED) TRIAL=$(TRIAL) $(BIN)/python -m tests.faults
