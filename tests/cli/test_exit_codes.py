@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ..conftest import Trained
@@ -28,7 +29,9 @@ def documented() -> list[int]:
 def code_of_signal(number: signal.Signals, run: Path) -> int:
     """The code that a shell shows for a command that answers lines when a signal comes."""
     command = [*COMMAND, "score", str(run)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # a shell lets what runs in its background ignore some signals
+    with subprocess.Popen(command, **pipes, preexec_fn=partial(signal.signal, number, signal.SIG_DFL)) as process:
         assert process.stdin and process.stdout
         process.stdin.write(b"line 3 of the little book\n")
         process.stdin.flush()
