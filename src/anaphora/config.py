@@ -105,7 +105,7 @@ class Config(BaseModel):
 def parse(kind: type[Table], table: Mapping[str, Any], where: str, others: Iterable[type] = ()) -> Table:
     """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence.
 
-    ``others`` might stand in the place of its ``kind``, if it said that it is of another kind.
+    ``others`` are tables of other kinds: a message about an option that only one of them has names that kind.
     """
     try:
         if issubclass(kind, BaseModel):

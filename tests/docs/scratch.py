@@ -199,7 +199,7 @@ def write_files(folder: Path) -> None:
 
 
 def write_corpora(folder: Path, data: Path) -> None:
-    """Write small texts in the place of the corpora that ``anaphora fetch`` knows."""
+    """Write small files for the corpora that ``anaphora fetch`` knows."""
     from anaphora.data.catalogue import CORPORA
 
     for name, corpus in CORPORA.items():

@@ -202,7 +202,7 @@ def _prepare() -> None:
 
 
 def _replace(old: Any, new: Any) -> None:
-    """Put another value in the place of a name, in all modules that have it."""
+    """Replace a value in all modules that have a name for it."""
     for module in list(sys.modules.values()):
         if getattr(module, "__name__", "").startswith("anaphora"):
             for name, value in list(vars(module).items()):

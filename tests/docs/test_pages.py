@@ -106,7 +106,7 @@ class Page:
         return self.programs.run(self.place, text.replace("localhost:5000", f"localhost:{self.port}"))
 
     def start_server(self, text: str) -> tuple[object, str]:
-        """Start a server in the place of one before; return when it answers."""
+        """Stop the server before, start another, and return when it answers."""
         self.server.close()
         with socket.socket() as free:
             free.bind(("localhost", 0))

@@ -51,7 +51,7 @@ class GroupedCommand(TyperCommand):
 
 
 class VerbList(TyperGroup):
-    """The verbs, listed by group: the name of a group stands beside its first verb, or above it where that is tight."""
+    """List of the verbs by group; a group is named left of its first verb, in narrow terminals above it."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write every verb with the first line of its help."""

@@ -1,7 +1,7 @@
 """Operations of ``inference.operations`` on tensors, computed at once.
 
-A network that is written in them has one reading for training and for its description: there
-``models.description.graph.Graph``, which lists the operations, stands in the place of these.
+A network written in them is computed by ``TensorOperations``. ``models.description.graph.Graph`` has the same methods
+and lists the operations, which describes the network.
 """
 
 from collections.abc import Mapping

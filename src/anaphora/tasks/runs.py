@@ -251,7 +251,7 @@ def _load_bundle(path: Path, device: Device, precision: InferencePrecision) -> A
     if device != "cpu":
         raise ConfigError(f"{path} is a bundle, which runs on the CPU alone: load the run folder here.")
     if lack := obstacle(runtime.inference_backend):
-        raise ConfigError(f"{path} is a bundle, which the library in C computes, but that {lack}.")
+        raise ConfigError(f"{path} is a bundle, which the library in C computes, but that {lack}. Load its run folder.")
     trained = TrainedModel(path, None, None, bundle.tokenizers(), runtime, lambda: bundle.contents.weights)
     return _make_predictor(bundle.inference, bundle.weights(), path, trained, partial(_refuse_gradients, path))
 
