@@ -2,9 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import anaphora
 from anaphora.datacheck.findings import Finding
+from anaphora.errors import DataError
 from anaphora.experiment.check import CheckResult, check
 from anaphora.run import Run
 from anaphora.run.summary import about
@@ -87,3 +91,14 @@ def test_a_language_model_is_checked_too(tiny_language_model: Path, toy_book: Pa
     [estimate] = found.estimates
     assert list(estimate.vocabulary) == ["text"]
     assert re.search(r"an epoch', '\d+ updates", str(found.tables()[-1]))
+
+
+def test_an_error_in_a_trial_does_not_name_its_folder(
+    tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(experiment: Any, *_: object) -> None:
+        raise DataError(f"{experiment.data.files[0]}/train.en:3 is empty: fill it in.")
+
+    monkeypatch.setattr("anaphora.experiment.check.train", refuse)
+    error = only_error(checked(tiny_translator, toy_pairs, trial=0.1))
+    assert error.what == "the trial's train.en:3 is empty: fill it in"

@@ -5,6 +5,7 @@ that makes training slow or large is in it. BLEU during training is left out, si
 writes no sentences of usual length.
 """
 
+import re
 import resource
 import sys
 import tempfile
@@ -47,6 +48,9 @@ WARM_UP = 2
 """Updates that are not counted: the first ones take longer."""
 
 _ORDER = ("error", "warning", "note")
+_TRIAL = "anaphora-trial-"
+_OF_THE_TRIAL = re.compile(rf"\S*{_TRIAL}[^/\s]*/(?:data/)?")
+"""Folder of a trial in a message: people know nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
         _try_out(checked, job, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"
-        checked.errors.append(Finding(kind, "error", "", "", 0, 0, str(error).rstrip("."), ""))
+        message = _OF_THE_TRIAL.sub("the trial's ", str(error))
+        checked.errors.append(Finding(kind, "error", "", "", 0, 0, message.rstrip("."), ""))
     return checked
 
 
@@ -190,7 +195,7 @@ def estimate(
 
     Also returns the tokenizers of the trial, learnt from the sample. Raises what ``run_training.train`` raises.
     """
-    with tempfile.TemporaryDirectory(prefix="anaphora-trial-") as name:
+    with tempfile.TemporaryDirectory(prefix=_TRIAL) as name:
         folder = Path(name)
         (folder / "data").mkdir()
         sampled = _write_sample(experiment, splits, folder / "data")
