@@ -49,7 +49,7 @@ WARM_UP = 2
 
 _ORDER = ("error", "warning", "note")
 _TRIAL = "anaphora-trial-"
-_OF_THE_TRIAL = re.compile(rf"\S*{_TRIAL}[^/\s]*/(?:data/)?")
+_OF_THE_TRIAL = re.compile(rf"{_TRIAL}\w+/(?:data/)?")
 """Folder of a trial in a message: people know nothing of it."""
 
 
@@ -132,7 +132,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
         _try_out(checked, job, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"
-        message = _OF_THE_TRIAL.sub("the trial's ", str(error))
+        message = _OF_THE_TRIAL.sub("the trial's ", str(error).replace(f"{tempfile.gettempdir()}/{_TRIAL}", _TRIAL))
         checked.errors.append(Finding(kind, "error", "", "", 0, 0, message.rstrip("."), ""))
     return checked
 
