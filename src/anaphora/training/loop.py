@@ -29,6 +29,7 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
+from anaphora.run.verdict import Trend, Verdict, verdict
 from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
@@ -86,6 +87,8 @@ class Outcome:
     """Updates left out because their loss or gradient was not finite."""
     seconds: float
     """Wall-clock time of all parts of this training."""
+    verdict: str = ""
+    """Sentences on the validation curve, and what to try next; empty for a model that was fitted in one go."""
 
 
 def never() -> bool:
@@ -157,6 +160,8 @@ class _Training:
     _runtime: Runtime
     _fallbacks: int = 0
     """Those since the last checkpoint: going on from it falls back as often again."""
+    _trend: Trend = "improving"
+    """The last that was reported."""
 
     def conduct(self) -> Outcome:
         _report_obstacles(self._model, self._runtime, self._report)
@@ -182,6 +187,7 @@ class _Training:
             metrics=state.best.metrics,
             skipped=state.cursor.skipped,
             seconds=state.seconds(),
+            verdict=str(self._verdict() or ""),
         )
 
     def _advance(self) -> Reason | None:
@@ -192,6 +198,8 @@ class _Training:
         if reason or self._validation_is_due():
             self._validate_and_save()
             reason = reason or self._ranks.broadcast(self._bound)
+            if not reason:
+                self._report_trend()
         elif stopping:
             if not self._broken():  # amid skips the weights may be what is wrong
                 self._save()
@@ -330,6 +338,17 @@ class _Training:
         if improved:
             self._mark_best()
         self._report(event)
+
+    def _report_trend(self) -> None:
+        """Report the verdict on the training so far where its trend is another than before."""
+        found = self._verdict()
+        if found and found.trend not in ("short", self._trend):
+            self._trend = found.trend
+            self._report(Note(found.text))
+
+    def _verdict(self) -> Verdict | None:
+        """Return the verdict on the training so far, which the first rank alone has the log of."""
+        return verdict(self._run.metrics.lines(), self._config.metric) if self._ranks.first else None
 
     def _evaluate(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
         """Return the metrics of a validation, and what is recorded beside them."""
