@@ -5,9 +5,7 @@ and draws that are a function of (seed, update). So training that was killed and
 training that was left alone.
 """
 
-import ctypes
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.cells.recorded import AutogradCell
-from anaphora.kernels.device import device_for
+from anaphora.kernels.device import device_for, keep_freed_memory
 from anaphora.kernels.native import loops
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.program import Program
@@ -39,23 +37,6 @@ from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
 from anaphora.wording import inflect
-
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
-_LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
-
-
-def keep_freed_memory() -> bool:
-    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has).
-
-    The C library gives large blocks back to the system as soon as they are freed. An update frees and asks for hundreds
-    of megabytes, and every page that comes back costs a fault.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is None:
-        return False
-    settings = ((_TRIM_THRESHOLD, _LARGEST), (_TOP_PAD, _MARGIN), (_MMAP_MAX, 0))
-    return all(mallopt(name, value) for name, value in settings)
-
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
