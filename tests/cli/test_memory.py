@@ -30,7 +30,9 @@ def tsv(tmp_path: Path) -> str:
 
 def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, tmp_path: Path, cli: Cli) -> None:
     assert "2 new segments, 0 known or repeated" in cli("memory", run, "add", tsv).err
-    assert "0 new segments, 2 known or repeated" in cli("memory", run, "add", tsv).err
+    again = cli("memory", run, "add", tsv, "--json")
+    assert "0 new segments, 2 known or repeated" in again.err
+    assert again.json == {"files": [{"file": tsv, "added": 0, "known": 2, "skipped": {}}], "segments": 2}
     [line] = cli("memory", run, "list", "--text", "A man is walking", "--json").lines
     assert json.loads(line)["memory"] == "fuzzy 80%"
     for option in ("--text", "--origin"):
@@ -39,7 +41,7 @@ def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, tmp_pa
     for name in ("all.tmx", "all.tsv"):
         cli("memory", run, "export", tmp_path / name)
     assert (tmp_path / "all.tsv").read_text() == Path(tsv).read_text()
-    cli("memory", run, "remove", "1")
+    assert cli("memory", run, "remove", "1", "--json").json == {"removed": 1, "segments": 1}
     cli("memory", run, "add", tmp_path / "all.tmx")
     cli("memory", run, "remove", "--origin", "week.tsv")
     lines = cli("memory", run, "list").lines

@@ -81,6 +81,10 @@ def test_int8_is_smaller_and_its_loss_is_reported(
     small, whole = (sum(p.stat().st_size for p in (tmp_path / n).glob("*.onnx")) for n in ("int8", "whole"))
     assert small < 0.5 * whole
     assert f"int8: {small / 1e3:.0f} kB in place of {whole / 1e3:.0f} kB; loss" in said
+    assert export(tmp_path / "again", "--int8", "--json", run=run) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["format"] == "onnx" and found["output"] == str(tmp_path / "again")
+    assert (found["rounding"]["bytes_after"], found["rounding"]["bytes_before"]) == (small, whole)
 
 
 def test_a_full_disk_is_blamed_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

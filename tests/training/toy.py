@@ -21,12 +21,13 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Ids
+from anaphora.kernels.device import keep_freed_memory
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.randomness import apply_dropout
 from anaphora.protocols import Carry, Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import keep_freed_memory, train
+from anaphora.training.loop import train
 
 SYMBOLS, WIDTH, ROWS, STEPS = 11, 7, 3, 5
 EXPERIMENT = {"task": "toy", "training": {"seed": 3}}

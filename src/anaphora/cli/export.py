@@ -1,14 +1,15 @@
 """``anaphora export``: a run in the format of another program."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 from anaphora.cli.files import check_writable
-from anaphora.cli.options import RunFolder
+from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import show
+from anaphora.cli.talk import print_json, show
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
 from anaphora.options import Option
@@ -16,7 +17,7 @@ from anaphora.tasks.registry import every_task, task_of
 from anaphora.wording import check_known
 
 if TYPE_CHECKING:
-    from anaphora.export.folder import Example
+    from anaphora.export.folder import Example, RoundingResult
     from anaphora.tasks.task import TrainedModel
 
 EXAMPLES = (
@@ -51,11 +52,25 @@ def run(
     precision: Annotated[
         str, Option("With bundle: precision of products and their weights.", default="fp32", metavar="fp32|bf16|int8")
     ] = "",
+    as_json: Json = False,
 ) -> None:
     """Export a run as one file, a page or ONNX graphs.
 
     One file is a bundle, an ARPA file or a dictionary.
     """
+    to, rounded = _write(run_folder, output, to, precision, int8=int8)
+    if as_json:
+        written = {"run": str(run_folder), "format": to, "output": str(output)}
+        return print_json(written | {"rounding": rounded and asdict(rounded)})
+    if rounded:
+        show(rounded)
+    show(output)
+
+
+def _write(
+    run_folder: Path, output: Path, to: str, precision: str, *, int8: bool
+) -> "tuple[str, RoundingResult | None]":
+    """Write the export; return its format and, of graphs in int8, the effect of rounding."""
     from anaphora.tasks.runs import experiment_of
 
     if precision and to != "bundle":
@@ -64,7 +79,7 @@ def run(
         if int8:
             raise ConfigError("--int8 belongs to --to onnx: give --precision int8.")
         _write_bundle(run_folder, output, precision or "fp32")
-        return
+        return to, None
     known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
         raise ConfigError(
@@ -81,8 +96,7 @@ def run(
         others = " or ".join(f"--to {name}" for name in exports)
         raise ConfigError(f"{run_folder} cannot be exported as {to}, which is for networks: use {others}.")
     if to == "onnx":
-        _write_graphs(run_folder, output, int8)
-        return
+        return to, _write_graphs(run_folder, output, int8)
     to = to or next(iter(exports), "")
     if to != "html" and to not in exports:
         whose = " and ".join(task.plural for task in every_task() if task.exports.keys() & ({to} if to else known))
@@ -94,7 +108,7 @@ def run(
             write_microscope(run_folder, output, report=report)
         else:
             exports[to](run_folder, output, report)
-    show(output)
+    return to, None
 
 
 def _write_bundle(run_folder: Path, output: Path, precision: str) -> None:
@@ -105,19 +119,15 @@ def _write_bundle(run_folder: Path, output: Path, precision: str) -> None:
     check_writable(output, read=[run_folder])
     with listening() as report:
         export_bundle(run_folder, output, cast(BundlePrecision, precision), report)
-    show(output)
 
 
-def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
+def _write_graphs(run_folder: Path, output: Path, int8: bool) -> "RoundingResult | None":
     from anaphora.export.folder import write_folder
     from anaphora.tasks.runs import load_trained
 
     with listening() as report:
         trained = load_trained(run_folder, report=report)
-        rounded = write_folder(trained, output, int8=int8, examples=_examples(trained, report))
-    if rounded:
-        show(rounded)
-    show(output)
+        return write_folder(trained, output, int8=int8, examples=_examples(trained, report))
 
 
 def _examples(trained: "TrainedModel", report: Report) -> "Iterator[Example]":

@@ -55,7 +55,10 @@ def _chosen(found: "RunInfo") -> Iterable[str]:
     from anaphora.tasks.runs import demand_torch
 
     try:
-        demand_torch()  # which tells an option from a default
+        demand_torch()
+    except AnaphoraError:
+        return ["all are in experiment.toml; where torch is installed, those that are not defaults are shown here"]
+    try:
         experiment = parse(found.experiment, found.path)
     except AnaphoraError as error:
         return [str(error)]

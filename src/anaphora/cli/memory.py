@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import Json, RunFolder
@@ -43,26 +43,26 @@ def run(
     from anaphora.run.layout import check_is_run
 
     check_known("The action", action, _ACTIONS)
-    _check_options(action, origin=origin, text=text, as_json=as_json)
+    _check_options(action, origin=origin, text=text)
     check_is_run(run_folder)
     arguments = given or []
     with Memory(run_folder, create=action == "add") as memory:
         if action == "add":
-            _add(memory, run_folder, arguments)
+            _add(memory, run_folder, arguments, as_json=as_json)
         elif action == "list":
             _list(memory, arguments, origin, text, fuzzy, as_json=as_json)
         elif action == "remove":
-            _remove(memory, arguments, origin)
+            _remove(memory, arguments, origin, as_json=as_json)
         else:
-            _export(memory, run_folder, arguments)
+            _export(memory, run_folder, arguments, as_json=as_json)
 
 
 def _check_options(action: str, **given: object) -> None:
     """Raise ConfigError for an option that the action does not have."""
-    takes = {"list": ("origin", "text", "as_json"), "remove": ("origin",)}.get(action, ())
+    takes = {"list": ("origin", "text"), "remove": ("origin",)}.get(action, ())
     for name, value in given.items():
         if value and name not in takes:
-            raise ConfigError(f"--{name.removeprefix('as_')} has no effect with {action}: leave it out.")
+            raise ConfigError(f"--{name} has no effect with {action}: leave it out.")
 
 
 def _languages(run_folder: Path) -> tuple[str, str]:
@@ -79,12 +79,13 @@ def _languages(run_folder: Path) -> tuple[str, str]:
     return source, target
 
 
-def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
+def _add(memory: "Memory", run_folder: Path, files: Sequence[str], *, as_json: bool) -> None:
     from anaphora.memory.segment import segments_in
 
     if not files:
         raise ConfigError(f"Name the files to add: anaphora memory {run_folder} add FILE...")
     languages = _languages(run_folder)
+    added_by_file = list[dict[str, Any]]()
     for file in map(Path, files):
         skipped, read = Counter[str](), Counter[str]()
 
@@ -103,8 +104,11 @@ def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
                 f"{file} has no segments from {languages[0]} to {languages[1]} ({why or 'it is empty'}): give another."
             )
         known = f"{read.total() - added:,} known or repeated"
+        added_by_file.append({"file": str(file), "added": added, "known": read.total() - added, "skipped": skipped})
         say(f"{file}: {inflect(added, 'new segment')}, {known}{f', skipped: {why}' if why else ''}.")
     say(f"The memory has {inflect(len(memory), 'segment')}.")
+    if as_json:
+        print_json({"files": added_by_file, "segments": len(memory)})
 
 
 def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fuzzy: int, *, as_json: bool) -> None:
@@ -124,7 +128,7 @@ def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fu
         say("No segment was found.")
 
 
-def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:
+def _remove(memory: "Memory", numbers: Sequence[str], origin: str, *, as_json: bool) -> None:
     if bool(numbers) == bool(origin):
         raise ConfigError("Say which segments to remove: their numbers, as list shows them, or --origin FILE.")
     for number in numbers:
@@ -136,9 +140,11 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:
         which = f"no segment of {origin}; its files are {known}" if origin else "not all of these numbers"
         say(f"The memory had {which}.")
     say(f"{inflect(removed, 'segment', 'were')} removed; {len(memory):,} are left.")
+    if as_json:
+        print_json({"removed": removed, "segments": len(memory)})
 
 
-def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
+def _export(memory: "Memory", run_folder: Path, files: Sequence[str], *, as_json: bool) -> None:
     from anaphora.formats.entries.tmx import tmx_lines
 
     ending = Path(files[0].lower().removesuffix(".gz")).suffix if len(files) == 1 else ""
@@ -152,6 +158,8 @@ def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
         for line in as_tsv if ending == ".tsv" else tmx_lines(pairs, _languages(run_folder)):
             write(line)
     say(f"{file}: {inflect(len(memory), 'segment')}.")
+    if as_json:
+        print_json({"output": str(file), "segments": len(memory)})
 
 
 def _cell(text: str) -> str:

@@ -207,5 +207,5 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     }[outcome.reason]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {inflect(outcome.update, 'update')}. "
-        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {following}"
+        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {outcome.verdict} {following}"
     )

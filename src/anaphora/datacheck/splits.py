@@ -284,7 +284,7 @@ class SplitSurvey:
         )
         yield from findings(self.name, "", self.repeats, self.compared or lines)
         for side in self.sides:
-            if unknown := side.unknown:
+            if (unknown := side.unknown) and unknown.running > lines:  # held-out words alone are new by intent
                 tallies = {"unknown-words": unknown.unknown, "case": unknown.in_other_case}
                 yield from findings(self.name, side.side, tallies, unknown.running)
 

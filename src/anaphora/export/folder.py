@@ -47,7 +47,9 @@ class RoundingResult:
         return f"{sizes}; {loss} ({inflect(self.examples, 'line')} of the validation split)"
 
 
-def write_folder(trained: TrainedModel, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:
+def write_folder(
+    trained: TrainedModel, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()
+) -> RoundingResult | None:
     """Write a trained network to a new folder, whole or not at all; the same network gives the same bytes.
 
     With ``int8``, weights of products are rounded to 8 bits, and a ``RoundingResult`` is returned; it has the loss of

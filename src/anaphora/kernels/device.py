@@ -1,10 +1,14 @@
-"""The device that a network runs on: the CPU, or a GPU."""
+"""The device that a network runs on, the CPU or a GPU, and memory of the CPU that training uses again."""
 
+import sys
 from typing import Literal
 
 from anaphora.errors import ConfigError
 
 Device = Literal["cpu", "cuda"]
+
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
+_LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
 
 
 def device_for(name: Device, option: str) -> Device:
@@ -24,3 +28,18 @@ def device_for(name: Device, option: str) -> Device:
             )
         torch.backends.cudnn.allow_tf32 = False
     return name
+
+
+def keep_freed_memory() -> bool:
+    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has).
+
+    The C library gives large blocks back to the system as soon as they are freed. An update frees and asks for hundreds
+    of megabytes, and every page that comes back costs a fault.
+    """
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None:
+        return False
+    settings = ((_TRIM_THRESHOLD, _LARGEST), (_TOP_PAD, _MARGIN), (_MMAP_MAX, 0))
+    return all(mallopt(name, value) for name, value in settings)

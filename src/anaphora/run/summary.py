@@ -17,6 +17,7 @@ from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, name_of
 from anaphora.run.folder import Run
 from anaphora.run.logs import Evaluation, newest
+from anaphora.run.verdict import verdict
 from anaphora.run.weights import parameters
 from anaphora.wording import inflect
 
@@ -61,6 +62,8 @@ class RunInfo:
     """SHA-256 of the data by part."""
     validation: Mapping[str, float]
     """Validation metrics of the best checkpoint."""
+    verdict: str
+    """Sentences on its validation curve; empty for a model that was fitted in one go."""
     evaluations: tuple[Evaluation, ...]
     checkpoints: tuple[CheckpointInfo, ...]
     """From the newest to the oldest, an average in front."""
@@ -86,6 +89,7 @@ class RunInfo:
             "Vocabulary": [f"{side}: {inflect(size, 'token')}" for side, size in self.vocabularies.items()],
             "Data": [*self._data()],
             "Validation": [f"{name} {value:.4f}" for name, value in self.validation.items()],
+            **({"Verdict": [self.verdict]} if self.verdict else {}),
             "Evaluations": [line for one in newest(self.evaluations) for line in _format_metrics(one)],
             "Checkpoints": [*map(str, self.checkpoints)],
             "Memory": [inflect(self.memory, "segment")] if self.memory else [],
@@ -143,6 +147,7 @@ def about(path: str | Path) -> RunInfo:
         licence=licence_of(run.experiment.get("data", {})),
         fingerprints={name.removeprefix("data/"): value for name, value in fingerprints if name.startswith("data/")},
         validation=_try(lambda: run.validation(used.which))[0] or {} if used else {},
+        verdict=str(_try(lambda: verdict(run.metrics.lines(), _metric(run)))[0] or ""),
         evaluations=tuple(_try(run.evaluations.lines)[0] or ()),
         checkpoints=checkpoints,
         memory=memory or 0,
@@ -176,6 +181,12 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
         name = name_of(which)
         found.append(CheckpointInfo(name, _size(run.path / "checkpoints" / name), which == best, fault))
     return tuple(found), used
+
+
+def _metric(run: Run) -> str:
+    """Return the validation metric that decides which checkpoint is the best."""
+    training = run.experiment.get("training")
+    return str(training.get("metric", "loss")) if isinstance(training, dict) else "loss"
 
 
 def _weights_of_runs(run: Run, checkpoint: Checkpoint) -> dict[str, float]:

@@ -5,9 +5,7 @@ and draws that are a function of (seed, update). So training that was killed and
 training that was left alone.
 """
 
-import ctypes
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.cells.recorded import AutogradCell
-from anaphora.kernels.device import device_for
+from anaphora.kernels.device import device_for, keep_freed_memory
 from anaphora.kernels.native import loops
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.program import Program
@@ -29,6 +27,7 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
+from anaphora.run.verdict import Trend, Verdict, verdict
 from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
@@ -38,23 +37,6 @@ from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
 from anaphora.wording import inflect
-
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
-_LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
-
-
-def keep_freed_memory() -> bool:
-    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has).
-
-    The C library gives large blocks back to the system as soon as they are freed. An update frees and asks for hundreds
-    of megabytes, and every page that comes back costs a fault.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is None:
-        return False
-    settings = ((_TRIM_THRESHOLD, _LARGEST), (_TOP_PAD, _MARGIN), (_MMAP_MAX, 0))
-    return all(mallopt(name, value) for name, value in settings)
-
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
@@ -86,6 +68,8 @@ class Outcome:
     """Updates left out because their loss or gradient was not finite."""
     seconds: float
     """Wall-clock time of all parts of this training."""
+    verdict: str = ""
+    """Sentences on the validation curve, and what to try next; empty for a model that was fitted in one go."""
 
 
 def never() -> bool:
@@ -157,6 +141,8 @@ class _Training:
     _runtime: Runtime
     _fallbacks: int = 0
     """Those since the last checkpoint: going on from it falls back as often again."""
+    _trend: Trend = "improving"
+    """The last that was reported."""
 
     def conduct(self) -> Outcome:
         _report_obstacles(self._model, self._runtime, self._report)
@@ -182,6 +168,7 @@ class _Training:
             metrics=state.best.metrics,
             skipped=state.cursor.skipped,
             seconds=state.seconds(),
+            verdict=str(self._verdict() or ""),
         )
 
     def _advance(self) -> Reason | None:
@@ -192,6 +179,8 @@ class _Training:
         if reason or self._validation_is_due():
             self._validate_and_save()
             reason = reason or self._ranks.broadcast(self._bound)
+            if not reason:
+                self._report_trend()
         elif stopping:
             if not self._broken():  # amid skips the weights may be what is wrong
                 self._save()
@@ -330,6 +319,17 @@ class _Training:
         if improved:
             self._mark_best()
         self._report(event)
+
+    def _report_trend(self) -> None:
+        """Report the verdict on the training so far where its trend is another than before."""
+        found = self._verdict()
+        if found and found.trend not in ("short", self._trend):
+            self._trend = found.trend
+            self._report(Note(found.text))
+
+    def _verdict(self) -> Verdict | None:
+        """Return the verdict on the training so far, which the first rank alone has the log of."""
+        return verdict(self._run.metrics.lines(), self._config.metric) if self._ranks.first else None
 
     def _evaluate(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
         """Return the metrics of a validation, and what is recorded beside them."""
