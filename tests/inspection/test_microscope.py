@@ -27,22 +27,16 @@ RUN = Path(__file__).parents[1] / "runs" / "format-2"
 DRIVER = """
 const contents = JSON.parse(require("fs").readFileSync(process.argv[2], "utf8"));
 decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) => {
-  const network = new Network(contents, tensors), answers = [];
-  const side = network.isTranslator ? "source" : "text", tokens = new Tokens(contents.tokenizers[side]);
+  const network = new Network(contents, tensors), answers = [], {isTranslator} = network;
+  const tokens = new Tokens(contents.tokenizers[isTranslator ? "source" : "text"]);
   const own = new Tokens(contents.tokenizers[network.target]);
   for (const text of contents.sentences) {
-    const ids = tokens.encode(text), options = {size: contents.size, penalty: contents.penalty};
-    let found;
-    const n = ids.length;
-    if (network.isTranslator) {
-      const read = network.read([...ids, EOS]), maxLength = Math.min(3 * n + 10, 2 * n + 200);
-      found = await beamSearch(network, read.memory, read.state, {...options, maxLength});
-    } else {
-      const more = {forced: ids, maxLength: n + 20, first: EOS};
-      found = await beamSearch(network, {}, network.blank(), {...options, ...more});
-    }
-    const weights = found.path.map((node) => node.parent.weights && [...node.parent.weights]);
-    answers.push({ids, found: found.ids, score: found.score, weights, text: own.decode(found.ids)});
+    const ids = tokens.encode(text), n = ids.length, start = network.start(isTranslator ? [...ids, EOS] : []);
+    const limits = isTranslator ? {maxLength: Math.min(3 * n + 10, 2 * n + 200)} : {forced: ids, maxLength: n + 20};
+    const found = await beamSearch(network, start, {size: contents.size, penalty: contents.penalty, ...limits});
+    const weights = found.path.map((node) => node.parent.taken.weights && [...node.parent.taken.weights]);
+    const logProbs = [...found.path[0].parent.taken.logProbs].map((x) => (x === -Infinity ? null : x));
+    answers.push({ids, found: found.ids, score: found.score, weights, logProbs, text: own.decode(found.ids)});
   }
   console.log(JSON.stringify(answers));
 });

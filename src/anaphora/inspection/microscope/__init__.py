@@ -1,8 +1,9 @@
 """Page of a trained model, in one HTML file that needs no server and no network.
 
-``contents.py`` turns a network into data: programs, tensors, tokenizers. A template takes them, the weights as float16
-in base64. In the page, ``parts.js`` computes what ``kernels/`` computes here, ``network.js`` nn/ and models/,
-``tokens.js`` text/ and ``search.js`` search/; ``page.js`` shows it.
+``contents.py`` puts the description of a network (``models/description``) into it, with each step as the primitive
+operations that ``steps.py`` records, and tensors and tokenizers. A template takes them, the weights as float16 in
+base64. In the page, ``primitives.js`` computes a step, ``operations.js`` whole sequences, ``network.js`` the model, as
+``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/, and ``page.js`` shows it.
 """
 
 import json
@@ -32,7 +33,7 @@ RECORDS = 60
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
 
-SCRIPTS = ("numbers.js", "parts.js", "network.js", "tokens.js", "search.js", "page.js")
+SCRIPTS = ("numbers.js", "primitives.js", "operations.js", "network.js", "tokens.js", "search.js", "page.js")
 """In the order in which they need each other."""
 
 

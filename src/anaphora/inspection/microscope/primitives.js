@@ -1,0 +1,127 @@
+// A step as a list of primitive operations over named values: what forward(ops, ..) of its parts wrote down (steps.py).
+
+/** Each primitive: from what it reads, and {weights, numbers, memory, positions}, to the list of what it makes. */
+const PRIMITIVES = {
+  product: ([a], {weights: [W]}) => [affine(W, a)],
+  add_vector: ([a], {weights: [b]}) => {
+    const y = Float32Array.from(a), less = y.length - b.values.length;
+    for (let n = 0; n < b.values.length; n++) y[less + n] += b.values[n];
+    return [y];
+  },
+  weight: (_, {weights: [w]}) => [w.values],
+  normal: ([a], {weights: [gain, bias], numbers: [epsilon]}) => [normalised(a, gain, bias, epsilon)],
+  memory: (_, {memory}) => [memory],
+  number: (_, {numbers}) => [Float32Array.from(numbers)],
+  mix: ([a], {memory}) => [mixed(memory, a)],
+  dot: ([a], {memory}) => [affine({shape: [memory.rows, memory.width], values: memory.values}, a)],
+  column: ([clock], {memory}) => [memory.row(Math.min(clock[0] - 1, memory.rows - 1))],
+  split: ([a], {numbers}) => {
+    const one = a.length / numbers.reduce(plus, 0);
+    let place = 0;
+    return numbers.map((blocks) => a.subarray(place, (place += blocks * one)));
+  },
+  join: (parts) => [join(parts)],
+  sum: ([first, ...more]) => [more.reduce((a, b) => both(a, b, plus), first)],
+  sub: ([a, b]) => [both(a, b, (x, y) => x - y)],
+  mul: ([a, b]) => [both(a, b, (x, y) => x * y)],
+  minimum: ([a, b]) => [both(a, b, Math.min)],
+  tanh: ([a]) => [each(a, Math.tanh)],
+  sigmoid: ([a]) => [each(a, sigmoid)],
+  relu: ([a]) => [each(a, relu)],
+  exp: ([a]) => [each(a, Math.exp)],
+  log_sigmoid: ([a]) => [each(a, (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))))],
+  scale: ([a], {numbers: [factor]}) => [each(a, (x) => x * factor)],
+  add_number: ([a], {numbers: [number]}) => [each(a, (x) => x + number)],
+  capped_exp: ([a], {numbers: [largest]}) => [each(a, (x) => Math.exp(Math.min(x, largest)))],
+  maxout: ([t]) => [Float32Array.from({length: t.length / 2}, (_, n) => Math.max(t[2 * n], t[2 * n + 1]))],
+  softmax: ([e, closed], {numbers: [scale]}) => [softmax(e.map((x, s) => (closed[s] ? -Infinity : x * scale)))],
+  // over the positions of a sentence
+  squeeze: ([a]) => [a.values],
+  at_positions: ([a]) => [new Rows(a, a.length)],
+  over_positions: ([a]) => [new Rows(a, 1)],
+  sum_positions: ([a]) => [mixed(a, zeros(a.rows).fill(1))],
+  places: (_, {memory}) => [Float32Array.from({length: memory.rows}, (_, n) => n + 1)],
+  near: ([distance], {memory, numbers: [first, last]}) => [distance.map((x, s) => +(memory[s] > 0 || x < first || x > last))],
+  only_open: ([a, closed]) => [a.map((x, s) => (closed[s] ? 0 : x))],
+  median: ([weights]) => {
+    const half = weights.reduce(plus, 0) / 2;
+    let total = 0, place = 1;
+    for (const weight of weights) { total += weight; if (total < half) place++; }
+    return [Float32Array.of(place)];
+  },
+  neighbours: ([a], {numbers: [radius]}) => [Rows.of(Array.from(a, (_, s) =>
+    Float32Array.from({length: 2 * radius + 1}, (_, n) => a[s + n - radius] || 0)))],
+  cut_or_pad: ([a], {memory}) => [Float32Array.from({length: memory.rows}, (_, n) => a[n] || 0)],
+};
+
+/** Primitives of whose output a number depends on the numbers at the same place of what they read. */
+const BY_NUMBER = new Set(["sum", "sub", "mul", "minimum", "tanh", "sigmoid", "relu", "exp", "log_sigmoid", "scale",
+  "add_number", "capped_exp", "add_vector"]);
+
+/** One step of a recurrent network. */
+class Step {
+  constructor(data, tensors) {
+    Object.assign(this, {primitives: data.primitives, units: data.units, returns: data.returns, carried: data.carried});
+    const places = new Map(), place = (name) => places.get(name) ?? (places.set(name, places.size), places.size - 1);
+    this.places = places;
+    this.plan = data.primitives.map((one) => ({
+      compute: PRIMITIVES[one.op], inputs: one.inputs.map(place), outputs: one.outputs.map(place), memory: one.memory,
+      given: {weights: (one.weights || []).map((name) => tensors[name]), numbers: one.numbers},
+    }));
+    this.makers = new Map(data.primitives.flatMap((one) => one.outputs.map((name, n) => [name, {...one, n}])));
+    this.named = [...places.keys()].filter((name) => !name.includes(":") && !name.startsWith("previous "));
+    this.leaves = new Set([...data.carried, ...data.returns,
+      ...data.units.flatMap((unit) => [...Object.values(unit.gates), ...unit.state])]);
+  }
+
+  /** All values of a step, by place; `override` (or nothing) are attention weights instead of the computed ones. */
+  compute(inputs, state, memory, override) {
+    const values = new Array(this.places.size);
+    const give = (name, value) => { const place = this.places.get(name); if (place !== undefined) values[place] = value; };
+    for (const name of Object.keys(inputs)) give(name, inputs[name]);
+    for (const name of this.carried) give(`previous ${name}`, state[name]);
+    const weights = override ? this.places.get("weights") : -1;
+    for (const {compute, inputs: read, outputs, memory: name, given} of this.plan) {
+      const made = compute(read.map((place) => values[place]), name ? {...given, memory: memory[name]} : given);
+      outputs.forEach((place, n) => { values[place] = place === weights ? override : made[n]; });
+    }
+    return values;
+  }
+
+  /** A step and what can be seen of it: see network.js. */
+  take(inputs, state, memory, override) {
+    const values = this.compute(inputs, state, memory, override), value = (name) => values[this.places.get(name)];
+    const signals = Object.fromEntries(this.named.map((name) => [name, value(name)]));
+    const gates = Object.fromEntries(this.units.map((unit) => [unit.name,
+      Object.fromEntries(Object.entries(unit.gates).map(([letter, name]) => [letter, signals[name]]))]));
+    const after = Object.fromEntries(this.carried.map((name) => [name, signals[name]]));
+    return {step: this, signals, gates, weights: signals.weights || null, state: after,
+      trace: () => { const all = this.compute(inputs, state, memory, override); return (name) => all[this.places.get(name)]; }};
+  }
+
+  /** How one number of a value came about, as a tree: see network.js. */
+  explain(value, name, row = 0, root = true) {
+    const whole = value(name), made = this.makers.get(name), at = whole.length === 1 ? 0 : row;
+    const node = {name, row: at, value: whole instanceof Rows ? whole.values[at] : whole[at]};
+    if (!made || (!root && this.leaves.has(name))) return node;
+    const {op, inputs, n, numbers, weights = []} = made;
+    const further = (input, place = at) => this.explain(value, input, place, false);
+    if (op === "split") {
+      const one = value(inputs[0]).length / numbers.reduce(plus, 0);
+      return {...further(inputs[0], at + one * numbers.slice(0, n).reduce(plus, 0)), ...(root ? {name, row: at} : {})};
+    }
+    if (op === "join") {
+      let place = at;
+      for (const input of inputs) {
+        const size = value(input).length;
+        if (place < size) return further(input, place);
+        place -= size;
+      }
+    }
+    Object.assign(node, {op, weights});
+    if (BY_NUMBER.has(op)) node.terms = inputs.map((input) => further(input));
+    else if (op === "maxout") node.terms = [further(inputs[0], 2 * at), further(inputs[0], 2 * at + 1)];
+    else node.reads = inputs;
+    return node;
+  }
+}
