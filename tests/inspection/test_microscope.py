@@ -25,6 +25,8 @@ from tests.searches import beam
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 
 DRIVER = """
+const lists = (gates) => Object.entries(gates).flatMap(([unit, own]) =>
+  Object.entries(own).map(([letter, gate]) => [`${unit}.${letter}`, [...gate]]));
 const contents = JSON.parse(require("fs").readFileSync(process.argv[2], "utf8"));
 decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) => {
   const network = new Network(contents, tensors), answers = [], {isTranslator} = network;
@@ -35,8 +37,14 @@ decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) 
     const limits = isTranslator ? {maxLength: Math.min(3 * n + 10, 2 * n + 200)} : {forced: ids, maxLength: n + 20};
     const found = await beamSearch(network, start, {size: contents.size, penalty: contents.penalty, ...limits});
     const weights = found.path.map((node) => node.parent.taken.weights && [...node.parent.taken.weights]);
-    const logProbs = [...found.path[0].parent.taken.logProbs].map((x) => (x === -Infinity ? null : x));
-    answers.push({ids, found: found.ids, score: found.score, weights, logProbs, text: own.decode(found.ids)});
+    const steps = [];
+    let {state} = start;
+    for (const id of contents.forced || []) {
+      const [{logProbs, weights, gates, ...taken}] = network.advance(start.memory, [{state, id}]);
+      steps.push({logProbs: [...logProbs], weights: weights && [...weights], gates: lists(gates)});
+      ({state} = taken);
+    }
+    answers.push({ids, found: found.ids, score: found.score, weights, steps, text: own.decode(found.ids)});
   }
   console.log(JSON.stringify(answers));
 });

@@ -17,7 +17,8 @@
 //     .scans                            recurrent layers of the encoder in the order of their work, [{name, steps}]; each
 //                                       step as below, with the `position` in the source that it read
 //
-//   taken = network.step(start.memory, state, id, override)     one token read; `override`: attention weights to use
+//   [taken] = network.advance(memory, [{state, id, override}])   one token read by each of some rows, faster than one by one;
+//                                                                `override` (or nothing): attention weights to use
 //     .logProbs       of every token that may come next, Float32Array
 //     .state          for the next step
 //     .weights        of attention by position, or null
@@ -35,13 +36,13 @@
 //
 // The feed-forward language model has no step of a recurrent network: its signals, gates and units are empty, without trace.
 
+/** Output layers: from the states of some rows to log-probabilities. */
 const OUTPUTS = {
-  softmax: ({weight, bias, never}, tensors) => (o) => {
-    const z = affine(tensors[weight], o, tensors[bias]);
+  softmax: ({weight, bias, never}, tensors) => (states) => affines(tensors[weight], states, tensors[bias]).map((z) => {
     for (const id of never) z[id] = -Infinity;
     return logSoftmax(z);
-  },
-  adaptive: ({weights, tails, ranks}, tensors) => (o) => {
+  }),
+  adaptive: ({weights, tails, ranks}, tensors) => (states) => states.map((o) => {
     const layer = (name, x) => logSoftmax(affine(tensors[`${weights}${name}.weight`], x, tensors[`${weights}${name}.bias`]));
     const head = layer("head", o), known = head.length - tails, found = [head.subarray(0, known)];
     for (let n = 0; n < tails; n++) {
@@ -50,29 +51,27 @@ const OUTPUTS = {
     }
     const all = join(found);
     return Float32Array.from(ranks, (rank) => all[rank]);
-  },
+  }),
   "class-factored": (data, tensors) => {
     const members = [];
     data.classes.forEach((one, id) => (members[one] = members[one] || []).push(id));
-    return (o) => {
+    return (states) => states.map((o) => {
       const z = affine(tensors[data.weight], o, tensors[data.bias]);
       const ofClasses = logSoftmax(affine(tensors[data.class_weight], o, tensors[data.class_bias]));
       members.forEach((ids, one) => logSoftmax(Float32Array.from(ids, (id) => z[id])).forEach((x, n) => { z[ids[n]] = x + ofClasses[one]; }));
       return z;
-    };
+    });
   },
-  hierarchical: ({nodes, bias, levels, leaves}, tensors) => (o) => {
-    const turns = affine(tensors[nodes], o, tensors[bias]).reduce((all, x) => [...all, PRIMITIVES.log_sigmoid([[x]])[0][0],
-      PRIMITIVES.log_sigmoid([[-x]])[0][0]], []);
-    let above = [0], place = 0;
+  hierarchical: ({nodes, bias, levels, leaves}, tensors) => (states) => affines(tensors[nodes], states, tensors[bias]).map((z) => {
     const found = [];
+    let above = [0], place = 0;
     for (const level of levels) {
-      above = level.flatMap((node, n) => [0, 1].map((side) => above[node] + turns[2 * (place + n) + side]));
+      above = level.flatMap((node, n) => [z[place + n], -z[place + n]].map((turn) => above[node] + logSigmoid(turn)));
       place += level.length;
       found.push(...above);
     }
     return Float32Array.from(leaves, (leaf) => found[leaf]);
-  },
+  }),
 };
 
 /** Recurrent layers that read by themselves. */
@@ -114,19 +113,20 @@ class Network {
     return {...groups, scans};
   }
 
-  step(memory, state, id, override) {
+  advance(memory, rows) {
     if (this.window) {
-      const read = [...state, id], logProbs = this.output(this.window.run(read).outputs.states.row(0));
-      return {logProbs, state: read.slice(1), weights: null, signals: {}, gates: {}};
+      return rows.map(({state, id}) => {
+        const read = [...state, id], [logProbs] = this.output([this.window.run(read).outputs.states.row(0)]);
+        return {logProbs, state: read.slice(1), weights: null, signals: {}, gates: {}};
+      });
     }
-    const inputs = {x: this.embedding.run([id]).outputs.x.row(0)}, {beside} = this, after = {};
-    if (beside) {
-      const x = beside.embedding.run([id === this.begin ? beside.begin : id]).outputs.x.row(0);
-      const taken = beside.step.take({x}, state.beside, {});
-      inputs.language = taken.signals[beside.step.returns[0]];
-      after.beside = taken.state;
-    }
-    const {step} = this.layers, taken = step.take(inputs, state, memory, override);
-    return {...taken, state: {...taken.state, ...after}, logProbs: this.output(taken.signals[step.returns[0]])};
+    const {beside, layers: {step}} = this, word = (graph, id) => graph.run([id]).outputs.x.row(0);
+    const besides = beside && beside.step.take(rows.map(({state, id}) =>
+      ({inputs: {x: word(beside.embedding, id === this.begin ? beside.begin : id)}, state: state.beside, memory: {}})));
+    const taken = step.take(rows.map(({state, id, override}, k) => ({state, memory, override, inputs: {
+      x: word(this.embedding, id), ...(beside && {language: besides[k].signals[beside.step.returns[0]]})}})));
+    const logProbs = this.output(taken.map(({signals}) => signals[step.returns[0]]));
+    return taken.map((one, k) =>
+      ({...one, logProbs: logProbs[k], state: {...one.state, ...(beside && {beside: besides[k].state})}}));
   }
 }

@@ -1,5 +1,32 @@
 // Tensors: float16 in base64 becomes Float32Array; products and functions over vectors, and over rows of them.
 
+/** dots.wat, assembled. */
+const DOTS = `
+AGFzbQEAAAABCgFgBn9/f39/fwACEAEEcGFnZQZtZW1vcnkCAAADAgEABwgBBGRvdHMAAArcAgHZAgIFfwR7AkADQCADRQ0BIAEhCCAFIQYDQCAAIQcgAC
+AEQUBxaiEJIAAgBEFwcWohCv0MAAAAAAAAAAAAAAAAAAAAACELIAshDCALIQ0gCyEOAkADQCAHIAlPDQEgCyAH/QACACAI/QACAP3mAf3kASELIAwgB/0A
+AhAgCP0AAhD95gH95AEhDCANIAf9AAIgIAj9AAIg/eYB/eQBIQ0gDiAH/QACMCAI/QACMP3mAf3kASEOIAdBwABqIQcgCEHAAGohCAwACwsCQANAIAcgCk
+8NASALIAf9AAIAIAj9AAIA/eYB/eQBIQsgB0EQaiEHIAhBEGohCAwACwsgCyAM/eQBIA0gDv3kAf3kASELIAIgC/0fACAL/R8BkiAL/R8CIAv9HwOSkjgC
+ACACQQRqIQIgCCAEQQxxaiEIIAZBAWshBiAGDQALIAAgBGohACADQQFrIQMMAAsLCw==`;
+/** Vectors that are multiplied at once. */
+const AT_ONCE = 16;
+/** Memory of all weights, and the function over it: {dots, given, made}, or null where a browser has none. */
+let fast = null;
+
+/** Room for so many numbers, where `dots` can read them if it runs here; vectors have at most `widest` numbers. */
+function weightMemory(total, widest) {
+  const scratch = AT_ONCE * widest;
+  try {
+    const memory = new WebAssembly.Memory({initial: Math.ceil((4 * (total + 2 * scratch)) / 65536) + 1});
+    const code = Uint8Array.from(atob(DOTS), (letter) => letter.charCodeAt(0));
+    const {exports: {dots}} = new WebAssembly.Instance(new WebAssembly.Module(code), {page: {memory}});
+    const view = (start, size) => new Float32Array(memory.buffer, 4 * start, size);
+    fast = {dots, buffer: memory.buffer, given: view(total, scratch), made: view(total + scratch, scratch)};
+    return view(0, total);
+  } catch {
+    return new Float32Array(total);
+  }
+}
+
 /** Half-precision bits to a number. */
 function fromHalf(bits) {
   const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
@@ -12,7 +39,7 @@ function fromHalf(bits) {
 async function decodeTensors(index, chunks, next) {
   const table = new Float32Array(65536).map((_, bits) => fromHalf(bits));
   const total = index.reduce((sum, [, shape]) => sum + shape.reduce((a, b) => a * b, 1), 0);
-  const values = new Float32Array(total);
+  const values = weightMemory(total, Math.max(...index.flatMap(([, shape]) => shape)));
   let place = 0;
   for (const chunk of chunks) {
     const bytes = atob(chunk);
@@ -54,17 +81,33 @@ const zeros = (width) => new Float32Array(width);
 
 /** y = W x (+ b), W of rows x columns; of rows the same for each. */
 function affine(W, x, b) {
-  if (x instanceof Rows) return rowwise(x, (row) => affine(W, row, b));
-  const rows = W.shape[0], columns = x.length, w = W.values, y = new Float32Array(rows);
-  for (let r = 0, at = 0; r < rows; r++) {
-    let s0 = 0, s1 = 0, s2 = 0, s3 = 0, c = 0;
-    for (; c + 3 < columns; c += 4, at += 4) {
-      s0 += w[at] * x[c]; s1 += w[at + 1] * x[c + 1]; s2 += w[at + 2] * x[c + 2]; s3 += w[at + 3] * x[c + 3];
-    }
-    for (; c < columns; c++, at++) s0 += w[at] * x[c];
-    y[r] = s0 + s1 + (s2 + s3) + (b ? b.values[r] : 0);
+  return x instanceof Rows ? Object.assign(Rows.of(affines(W, x.vectors, b)), {places: x.places}) : affines(W, [x], b)[0];
+}
+
+/** The same of several vectors. */
+function affines(W, xs, b) {
+  if (xs.length > AT_ONCE) return [...affines(W, xs.slice(0, AT_ONCE), b), ...affines(W, xs.slice(AT_ONCE), b)];
+  const rows = W.shape[0], columns = xs[0].length, w = W.values, many = xs.length;
+  const isFast = fast && w.buffer === fast.buffer, start = isFast ? columns & ~3 : 0;
+  if (isFast) {
+    xs.forEach((x, k) => fast.given.set(x, k * columns));
+    fast.dots(w.byteOffset, fast.given.byteOffset, fast.made.byteOffset, rows, 4 * columns, many);
   }
-  return y;
+  return xs.map((x, k) => {
+    const y = b && b.values.length ? Float32Array.from(b.values) : new Float32Array(rows);
+    if (isFast) for (let r = 0, at = k; r < rows; r++, at += many) y[r] += fast.made[at];
+    if (start < columns) for (let r = 0; r < rows; r++) y[r] += dot(w, r * columns + start, x, start, columns);
+    return y;
+  });
+}
+
+function dot(w, at, x, c, columns) {
+  let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  for (; c + 3 < columns; c += 4, at += 4) {
+    s0 += w[at] * x[c]; s1 += w[at + 1] * x[c + 1]; s2 += w[at + 2] * x[c + 2]; s3 += w[at + 3] * x[c + 3];
+  }
+  for (; c < columns; c++, at++) s0 += w[at] * x[c];
+  return s0 + s1 + (s2 + s3);
 }
 
 /** A function of vectors for each row; a vector is one row. */
@@ -96,6 +139,7 @@ function both(a, b, f) {
 
 const plus = (x, y) => x + y;
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+const logSigmoid = (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x)));
 const relu = (x) => Math.max(x, 0);
 
 /** Vectors one after the other, or rows side by side. */
@@ -135,8 +179,8 @@ function softmax(e) {
 
 function logSoftmax(z) {
   let top = -Infinity, total = 0;
-  for (const x of z) if (x > top) top = x;
-  for (const x of z) total += Math.exp(x - top);
+  for (let n = 0; n < z.length; n++) if (z[n] > top) top = z[n];
+  for (let n = 0; n < z.length; n++) total += Math.exp(z[n] - top);
   const less = top + Math.log(total);
-  return z.map((x) => x - less);
+  return each(z, (x) => x - less);
 }

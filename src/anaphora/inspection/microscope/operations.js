@@ -50,7 +50,7 @@ const OPERATIONS = {
   scan: ([x], {name, size, first}, {tensors, scans}, step) => {
     let state = Object.fromEntries(step.carried.map((one) => [one, first[one] ? tensors[first[one]].values : zeros(size)]));
     const steps = x.vectors.map((vector, t) => {
-      const taken = {...step.take({x: vector}, state, {}), position: x.places[t]};
+      const taken = {...step.take([{inputs: {x: vector}, state, memory: {}}])[0], position: x.places[t]};
       state = taken.state;
       return taken;
     });

@@ -29,7 +29,7 @@ const PRIMITIVES = {
   sigmoid: ([a]) => [each(a, sigmoid)],
   relu: ([a]) => [each(a, relu)],
   exp: ([a]) => [each(a, Math.exp)],
-  log_sigmoid: ([a]) => [each(a, (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))))],
+  log_sigmoid: ([a]) => [each(a, logSigmoid)],
   scale: ([a], {numbers: [factor]}) => [each(a, (x) => x * factor)],
   add_number: ([a], {numbers: [number]}) => [each(a, (x) => x + number)],
   capped_exp: ([a], {numbers: [largest]}) => [each(a, (x) => Math.exp(Math.min(x, largest)))],
@@ -65,7 +65,7 @@ class Step {
     const places = new Map(), place = (name) => places.get(name) ?? (places.set(name, places.size), places.size - 1);
     this.places = places;
     this.plan = data.primitives.map((one) => ({
-      compute: PRIMITIVES[one.op], inputs: one.inputs.map(place), outputs: one.outputs.map(place), memory: one.memory,
+      op: one.op, inputs: one.inputs.map(place), outputs: one.outputs.map(place), memory: one.memory,
       given: {weights: (one.weights || []).map((name) => tensors[name]), numbers: one.numbers},
     }));
     this.makers = new Map(data.primitives.flatMap((one) => one.outputs.map((name, n) => [name, {...one, n}])));
@@ -74,29 +74,40 @@ class Step {
       ...data.units.flatMap((unit) => [...Object.values(unit.gates), ...unit.state])]);
   }
 
-  /** All values of a step, by place; `override` (or nothing) are attention weights instead of the computed ones. */
-  compute(inputs, state, memory, override) {
-    const values = new Array(this.places.size);
-    const give = (name, value) => { const place = this.places.get(name); if (place !== undefined) values[place] = value; };
-    for (const name of Object.keys(inputs)) give(name, inputs[name]);
-    for (const name of this.carried) give(`previous ${name}`, state[name]);
-    const weights = override ? this.places.get("weights") : -1;
-    for (const {compute, inputs: read, outputs, memory: name, given} of this.plan) {
-      const made = compute(read.map((place) => values[place]), name ? {...given, memory: memory[name]} : given);
-      outputs.forEach((place, n) => { values[place] = place === weights ? override : made[n]; });
+  /** All values of the steps of several rows, by place; each row is {inputs, state, memory, override}. */
+  compute(rows) {
+    const all = rows.map(({inputs, state}) => {
+      const values = new Array(this.places.size);
+      const give = (name, value) => { const place = this.places.get(name); if (place !== undefined) values[place] = value; };
+      for (const name of Object.keys(inputs)) give(name, inputs[name]);
+      for (const name of this.carried) give(`previous ${name}`, state[name]);
+      return values;
+    });
+    const weights = this.places.get("weights");
+    for (const {op, inputs: read, outputs, memory: name, given} of this.plan) {
+      if (op === "product" && !(all[0][read[0]] instanceof Rows)) {
+        affines(given.weights[0], all.map((values) => values[read[0]])).forEach((y, k) => { all[k][outputs[0]] = y; });
+        continue;
+      }
+      all.forEach((values, k) => {
+        const {memory, override} = rows[k];
+        const made = PRIMITIVES[op](read.map((place) => values[place]), name ? {...given, memory: memory[name]} : given);
+        outputs.forEach((place, n) => { values[place] = override && place === weights ? override : made[n]; });
+      });
     }
-    return values;
+    return all;
   }
 
-  /** A step and what can be seen of it: see network.js. */
-  take(inputs, state, memory, override) {
-    const values = this.compute(inputs, state, memory, override), value = (name) => values[this.places.get(name)];
-    const signals = Object.fromEntries(this.named.map((name) => [name, value(name)]));
-    const gates = Object.fromEntries(this.units.map((unit) => [unit.name,
-      Object.fromEntries(Object.entries(unit.gates).map(([letter, name]) => [letter, signals[name]]))]));
-    const after = Object.fromEntries(this.carried.map((name) => [name, signals[name]]));
-    return {step: this, signals, gates, weights: signals.weights || null, state: after,
-      trace: () => { const all = this.compute(inputs, state, memory, override); return (name) => all[this.places.get(name)]; }};
+  /** The steps of several rows and what can be seen of them: see network.js. */
+  take(rows) {
+    return this.compute(rows).map((values, k) => {
+      const signals = Object.fromEntries(this.named.map((name) => [name, values[this.places.get(name)]]));
+      const gates = Object.fromEntries(this.units.map((unit) => [unit.name,
+        Object.fromEntries(Object.entries(unit.gates).map(([letter, name]) => [letter, signals[name]]))]));
+      const after = Object.fromEntries(this.carried.map((name) => [name, signals[name]]));
+      const trace = () => { const [all] = this.compute([rows[k]]); return (name) => all[this.places.get(name)]; };
+      return {step: this, signals, gates, weights: signals.weights || null, state: after, trace};
+    });
   }
 
   /** How one number of a value came about, as a tree: see network.js. */

@@ -4,9 +4,8 @@
 function topK(logProbs, k, banned) {
   const best = [];
   for (let id = 0; id < logProbs.length; id++) {
-    if (banned.includes(id)) continue;
     const value = logProbs[id];
-    if (best.length === k && value <= best[k - 1][1]) continue;
+    if ((best.length === k && value <= best[k - 1][1]) || banned.includes(id)) continue;
     let at = best.length;
     while (at && best[at - 1][1] < value) at--;
     best.splice(at, 0, [id, value]);
@@ -29,10 +28,11 @@ async function beamSearch(network, {memory, state}, {size, penalty, maxLength, f
   let live = [{node: root, state}], best = null, bestRank = -Infinity;
   for (let step = 0; live.length; step++) {
     const isForced = step < forced.length, found = [];
-    live.forEach(({node, state: before}, row) => {
-      const taken = network.step(memory, before, node.id, attention[step]), {logProbs} = taken;
-      Object.assign(node, {taken, alternatives: topK(logProbs, 10, network.unwritten)});
-      const options = isForced ? [[forced[step], logProbs[forced[step]]]] : topK(logProbs, size, network.unwritten);
+    const read = network.advance(memory, live.map(({node, state: before}) => ({state: before, id: node.id, override: attention[step]})));
+    live.forEach(({node}, row) => {
+      const taken = read[row], {logProbs} = taken, ranked = topK(logProbs, Math.max(size, 10), network.unwritten);
+      Object.assign(node, {taken, alternatives: ranked.slice(0, 10)});
+      const options = isForced ? [[forced[step], logProbs[forced[step]]]] : ranked.slice(0, size);
       for (const [id, logProb] of options) found.push({id, logProb, parent: node, row, step, score: node.score + logProb, state: taken.state});
     });
     found.sort((a, b) => b.score - a.score);  // the sort is stable: of equal ones the lower row, then the better token
