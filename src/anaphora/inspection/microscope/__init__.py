@@ -33,7 +33,7 @@ RECORDS = 60
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
 
-SCRIPTS = ("numbers.js", "primitives.js", "operations.js", "network.js", "tokens.js", "search.js", "page.js")
+SCRIPTS = ("numbers.js", "primitives.js", "operations.js", "network.js", "moses.js", "tokens.js", "search.js", "page.js")
 """In the order in which they need each other."""
 
 

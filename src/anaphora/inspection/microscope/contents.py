@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sacremoses import MosesTokenizer
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor
 
@@ -23,6 +24,9 @@ from anaphora.text.joiner_tokens import OPENING, WORD, JoinerTokens
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, NumberingTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer, spellings
+
+_OTHER_RULES = ("cs", "fi", "he", "ja", "ko", "zh")
+"""Languages for which Moses has rules that the page has not."""
 
 _KINDS = ("encoder-decoder", "recurrent-language-model", "feed-forward-language-model")
 """Kinds of networks that the page computes, where they read and write text."""
@@ -92,8 +96,10 @@ def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:
     match tokenizer:
         case AnnotatedTokenizer() | NumberingTokenizer():
             raise _refusal("annotated rare words (text.rare)")
-        case WordTokenizer(options={"segmentation": "moses"}):
-            raise _refusal('text.segmentation = "moses"')
+        case WordTokenizer(options={"segmentation": "moses", "language": language}):
+            if language in _OTHER_RULES:
+                raise _refusal(f'text.segmentation = "moses" of the language "{language}"')
+            table["moses"] = {"language": language, "prefixes": MosesTokenizer(lang=language).NONBREAKING_PREFIXES}
         case WordTokenizer(options={"segmentation": "joiner", "language": language}):
             patterns = {"token": JoinerTokens(language).pattern, "word": WORD, "opening": OPENING}
             # a script has another name in regular expressions of JavaScript

@@ -11,8 +11,8 @@ class Tokens {
     this.ids = new Map(texts.map((piece, id) => [piece, id]).filter(([, id]) => id > EOS));
     this.rule = (this.rule || []).map(([pattern, put]) => [new RegExp(pattern, "gu"), put]);
     this.unknown = Math.min(...(this.scores || []).slice(EOS + 1)) - 10;
-    for (const name of ["token", "word", "opening"]) if (table[name]) this[name] = new RegExp(table[name], "su");
-    if (this.token) this.token = new RegExp(table.token, "gsu");
+    for (const name of ["token", "word", "opening"]) if (table[name]) this[name] = new RegExp(table[name], name === "token" ? "gsu" : "su");
+    if (this.moses) this.moses = new Moses(this.moses);
   }
 
   /** Tokens as labels: without the marks of words that stand beside others. */
@@ -86,6 +86,7 @@ class Tokens {
 
   /** Words between spaces, or with marks where there is no space: text/joiner_tokens.py. */
   words(text) {
+    if (this.moses) return this.moses.split(text);
     if (!this.token) return text.split(/\s+/u).filter(Boolean);
     const parts = text.replaceAll(JOINER, "\u25a0").match(this.token) || [], tokens = [], blank = (part) => !/\S/u.test(part);
     const starts = (pattern, part) => part.search(pattern) === 0;
@@ -135,6 +136,7 @@ class Tokens {
     }
     if (kind === "word") {
       const words = kept.map((id) => this.pieces[id]);
+      if (this.moses) return this.moses.join(words);
       if (!this.token) return words.join(" ");
       return words.map((word, n) => (n && !word.startsWith(JOINER) && !words[n - 1].endsWith(JOINER) ? " " : "") + surface(word)).join("");
     }
