@@ -6,15 +6,11 @@ What the page does not compute is refused by name, so a page never shows anythin
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import torch
 from sacremoses import MosesTokenizer
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor
 
 from anaphora.errors import ConfigError
-from anaphora.inference.operations import Operations
-from anaphora.inference.weights import Weights
 from anaphora.inspection.microscope.steps import Table, lower
 from anaphora.kernels.program_data import program_from_data
 from anaphora.models.description import describe
@@ -29,7 +25,7 @@ _OTHER_RULES = ("cs", "fi", "he", "ja", "ko", "zh")
 """Languages for which Moses has rules that the page has not."""
 
 _KINDS = ("encoder-decoder", "recurrent-language-model", "feed-forward-language-model")
-"""Kinds of networks that the page computes, where they read and write text."""
+"""Kinds of networks that the page computes."""
 
 
 class _PageData:
@@ -41,15 +37,13 @@ class _PageData:
         """Weights that it names."""
 
     def of(self, value: Any) -> Any:
-        """Return a part of the description with steps as primitives and without words by their characters."""
+        """Return a part of the description with steps as primitives."""
         match value:
             case {"program": program, "weights": prefix}:
                 rest = {name: one for name, one in value.items() if name not in ("program", "weights")}
                 return self.of({**rest, "name": prefix, "step": lower(program_from_data(program), prefix)})
             case Mapping():
                 return {name: self._lengths(one) if name == "lengths" else self.of(one) for name, one in value.items()}
-            case ["spell", inputs, {"words": words} as options, outputs]:
-                return ["embed", inputs, {"table": self._spelt(words, options), "scale": 1.0}, outputs]
             case list() | tuple():
                 return [self.of(one) for one in value]
             case str():
@@ -59,14 +53,6 @@ class _PageData:
 
     def _lengths(self, name: str) -> Any:
         return self._tensors[name].tolist()
-
-    def _spelt(self, words: list[Any], options: Table) -> str:
-        """Return the name of a table of the vectors of words, which are composed of their characters."""
-        weights = Weights({name: tensor.float().numpy() for name, tensor in self._tensors.items()})
-        vectors = Operations(weights).spell(**options)(None, np.arange(len(words)))
-        name = f"{options['weights']}table"
-        self.used[name] = torch.from_numpy(vectors)
-        return name
 
 
 def _begins(name: str, prefix: str) -> bool:
@@ -79,9 +65,10 @@ def contents(trained: TrainedModel) -> tuple[Table, Mapping[str, Tensor]]:
     Raises ConfigError for a model that the page does not compute.
     """
     network = describe(trained.model)
-    reads_text = not {*trained.tokenizers}.isdisjoint(("source", "text"))
-    if network["kind"] not in _KINDS or not reads_text:
+    if network["kind"] not in _KINDS:
         raise _refusal(f"a network of kind {network['kind']}".replace("-", " "))
+    if any("values" in inputs for _, inputs, *_ in network.get("encoder", {"operations": []})["operations"]):
+        raise _refusal("a network that reads vectors")
     kind = trained.experiment.text.tokenizer
     tokenizers = {side: tokens_of(tokenizer, kind) for side, tokenizer in trained.tokenizers.items()}
     data = _PageData(tensors_of(trained.model))

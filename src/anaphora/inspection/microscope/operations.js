@@ -47,6 +47,26 @@ const OPERATIONS = {
     const rows = Rows.of([...ids].map((id) => values.subarray(id * width, (id + 1) * width).map((x) => x * scale)));
     return [Object.assign(rows, {places: range(rows.rows)})];
   },
+  spell: ([ids], {words, weights, widths, highways}, {tensors, spelt}) => {
+    const layer = (name, x) => affine(tensors[`${weights}${name}.weight`], x, tensors[`${weights}${name}.bias`]);
+    const characters = tensors[`${weights}characters.weight`], size = characters.shape[1];
+    const vector = (word) => {
+      const rows = Rows.of(word.map((one) => characters.values.subarray(one * size, (one + 1) * size)));
+      const wide = padded(rows, 0, widths - 1);
+      const tops = range(widths).map((n) => {
+        const a = layer(`width${n + 1}`, windows(wide, n + 1)).vectors.slice(0, word.length);
+        return a.reduce((top, row) => both(top, row, Math.max)).map(Math.tanh);
+      });
+      let y = join(tops);
+      for (let n = 0; n < highways; n++) {
+        const t = layer(`transform${n}`, y).map(sigmoid), g = layer(`hidden${n}`, y).map(relu);
+        y = y.map((old, c) => old + t[c] * (g[c] - old));
+      }
+      return y;
+    };
+    const known = (id) => spelt.get(id) || (spelt.set(id, vector(words[id])), spelt.get(id));
+    return [Object.assign(Rows.of([...ids].map(known)), {places: range(ids.length)})];
+  },
   scan: ([x], {name, size, first}, {tensors, scans}, step) => {
     let state = Object.fromEntries(step.carried.map((one) => [one, first[one] ? tensors[first[one]].values : zeros(size)]));
     const steps = x.vectors.map((vector, t) => {
@@ -112,14 +132,14 @@ const OPERATIONS = {
 /** Operations in order, with their weights. */
 class Graph {
   constructor({operations, outputs}, tensors) {
-    Object.assign(this, {outputs, tensors});
+    Object.assign(this, {outputs, tensors, spelt: new Map()});
     this.operations = operations.map(([name, inputs, options, made]) =>
       ({compute: OPERATIONS[name], inputs, options, made, step: options.step && new Step(options.step, tensors)}));
   }
 
   /** The outputs by name over a list of ids; and of its recurrent layers {name, steps} in the order of their work. */
   run(ids) {
-    const signals = {ids}, scans = [], around = {tensors: this.tensors, scans};
+    const signals = {ids}, scans = [], around = {tensors: this.tensors, spelt: this.spelt, scans};
     for (const {compute, inputs, options, made, step} of this.operations) {
       const found = compute(inputs.map((name) => signals[name]), options, around, step);
       made.forEach((name, n) => { signals[name] = found[n]; });
