@@ -153,7 +153,9 @@ NETWORKS: dict[str, Callable[[], TrainedModel]] = {
     **{name: partial(translator, name) for name in MORE_TRANSLATORS},
     **{f"of {kind} tokens": partial(untrained_translator, "luong", kind) for kind in TOKENIZERS},
     **{
-        f"language model {name}": partial(language_model, "word joiner" if name == "characters" else "character", model, **tables)
+        f"language model {name}": partial(
+            language_model, "word joiner" if name == "characters" else "character", model, **tables
+        )
         for name, (model, tables) in LANGUAGE_MODELS.items()
     },
     **{f"units {cell}": partial(recurrent, cell=cell) for cell in members(AnyCell)},

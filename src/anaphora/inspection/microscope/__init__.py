@@ -19,7 +19,8 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.formats.lines import replacing
-from anaphora.inspection.microscope.contents import Table, contents
+from anaphora.inspection.microscope.contents import contents
+from anaphora.inspection.microscope.steps import Table
 from anaphora.run import Run
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
@@ -33,7 +34,8 @@ RECORDS = 60
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
 
-SCRIPTS = ("numbers.js", "primitives.js", "operations.js", "network.js", "moses.js", "tokens.js", "search.js", "page.js")
+_NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "page")
+SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
 """In the order in which they need each other."""
 
 

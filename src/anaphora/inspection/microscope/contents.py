@@ -28,39 +28,8 @@ _KINDS = ("encoder-decoder", "recurrent-language-model", "feed-forward-language-
 """Kinds of networks that the page computes."""
 
 
-class _PageData:
-    """A description on its way into the page."""
-
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        self._tensors = tensors
-        self.used = dict[str, Tensor]()
-        """Weights that it names."""
-
-    def of(self, value: Any) -> Any:
-        """Return a part of the description with steps as primitives."""
-        match value:
-            case {"program": program, "weights": prefix}:
-                rest = {name: one for name, one in value.items() if name not in ("program", "weights")}
-                return self.of({**rest, "name": prefix, "step": lower(program_from_data(program), prefix)})
-            case Mapping():
-                return {name: self._lengths(one) if name == "lengths" else self.of(one) for name, one in value.items()}
-            case list() | tuple():
-                return [self.of(one) for one in value]
-            case str():
-                named = {name: one for name, one in self._tensors.items() if name == value or _begins(name, value)}
-                self.used |= {name: one for name, one in named.items() if one.is_floating_point()}
-        return value
-
-    def _lengths(self, name: str) -> Any:
-        return self._tensors[name].tolist()
-
-
-def _begins(name: str, prefix: str) -> bool:
-    return prefix.endswith(".") and name.startswith(prefix)
-
-
 def contents(trained: TrainedModel) -> tuple[Table, Mapping[str, Tensor]]:
-    """Return a trained translator or language model as JSON, and the weights that it names, as a checkpoint has them.
+    """Return a trained translator or language model as JSON, and its weights, as a checkpoint has them.
 
     Raises ConfigError for a model that the page does not compute.
     """
@@ -71,8 +40,22 @@ def contents(trained: TrainedModel) -> tuple[Table, Mapping[str, Tensor]]:
         raise _refusal("a network that reads vectors")
     kind = trained.experiment.text.tokenizer
     tokenizers = {side: tokens_of(tokenizer, kind) for side, tokenizer in trained.tokenizers.items()}
-    data = _PageData(tensors_of(trained.model))
-    return {**data.of(network), "tokenizers": tokenizers}, data.used
+    tensors = tensors_of(trained.model)
+    weights = {name: tensor for name, tensor in tensors.items() if tensor.is_floating_point()}
+    return {**_page_data(network, tensors), "tokenizers": tokenizers}, weights
+
+
+def _page_data(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """Return a part of the description with steps as primitives."""
+    match value:
+        case {"program": program, "weights": prefix}:
+            value = {**value, "name": prefix, "step": lower(program_from_data(program), prefix)}
+            del value["program"]
+        case {"lengths": name}:
+            value = {**value, "lengths": tensors[name].tolist()}
+        case list():
+            return [_page_data(one, tensors) for one in value]
+    return {name: _page_data(one, tensors) for name, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:

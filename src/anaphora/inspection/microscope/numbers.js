@@ -162,10 +162,10 @@ function mixed(rows, weights) {
 }
 
 /** gain * normal(a) (+ bias) of every row: layer normalisation (Ba et al. 2016). */
-function normalised(a, gain, bias, epsilon) {
+function normalised(a, gain, bias) {
   return rowwise(a, (x) => {
     const mean = x.reduce(plus, 0) / x.length;
-    const scale = 1 / Math.sqrt(x.reduce((total, y) => total + (y - mean) ** 2, 0) / x.length + epsilon);
+    const scale = 1 / Math.sqrt(x.reduce((total, y) => total + (y - mean) ** 2, 0) / x.length + 1e-5);
     return x.map((y, n) => (y - mean) * scale * gain.values[n] + (bias ? bias.values[n] : 0));
   });
 }

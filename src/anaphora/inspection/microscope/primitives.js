@@ -8,9 +8,10 @@ const PRIMITIVES = {
     for (let n = 0; n < b.values.length; n++) y[less + n] += b.values[n];
     return [y];
   },
-  weight: (_, {weights: [w]}) => [w.values],
-  normal: ([a], {weights: [gain, bias], numbers: [epsilon]}) => [normalised(a, gain, bias, epsilon)],
-  memory: (_, {memory}) => [memory],
+  vector: (_, {weights: [w]}) => [w.values],
+  normal: ([a], {weights: [gain, bias]}) => [normalised(a, gain, bias)],
+  sentences: (_, {memory}) => [memory],
+  whole: (_, {memory}) => [memory],
   number: (_, {numbers}) => [Float32Array.from(numbers)],
   mix: ([a], {memory}) => [mixed(memory, a)],
   dot: ([a], {memory}) => [affine({shape: [memory.rows, memory.width], values: memory.values}, a)],

@@ -4,10 +4,9 @@
 new unit, score or window needs no other text than its own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from anaphora.kernels.normalisation import EPSILON
 from anaphora.kernels.ops import Ops
 from anaphora.kernels.parts import Part, Unit
 from anaphora.kernels.program import Program
@@ -17,102 +16,86 @@ Table = dict[str, Any]
 _GATE_FUNCTIONS = ("tanh", "sigmoid", "relu")
 
 
-class StepRecorder(Ops[str]):
+class Value(str):
+    """Name of a value, which is no name of a weight."""
+
+
+class StepRecorder(Ops[Value]):
     """Operations of one part, written down as ``op``, ``inputs``, ``outputs``, ``weights``, ``memory``, ``numbers``."""
 
     def __init__(self, part: str, prefix: str) -> None:
         """``prefix`` is in front of the names of its weights in the checkpoint."""
         self.part, self._prefix, self.primitives = part, prefix, list[Table]()
 
-    def record(self, op: str, *inputs: str, outputs: int = 1, **more: Any) -> list[str]:
+    def record(self, op: str, *given: Any, outputs: int = 1) -> list[Value]:
         """Write an operation down; return the names of what it makes."""
-        made = [f"{self.part}:{len(self.primitives)}.{n}" for n in range(outputs)]
-        self.primitives.append({"op": op, "part": self.part, "inputs": [*inputs], "outputs": made, **more})
+        made = [Value(f"{self.part}:{len(self.primitives)}.{n}") for n in range(outputs)]
+        names = [self.full(one) for one in given if isinstance(one, str) and one and not isinstance(one, Value)]
+        one = {"op": op, "part": self.part, "inputs": [one for one in given if isinstance(one, Value)], "outputs": made}
+        one["numbers"] = [number for number in given if not isinstance(number, str)]
+        if op in _MEMORY:
+            one["memory"] = names[0] if names else self.full(_MEMORY[op])
+        else:
+            one["weights"] = [self._prefix + name for name in names]
+        self.primitives.append(one)
         return made
 
-    def _of_weights(self, op: str, *inputs: str, weights: tuple[str, ...], **more: Any) -> str:
-        named = [f"{self._prefix}{self.full(weight)}" for weight in weights]
-        return self.record(op, *inputs, weights=named, **more)[0]
-
-    def _of_memory(self, op: str, name: str, *inputs: str, **more: Any) -> str:
-        return self.record(op, *inputs, memory=self.full(name), **more)[0]
-
-    def product(self, name: str, a: str) -> str:
-        return self._of_weights("product", a, weights=(name,))
-
-    def add_vector(self, a: str, name: str) -> str:
-        return self._of_weights("add_vector", a, weights=(name,))
-
-    def vector(self, name: str) -> str:
-        return self._of_weights("weight", weights=(name,))
-
-    columns = vector
-
-    def normal(self, a: str, gain: str, bias: str = "") -> tuple[str, None]:
-        return self._of_weights("normal", a, weights=(gain, *([bias] if bias else [])), numbers=[EPSILON]), None
-
-    def mix(self, name: str, a: str, open_: str) -> str:
-        return self._of_memory("mix", name, a)
-
-    def dot(self, name: str, a: str, open_: str) -> str:
-        return self._of_memory("dot", name, a)
-
-    def sentences(self, name: str) -> str:
-        return self._of_memory("memory", name)
-
-    def whole(self) -> str:
-        return self._of_memory("memory", "closed")
-
-    def places(self) -> str:
-        return self._of_memory("places", "values")
-
-    def near(self, distance: str, first: int, last: int) -> str:
-        return self._of_memory("near", "closed", distance, numbers=[first, last])
-
-    def cut_or_pad(self, a: str, width: int) -> str:
-        return self._of_memory("cut_or_pad", "values", a)
-
-    def column(self, name: str, clock: str) -> tuple[str, None]:
-        return self._of_memory("column", name, clock), None
-
-    def number(self, number: float) -> str:
-        return self.record("number", numbers=[number])[0]
-
-    def zeros(self, width: int) -> str:
-        return self.number(0)
-
-    def width(self, a: str) -> int:
+    def width(self, a: Value) -> int:
         return 0  # known when numbers are
 
     @property
     def positions(self) -> int:
         return 0  # as for ``width``
 
-    def split(self, a: str, *blocks: int) -> list[str]:
-        return self.record("split", a, outputs=len(blocks), numbers=blocks)
+    def zeros(self, width: int) -> Value:
+        return self.number(0)
 
-    def every_step(self, of_sentence: str, like: str) -> str:
+    def split(self, a: Value, *blocks: int) -> Sequence[Value]:
+        return self.record("split", a, *blocks, outputs=len(blocks))
+
+    def every_step(self, of_sentence: Value, like: Value) -> Value:
         return of_sentence
 
-    def sum(self, values: Any, keeps: bool = False) -> str:
+    def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
         return values[0] if len(values) == 1 else self.record("sum", *values)[0]
 
-    def capped_exp(self, a: str, largest: float) -> tuple[str, str]:
-        [value] = self.record("capped_exp", a, numbers=[largest])
-        return value, value  # the derivative has no use
+
+def _recorded(op: str) -> Callable[..., Any]:
+    """Return the method of an operation; with a second value, a derivative has no use."""
+    second = op in ("normal", "column", "capped_exp")
+    return lambda ops, *given: (ops.record(op, *given)[0], None) if second else ops.record(op, *given)[0]
 
 
-def _recorded(op: str) -> Callable[..., str]:
-    def record(ops: StepRecorder, *given: str | float) -> str:
-        numbers = [one for one in given if not isinstance(one, str)]
-        return ops.record(op, *(one for one in given if isinstance(one, str)), numbers=numbers)[0]
-
-    return record
-
-
+_MEMORY = {"mix": "", "dot": "", "sentences": "", "column": "", "whole": "closed", "near": "closed", "places": "values"}
+"""Operations on a memory tensor, and its name where they are not given it."""
+_MEMORY["cut_or_pad"] = "values"
 for _op in (
-    *("join", "sub", "mul", "tanh", "sigmoid", "relu", "maxout", "exp", "log_sigmoid", "minimum", "squeeze", "median"),
-    *("at_positions", "over_positions", "sum_positions", "only_open", "softmax", "scale", "add_number", "neighbours"),
+    *(
+        *_MEMORY,
+        "product",
+        "add_vector",
+        "vector",
+        "columns",
+        "number",
+        "normal",
+        "join",
+        "sub",
+        "mul",
+        *_GATE_FUNCTIONS,
+    ),
+    *(
+        "maxout",
+        "softmax",
+        "scale",
+        "exp",
+        "capped_exp",
+        "log_sigmoid",
+        "minimum",
+        "add_number",
+        "squeeze",
+        "neighbours",
+    ),
+    *("at_positions", "over_positions", "sum_positions", "only_open", "median"),
 ):
     setattr(StepRecorder, _op, _recorded(_op))
 
@@ -146,7 +129,7 @@ def lower(program: Program, prefix: str) -> Table:
 def _of_part(part: Part, prefix: str) -> tuple[list[Table], dict[str, str]]:
     """Return the primitives of a part, and the signals that it writes by the names that its values have there."""
     ops, names = StepRecorder(part.name, prefix), dict[str, str]()
-    written, _ = part.forward(ops, part.reads)
+    written, _ = part.forward(ops, [Value(read) for read in part.reads])
     for signal, value in zip(part.writes, written, strict=True):
         if value in part.reads or value in names:  # another name for the same
             [value] = ops.record("sum", value)
@@ -169,8 +152,8 @@ def _gates(part: Unit, primitives: list[Table]) -> dict[str, str]:
                         of[value] = letters[place : place + block * unit]
                     place += block * unit
         elif letters := next((sums[value] for value in read if value in sums), ""):
-            if one["op"] in ("sum", *_GATE_FUNCTIONS):
-                (sums if one["op"] == "sum" else gates)[made[0]] = letters
+            of = {"sum": sums, **dict.fromkeys(_GATE_FUNCTIONS, gates)}.get(one["op"], {})
+            of[made[0]] = letters
     of_letter = {letters: value for value, letters in reversed(gates.items()) if len(letters) == 1}
     candidate = [value for value, letters in sums.items() if letters == part.cell.candidate]
     if candidate and part.cell.candidate not in of_letter:  # a new value without a function
@@ -182,12 +165,6 @@ def _unit(part: Unit, gates: Mapping[str, str]) -> Table:
     """Return a unit as its cell declares it; ``kept`` is the gate that is the fraction kept, or 1 less it."""
     cell, given = part.cell, {letter: 2.0 + place for place, letter in enumerate(gates)}
     kept = cell.kept(given)
-    return {
-        "name": part.name,
-        "kind": cell.kind,
-        "blocks": cell.blocks,
-        "candidate": cell.candidate,
-        "gates": gates,
-        "state": part.writes,
-        "kept": next(([letter, kept != of] for letter, of in given.items() if kept in (of, 1 - of)), None),
-    }
+    declared = {name: getattr(cell, name) for name in ("kind", "blocks", "candidate")}
+    gate = next(([letter, kept != of] for letter, of in given.items() if kept in (of, 1 - of)), None)
+    return {"name": part.name, **declared, "gates": gates, "state": part.writes, "kept": gate}
