@@ -74,14 +74,10 @@ def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:
             patterns = {"token": JoinerTokens(language).pattern, "word": WORD, "opening": OPENING}
             # a script has another name in regular expressions of JavaScript
             table |= {name: one.pattern.replace("p{Hebrew}", "p{sc=Hebrew}") for name, one in patterns.items()}
-    match kind:
-        case "character":
-            table["alphabet"] = tokenizer.alphabet  # type: ignore[attr-defined]
-        case "symbol":
-            table |= {"alphabet": tokenizer.alphabet, "separated": tokenizer.separated}  # type: ignore[attr-defined]
-        case "unigram":
-            processor = SentencePieceProcessor(model_proto=tokenizer.serialise())
-            table["scores"] = [processor.get_score(number) for number in range(tokenizer.symbols.size)]
+    table |= {name: getattr(tokenizer, name) for name in ("alphabet", "separated") if hasattr(tokenizer, name)}
+    if kind == "unigram":
+        processor = SentencePieceProcessor(model_proto=tokenizer.serialise())
+        table["scores"] = [processor.get_score(number) for number in range(tokenizer.symbols.size)]
     return table
 
 

@@ -59,10 +59,59 @@ const PRIMITIVES = {
 const BY_NUMBER = new Set(["sum", "sub", "mul", "minimum", "tanh", "sigmoid", "relu", "exp", "log_sigmoid", "scale",
   "add_number", "capped_exp", "add_vector"]);
 
+/**
+ * The values of a unit's gates by letter: functions of sums that one block of the projected input is a term of; of a new
+ * value without a function, the sum itself.
+ */
+function gatesOf({name, blocks, candidate, inputs}, primitives) {
+  const own = primitives.filter((one) => one.part === name), gates = new Map();
+  const sums = new Map([[inputs.length === 1 ? inputs[0] : own[0].outputs[0], blocks]]);
+  for (const {op, inputs: read, outputs, numbers} of own) {
+    if (op === "split") {
+      for (const letters of [sums, gates]) {
+        if (!letters.has(read[0])) continue;
+        const of = letters.get(read[0]), one = of.length / numbers.reduce(plus, 0);
+        let place = 0;
+        outputs.forEach((value, n) => letters.set(value, of.slice(place, (place += one * numbers[n]))));
+      }
+      continue;
+    }
+    const term = read.find((value) => sums.has(value));
+    const into = {sum: sums, tanh: gates, sigmoid: gates, relu: gates}[op];
+    if (term !== undefined && into && outputs[0] !== [...sums.keys()][0]) into.set(outputs[0], sums.get(term));
+  }
+  const found = {};
+  for (const letter of blocks) {
+    const [value] = [...gates].find(([, letters]) => letters === letter) || [];
+    const [fresh] = letter === candidate ? [...sums].reverse().find(([, letters]) => letters === letter) || [] : [];
+    if (value || fresh) found[letter] = value || fresh;
+  }
+  return found;
+}
+
+/** The primitives that lead to values that are wanted. */
+function leadingTo(wanted, primitives) {
+  const needed = new Set(wanted);
+  return [...primitives].reverse().filter(({inputs, outputs}) => {
+    const leads = outputs.some((name) => needed.has(name));
+    if (leads) inputs.forEach((name) => needed.add(name));
+    return leads;
+  }).reverse();
+}
+
 /** One step of a recurrent network. */
 class Step {
-  constructor(data, tensors) {
-    Object.assign(this, {primitives: data.primitives, units: data.units, returns: data.returns, carried: data.carried});
+  constructor({primitives, units, returns, carried}, tensors) {
+    const names = new Map();
+    units = units.map((unit) => ({...unit, gates: Object.fromEntries(Object.entries(gatesOf(unit, primitives)).map(([letter, value]) => {
+      if (value.includes(":")) names.set(value, `${unit.name}.${letter}`);
+      return [letter, names.get(value) || value];
+    }))}));
+    const named = (values) => values.map((value) => names.get(value) || value);
+    primitives = leadingTo([...returns, ...carried, ...units.flatMap(({gates}) => Object.values(gates))],
+      primitives.map((one) => ({...one, inputs: named(one.inputs), outputs: named(one.outputs)})));
+    const data = {primitives, units, returns, carried};
+    Object.assign(this, data);
     const places = new Map(), place = (name) => places.get(name) ?? (places.set(name, places.size), places.size - 1);
     this.places = places;
     this.plan = data.primitives.map((one) => ({
