@@ -50,28 +50,33 @@ decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) 
   const network = new Network(contents, tensors), answers = [], {isTranslator} = network;
   const tokens = new Tokens(contents.tokenizers[isTranslator ? "source" : "text"]);
   const own = new Tokens(contents.tokenizers[network.target]);
-  const again = ({op, value, terms, weights, reads, row}, at) => {
-    const [x, y] = (terms || []).map((term) => again(term, at)), w = weights && weights.length ? tensors[weights[0]] : null;
-    return op === "sum" ? terms.reduce((total, term) => total + again(term, at), 0)
-      : op === "mul" ? x * y : op === "sub" ? x - y : op === "tanh" ? Math.tanh(x) : op === "sigmoid" ? sigm(x)
-      : op === "add_vector" ? x + w.values[row - at(reads ? reads[0] : null, value)]
-      : op === "product" ? at(reads[0]).reduce((total, z, n) => total + z * w.values[row * at(reads[0]).length + n], 0) : value;
+  const again = ({op, value, terms = [], weights = [], reads, row}, of) => {
+    const [x, y] = terms.map((term) => again(term, of)), [w] = weights.map((name) => tensors[name].values);
+    const made = {
+      sum: () => terms.reduce((total, term) => total + again(term, of), 0),
+      mul: () => x * y, sub: () => x - y, tanh: () => Math.tanh(x), sigmoid: () => sigm(x),
+      add_vector: () => x + w[row],
+      product: () => of(reads[0]).reduce((total, z, n) => total + z * w[row * of(reads[0]).length + n], 0),
+    };
+    return made[op] ? made[op]() : value;
   };
-  const shown = ({gates, trace, step}, checked) => Object.entries(gates).flatMap(([unit, of]) => Object.entries(of).map(([letter, gate]) => {
-    const value = trace(), name = step.units.find((one) => one.name === unit).gates[letter];
-    const read = (one) => (one === null ? 0 : value(one));
-    if (!checked) gate.forEach((number, row) => {
-      const worked = again(step.explain(value, name, row), read);
-      if (Math.abs(worked - number) > 1e-5) throw new Error(`${name} ${row} is ${number}, but explained as ${worked}`);
-    });
-    return [`${unit}.${letter}`, [...gate]];
-  }));
+  const gatesOf = ({gates, trace, step}, isFirst) => step.units.flatMap((unit) =>
+    Object.entries(unit.gates).map(([letter, name]) => {
+      const value = trace(), gate = gates[unit.name][letter];
+      if (isFirst) gate.forEach((number, row) => {
+        const worked = again(step.explain(value, name, row), value);
+        if (Math.abs(worked - number) > 1e-5) throw new Error(`${name} ${row}: ${number}, but ${worked}`);
+      });
+      return [`${unit.name}.${letter}`, [...gate]];
+    }));
   for (const text of contents.sentences) {
-    const ids = tokens.encode(text), n = ids.length, start = network.start(isTranslator ? [...ids, EOS] : []), steps = [];
+    const ids = tokens.encode(text), n = ids.length, steps = [];
+    const start = network.start(isTranslator ? [...ids, EOS] : []);
     let {state} = start;
     for (const id of contents.forced) {
       const [taken] = network.advance(start.memory, [{state, id}]);
-      steps.push({log_probs: [...taken.logProbs].map(log), weights: taken.weights && [...taken.weights], gates: shown(taken, steps.length || answers.length)});
+      const weights = taken.weights && [...taken.weights], gates = taken.step ? gatesOf(taken, !steps.length) : [];
+      steps.push({log_probs: [...taken.logProbs].map(log), weights, gates});
       ({state} = taken);
     }
     const limits = isTranslator ? {maxLength: Math.min(3 * n + 10, 2 * n + 200)} : {forced: ids, maxLength: n + 20};
