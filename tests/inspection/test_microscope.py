@@ -1,9 +1,7 @@
 """The page computes what the package computes: the same tokens, the same weights, whatever the model's options."""
 
 import json
-import random
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +16,6 @@ import torch
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
-from anaphora.inspection.microscope.contents import tokens_of
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.observer import Trajectory
 from anaphora.kernels.runtime import current, running
@@ -26,9 +23,8 @@ from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.translation.constraints import max_length
-from anaphora.text.rare_word_annotation import AnnotatedTokenizer
-from anaphora.text.words import WordTokenizer
 from tests.inference.test_networks import LANGUAGE_MODELS, MORE_TRANSLATORS, drawn, made, merged
+from tests.inspection.test_microscope_text import TOKENIZERS, network_in, node, printed_by
 from tests.networks import (
     NEW_GRU,
     SENTENCES,
@@ -94,12 +90,6 @@ SPEED = """async (text) => {
 }"""
 """Tokens a second of a page that searches with a beam of 5."""
 
-node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-
-
-def network_in(page: str) -> Any:
-    return json.loads(page.split('id="network">')[1].split("</script>")[0])
-
 
 def computed(
     page: str, folder: Path, sentences: list[str], size: int = 1, penalty: float = 0.0, forced: Sequence[int] = ()
@@ -115,16 +105,6 @@ def computed(
     (folder / "asked.json").write_text(json.dumps(asked))
     found: list[dict[str, Any]] = printed_by(folder / "driver.js", folder / "asked.json")
     return found
-
-
-def text_scripts() -> str:
-    own = files("anaphora.inspection.microscope")
-    return "\n".join((own / name).read_text(encoding="utf-8") for name in ("moses.js", "tokens.js"))
-
-
-def printed_by(*command: Path) -> Any:
-    answer = subprocess.run(["node", *map(str, command)], capture_output=True, text=True, check=True, timeout=60)
-    return json.loads(answer.stdout)
 
 
 def rounded(trained: TrainedModel) -> Any:
@@ -152,7 +132,6 @@ def recurrent(**recurrence: Any) -> TrainedModel:
     return language_model(embedding=SMALL, recurrence={"size": 8, "layers": 2, **recurrence})
 
 
-TOKENIZERS = ("bpe", "unigram", "word joiner", "word moses", "word whitespace", "character", "symbol", "byte")
 NETWORKS: dict[str, Callable[[], TrainedModel]] = {
     **{name: partial(untrained_translator, name) for name in TRANSLATORS},
     **{name: partial(translator, name) for name in MORE_TRANSLATORS},
@@ -268,36 +247,6 @@ def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) ->
     assert [answer["text"] for answer in answers] == [one["text"] for one in stored if one["source"]]
 
 
-@node
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_page_reads_spaces_and_their_sign_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = untrained_translator("luong", kind), random.Random(1)
-    texts = ["".join(draws.choices("aetB1.,'- \u2581\u00ad\u00e9", k=draws.randint(0, 12))) for _ in range(1_000)]
-    script = text_scripts()
-    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["source"])
-    (tmp_path / "texts.js").write_text(
-        f"{script}\nconst tokens = new Tokens({table});\n"
-        f"console.log(JSON.stringify({json.dumps(texts)}.map((text) => tokens.encode(text))));"
-    )
-    assert printed_by(tmp_path / "texts.js") == [trained.tokenizers["source"].encode(text) for text in texts]
-
-
-@node
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = untrained_translator("luong", kind), random.Random(1)
-    tokenizer = trained.tokenizers["target"]
-    last = tokenizer.symbols.size - 1
-    lists = [[draws.randint(0, draws.choice([9, last])) for _ in range(draws.randint(0, 9))] for _ in range(2_000)]
-    script = text_scripts()
-    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["target"])
-    (tmp_path / "ids.js").write_text(
-        f"{script}\nconst tokens = new Tokens({table});\n"
-        f"console.log(JSON.stringify({json.dumps(lists)}.map((ids) => tokens.decode(ids))));"
-    )
-    assert printed_by(tmp_path / "ids.js") == [tokenizer.decode(ids) for ids in lists]
-
-
 def test_what_is_written_into_a_page_cannot_end_its_data() -> None:
     page = page_of(untrained_translator("luong", "character"), "A </title><script>", ["</script><b>&"])
     assert network_in(page)["examples"] == ["</script><b>&"]
@@ -333,14 +282,6 @@ def test_a_page_has_what_training_recorded_the_last_among_them(tmp_path: Path, c
 def test_a_network_that_the_page_does_not_compute_is_refused_by_name(make: Callable[[], Any], named: str) -> None:
     with pytest.raises(ConfigError, match=f"microscope shows .* but not .*{named}"):
         page_of(untrained_translator("luong")._replace(model=make()), "A page")
-
-
-@pytest.mark.parametrize("language", ["cs", "ja"])
-def test_words_that_the_page_does_not_read_are_refused_by_name(language: str) -> None:
-    words = WordTokenizer(["a"], lowercase=False, segmentation="moses", language=language)
-    for tokenizer, named in ((words, f'language "{language}"'), (AnnotatedTokenizer(words, "posall", {}), "text.rare")):
-        with pytest.raises(ConfigError, match=f"microscope shows .* but not .*{named}"):
-            tokens_of(tokenizer, "word")
 
 
 def test_a_model_too_large_for_a_page_is_refused_with_its_size() -> None:
