@@ -92,12 +92,20 @@ SPEED = """async (text) => {
 
 
 def computed(
-    page: str, folder: Path, sentences: list[str], size: int = 1, penalty: float = 0.0, forced: Sequence[int] = ()
+    page: str,
+    folder: Path,
+    sentences: list[str],
+    size: int = 1,
+    penalty: float = 0.0,
+    forced: Sequence[int] = (),
+    first: str = "",
 ) -> list[dict[str, Any]]:
-    """What the scripts of a page answer, without a browser; the steps are those of ``forced`` tokens."""
+    """What the scripts of a page answer, after a line that is ``first``; the steps are those of ``forced`` tokens."""
     own = files("anaphora.inspection.microscope")
     (folder / "driver.js").write_text(
-        "\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS if name != "page.js") + DRIVER
+        f"{first}\n"
+        + "\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS if name != "page.js")
+        + DRIVER
     )
     chunks = [part.split("</script>")[0] for part in page.split('class="weights">')[1:]]
     asked = {**network_in(page), "chunks": chunks, "sentences": sentences, "size": size, "penalty": penalty}
@@ -237,6 +245,17 @@ def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path) -> None:
         )
         [[best, *_]] = beam(stepper, batch, beam=2, max_length=len(ids) + 20, banned_tokens=model.symbols.unwritten)
         assert (answer["found"], answer["score"]) == (list(best.ids), pytest.approx(best.score, abs=1e-3))
+
+
+@node
+def test_a_page_computes_the_same_where_a_browser_has_no_webassembly(tmp_path: Path) -> None:
+    page, forced = page_of(untrained_translator("bahdanau"), "A page"), [2, 5, 7, 4]
+    fast, slow = (
+        computed(page, tmp_path, SENTENCES[:1], forced=forced, first=first)
+        for first in ("", "globalThis.WebAssembly = undefined;")
+    )
+    for one, other in zip(fast[0]["steps"], slow[0]["steps"], strict=True):
+        np.testing.assert_allclose(one["log_probs"], other["log_probs"], 1e-4, 1e-4)
 
 
 @node
