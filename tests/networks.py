@@ -14,9 +14,12 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import named_in, parse, task_of
 from anaphora.tasks.task import TrainedModel
+from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
 
 
 def members(union: Any) -> dict[str, Any]:
@@ -83,13 +86,25 @@ SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode 
 
 def untrained_writer(table: Mapping[str, Any], kind: str = "character") -> TrainedModel:
     """A translator or language model of a table, with random weights."""
-    tokenizer: Any = (
-        CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
-        if kind == "character"
-        else SubwordTokenizer.learn(SENTENCES * 20, size=320, lowercase=True, byte_fallback=True)
-    )
+    name, _, segmentation = kind.partition(" ")
+    tokenizer: Any
+    match name:
+        case "character":
+            tokenizer = CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
+        case "word":
+            options: Any = {"lowercase": True, "segmentation": segmentation, "language": "en"}
+            tokenizer = WordTokenizer.learn(SENTENCES, size=40, least=1, **options)
+        case "symbol":
+            empty = SymbolTokenizer((), lowercase=False)
+            tokenizer = SymbolTokenizer.learn(map(empty.symbols_of, SENTENCES[:2]), lowercase=False, least=1)
+        case "byte":
+            tokenizer = ByteTokenizer(lowercase=True)
+        case _:
+            bytes_too: Any = {"lowercase": True, "byte_fallback": True, "kind": name}
+            tokenizer = SubwordTokenizer.learn(SENTENCES * 20, size=320, **bytes_too)
     sides = ["source", "target"] if table["task"] == "translate" else ["text"]
-    text = {"tokenizer": kind, "sentences": "whole"} | ({"lowercase": True} if kind == "bpe" else {})
+    text = {"tokenizer": name, "sentences": "whole", "lowercase": bool(tokenizer.lowercase)}
+    text |= {"segmentation": segmentation} if segmentation else {}
     return untrained({**table, "text": text}, dict.fromkeys(sides, tokenizer))
 
 

@@ -1,9 +1,10 @@
 """The page computes what the package computes: the same tokens, the same weights, whatever the model's options."""
 
 import json
-import random
 import shutil
-import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,34 +16,69 @@ import torch
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
+from anaphora.kernels.cells import AnyCell
+from anaphora.kernels.observer import Trajectory
+from anaphora.kernels.runtime import current, running
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.translation.constraints import max_length
-from tests.networks import SENTENCES, SMALL, untrained_translator, untrained_writer
+from tests.inference.test_networks import LANGUAGE_MODELS, MORE_TRANSLATORS, drawn, made, merged
+from tests.inspection.test_microscope_text import TOKENIZERS, network_in, node, printed_by
+from tests.networks import (
+    NEW_GRU,
+    SENTENCES,
+    SMALL,
+    TRANSLATORS,
+    build,
+    members,
+    untrained_translator,
+    untrained_writer,
+)
 from tests.searches import beam
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 
 DRIVER = """
 const contents = JSON.parse(require("fs").readFileSync(process.argv[2], "utf8"));
+const sigm = (x) => 1 / (1 + Math.exp(-x)), log = (x) => (x === -Infinity ? null : x);
 decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) => {
-  const network = new Network(contents, tensors), answers = [];
-  const side = network.isTranslator ? "source" : "text", tokens = new Tokens(contents.tokenizers[side]);
+  const network = new Network(contents, tensors), answers = [], {isTranslator} = network;
+  const tokens = new Tokens(contents.tokenizers[isTranslator ? "source" : "text"]);
   const own = new Tokens(contents.tokenizers[network.target]);
+  const again = ({op, value, terms = [], weights = [], reads, row}, of) => {
+    const [x, y] = terms.map((term) => again(term, of)), [w] = weights.map((name) => tensors[name].values);
+    const made = {
+      sum: () => terms.reduce((total, term) => total + again(term, of), 0),
+      mul: () => x * y, sub: () => x - y, tanh: () => Math.tanh(x), sigmoid: () => sigm(x),
+      add_vector: () => x + w[row],
+      product: () => of(reads[0]).reduce((total, z, n) => total + z * w[row * of(reads[0]).length + n], 0),
+    };
+    return made[op] ? made[op]() : value;
+  };
+  const gatesOf = ({gates, trace, step}, isFirst) => step.units.flatMap((unit) =>
+    Object.entries(unit.gates).map(([letter, name]) => {
+      const value = trace(), gate = gates[unit.name][letter];
+      if (isFirst) gate.forEach((number, row) => {
+        const worked = again(step.explain(value, name, row), value);
+        if (Math.abs(worked - number) > 1e-5) throw new Error(`${name} ${row}: ${number}, but ${worked}`);
+      });
+      return [`${unit.name}.${letter}`, [...gate]];
+    }));
   for (const text of contents.sentences) {
-    const ids = tokens.encode(text), options = {size: contents.size, penalty: contents.penalty};
-    let found;
-    const n = ids.length;
-    if (network.isTranslator) {
-      const read = network.read([...ids, EOS]), maxLength = Math.min(3 * n + 10, 2 * n + 200);
-      found = await beamSearch(network, read.memory, read.state, {...options, maxLength});
-    } else {
-      const more = {forced: ids, maxLength: n + 20, first: EOS};
-      found = await beamSearch(network, {}, network.blank(), {...options, ...more});
+    const ids = tokens.encode(text), n = ids.length, steps = [];
+    const start = network.start(isTranslator ? [...ids, EOS] : []);
+    let {state} = start;
+    for (const id of contents.forced) {
+      const [taken] = network.advance(start.memory, [{state, id}]);
+      const weights = taken.weights && [...taken.weights], gates = taken.step ? gatesOf(taken, !steps.length) : [];
+      steps.push({log_probs: [...taken.logProbs].map(log), weights, gates});
+      ({state} = taken);
     }
-    const weights = found.path.map((node) => node.parent.weights && [...node.parent.weights]);
-    answers.push({ids, found: found.ids, score: found.score, weights, text: own.decode(found.ids)});
+    const limits = isTranslator ? {maxLength: Math.min(3 * n + 10, 2 * n + 200)} : {forced: ids, maxLength: n + 20};
+    const found = await beamSearch(network, start, {size: contents.size, penalty: contents.penalty, ...limits});
+    const weights = found.path.map((node) => node.parent.taken.weights && [...node.parent.taken.weights]);
+    answers.push({ids, steps, found: found.ids, score: found.score, weights, text: own.decode(found.ids)});
   }
   console.log(JSON.stringify(answers));
 });
@@ -54,29 +90,29 @@ SPEED = """async (text) => {
 }"""
 """Tokens a second of a page that searches with a beam of 5."""
 
-node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 
-
-def network_in(page: str) -> Any:
-    return json.loads(page.split('id="network">')[1].split("</script>")[0])
-
-
-def computed(page: str, folder: Path, sentences: list[str], size: int, penalty: float) -> list[dict[str, Any]]:
-    """What the scripts of a page answer, without a browser."""
+def computed(
+    page: str,
+    folder: Path,
+    sentences: list[str],
+    size: int = 1,
+    penalty: float = 0.0,
+    forced: Sequence[int] = (),
+    first: str = "",
+) -> list[dict[str, Any]]:
+    """What the scripts of a page answer, after a line that is ``first``; the steps are those of ``forced`` tokens."""
     own = files("anaphora.inspection.microscope")
     (folder / "driver.js").write_text(
-        "\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS if name != "page.js") + DRIVER
+        f"{first}\n"
+        + "\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS if name != "page.js")
+        + DRIVER
     )
     chunks = [part.split("</script>")[0] for part in page.split('class="weights">')[1:]]
     asked = {**network_in(page), "chunks": chunks, "sentences": sentences, "size": size, "penalty": penalty}
+    asked["forced"] = [*forced]
     (folder / "asked.json").write_text(json.dumps(asked))
     found: list[dict[str, Any]] = printed_by(folder / "driver.js", folder / "asked.json")
     return found
-
-
-def printed_by(*command: Path) -> Any:
-    answer = subprocess.run(["node", *map(str, command)], capture_output=True, text=True, check=True, timeout=60)
-    return json.loads(answer.stdout)
 
 
 def rounded(trained: TrainedModel) -> Any:
@@ -84,22 +120,110 @@ def rounded(trained: TrainedModel) -> Any:
     return trained.model.half().float()
 
 
-SHOWN = ("luong", "bahdanau", "conditional", "sutskever", "dot")
-"""The translators that a page computes."""
+def translator(name: str) -> TrainedModel:
+    """A translator of ``MORE_TRANSLATORS``."""
+    tables = merged(MORE_TRANSLATORS[name])
+    if tables["encoder"].get("kind", "") in ("convolution", "ngram-convolution"):
+        del tables["encoder"]["size"]
+    if name == "deep fusion":  # an experiment needs a trained run
+        trained = untrained_translator("luong")
+        sides = dict.fromkeys(("source", "target", "text"), trained.tokenizers["source"].symbols)
+        return trained._replace(model=drawn(build("translate", tables, sides)))
+    return untrained_writer({"task": "translate", **tables})
+
+
+def language_model(kind: str = "character", model: str = "recurrent", **tables: Any) -> TrainedModel:
+    return untrained_writer({"task": "language-model", "model": model, **tables}, kind)
+
+
+def recurrent(**recurrence: Any) -> TrainedModel:
+    return language_model(embedding=SMALL, recurrence={"size": 8, "layers": 2, **recurrence})
+
+
+NETWORKS: dict[str, Callable[[], TrainedModel]] = {
+    **{name: partial(untrained_translator, name) for name in TRANSLATORS},
+    **{name: partial(translator, name) for name in MORE_TRANSLATORS},
+    **{f"of {kind} tokens": partial(untrained_translator, "luong", kind) for kind in TOKENIZERS},
+    **{
+        f"language model {name}": partial(
+            language_model, "word joiner" if name == "characters" else "character", model, **tables
+        )
+        for name, (model, tables) in LANGUAGE_MODELS.items()
+    },
+    **{f"units {cell}": partial(recurrent, cell=cell) for cell in members(AnyCell)},
+    "units normalised": partial(recurrent, cell=NEW_GRU, layer_norm=True, residual=True, initial_state="learned"),
+    "units full peephole": partial(recurrent, cell={"kind": "peephole", "peephole": "full"}),
+}
+"""All that a page computes, by name."""
 
 
 @pytest.mark.matrix
 @node
-@pytest.mark.parametrize(("name", "kind"), [*((name, "bpe") for name in SHOWN), ("luong", "character")])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_page_computes_each_step_as_the_package_does(tmp_path: Path, name: str) -> None:
+    trained = NETWORKS[name]()
+    page, model = page_of(trained, "A page"), rounded(trained)
+    stepper, sentences = model.stepper(), SENTENCES[:2]
+    forced = [stepper.bos, *np.random.default_rng(1).integers(4, model.symbols.size, 5).tolist()]
+    for sentence, answer in zip(sentences, computed(page, tmp_path, sentences, forced=forced), strict=True):
+        tokenizer = trained.tokenizers.get("source") or trained.tokenizers["text"]
+        assert answer["ids"] == tokenizer.encode(sentence)
+        read = [*answer["ids"], tokenizer.symbols.eos] if "source" in trained.tokenizers else [0]
+        start = stepper.start(Batch(pad([read]), None, np.array([0]), np.array([False])))
+        state = start.state
+        for token, found in zip(forced, answer["steps"], strict=True):
+            step = stepper.advance(start.memory, state, np.array([token]))
+            state = step.state
+            np.testing.assert_allclose(np.array(found["log_probs"], float), _finite(step.log_probs_NV)[0], 1e-4, 1e-4)
+            if step.weights_NS is not None:
+                np.testing.assert_allclose(found["weights"], step.weights_NS[0], atol=1e-5)
+
+
+def _finite(log_probs: Any) -> Any:
+    return np.where(np.isinf(log_probs), np.nan, log_probs)
+
+
+@pytest.mark.matrix
+@node
+@pytest.mark.parametrize("cell", members(AnyCell))
+def test_the_gates_of_a_page_are_those_that_the_cell_declares(tmp_path: Path, cell: str) -> None:
+    trained = recurrent(cell=cell)
+    page, model = page_of(trained, "A page"), rounded(trained)
+    forced = [3, 5, 7, 4]
+    [answer] = computed(page, tmp_path, SENTENCES[:1], forced=forced)
+    observer = Observer()
+    with running(replace(current(), observer=observer)):
+        model.target_log_probs(Batch.of_rows([0], pad([forced]), pad([forced])))
+    for place, step in enumerate(answer["steps"]):
+        gates = dict(step["gates"])
+        assert all(len(letter) == 1 for letter in (name.split(".")[1] for name in gates))
+        for name, inside in observer.inside.items():
+            np.testing.assert_allclose(gates[name], inside[place, 0], atol=1e-5)
+
+
+class Observer:
+    """What units compute between reading and writing."""
+
+    def forward(self, seen: Trajectory) -> None:
+        self.inside = seen.inside
+
+    def backward(self, seen: Trajectory, gradients: Any) -> None:
+        raise AssertionError
+
+
+@pytest.mark.matrix
+@node
+@pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional", "sutskever"])
+@pytest.mark.parametrize("kind", ["bpe", "word moses"])
 def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
     trained = untrained_translator(name, kind)
     page = page_of(trained, "A page")
     model = rounded(trained)
     predictor = task_of(trained.experiment).predictor(trained)
     answers = computed(page, tmp_path, SENTENCES, 3, 0.6)
-    expected = predictor.translate(SENTENCES, beam=3, length_penalty=0.6, attention=True, protect=())
-    for sentence, answer, translation in zip(SENTENCES, answers, expected, strict=True):
-        assert answer["ids"] == trained.tokenizers["source"].encode(sentence)
+    options: dict[str, Any] = {"length_penalty": 0.6, "attention": True, "protect": ()}
+    expected = predictor.translate(SENTENCES, beam=3, **options)
+    for answer, translation in zip(answers, expected, strict=True):
         assert answer["text"] == translation.text
         assert answer["score"] == pytest.approx(translation.score, abs=1e-3)
         if translation.weights is not None:
@@ -108,14 +232,12 @@ def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: 
 
 
 @node
-@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
-def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) -> None:
-    recurrence = {"cell": cell, "size": 8, "layers": 2, "initial_state": "learned" if cell == "lstm" else "zero"}
-    trained = untrained_writer({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
+def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path) -> None:
+    trained = recurrent(cell="lstm", initial_state="learned")
     page = page_of(trained, "A page")
     model = rounded(trained)
     stepper = model.stepper()
-    answers = computed(page, tmp_path, SENTENCES, 2, 0.0)
+    answers = computed(page, tmp_path, SENTENCES, 2)
     for sentence, answer in zip(SENTENCES, answers, strict=True):
         ids = trained.tokenizers["text"].encode(sentence)
         batch = Batch(
@@ -126,41 +248,22 @@ def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) 
 
 
 @node
+def test_a_page_computes_the_same_where_a_browser_has_no_webassembly(tmp_path: Path) -> None:
+    page, forced = page_of(untrained_translator("bahdanau"), "A page"), [2, 5, 7, 4]
+    fast, slow = (
+        computed(page, tmp_path, SENTENCES[:1], forced=forced, first=first)
+        for first in ("", "globalThis.WebAssembly = undefined;")
+    )
+    for one, other in zip(fast[0]["steps"], slow[0]["steps"], strict=True):
+        np.testing.assert_allclose(one["log_probs"], other["log_probs"], 1e-4, 1e-4)
+
+
+@node
 def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) -> None:
     stored = json.loads((RUN / "translations.json").read_text())
     sentences = [one["source"] for one in stored if one["source"]]
     answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, 2, 0.5)
     assert [answer["text"] for answer in answers] == [one["text"] for one in stored if one["source"]]
-
-
-@node
-@pytest.mark.parametrize("kind", ["character", "bpe"])
-def test_a_page_reads_spaces_and_their_sign_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = untrained_translator("luong", kind), random.Random(1)
-    texts = ["".join(draws.choices("aet \u2581", k=draws.randint(0, 9))) for _ in range(1_000)]
-    script = (files("anaphora.inspection.microscope") / "tokens.js").read_text(encoding="utf-8")
-    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["source"])
-    (tmp_path / "texts.js").write_text(
-        f"{script}\nconst tokens = new Tokens({table});\n"
-        f"console.log(JSON.stringify({json.dumps(texts)}.map((text) => tokens.encode(text))));"
-    )
-    assert printed_by(tmp_path / "texts.js") == [trained.tokenizers["source"].encode(text) for text in texts]
-
-
-@node
-@pytest.mark.parametrize("kind", ["character", "bpe"])
-def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = untrained_translator("luong", kind), random.Random(1)
-    tokenizer = trained.tokenizers["target"]
-    last = tokenizer.symbols.size - 1
-    lists = [[draws.randint(0, draws.choice([9, last])) for _ in range(draws.randint(0, 9))] for _ in range(2_000)]
-    script = (files("anaphora.inspection.microscope") / "tokens.js").read_text(encoding="utf-8")
-    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["target"])
-    (tmp_path / "ids.js").write_text(
-        f"{script}\nconst tokens = new Tokens({table});\n"
-        f"console.log(JSON.stringify({json.dumps(lists)}.map((ids) => tokens.decode(ids))));"
-    )
-    assert printed_by(tmp_path / "ids.js") == [tokenizer.decode(ids) for ids in lists]
 
 
 def test_what_is_written_into_a_page_cannot_end_its_data() -> None:
@@ -187,18 +290,17 @@ def test_a_page_has_what_training_recorded_the_last_among_them(tmp_path: Path, c
 
 
 @pytest.mark.parametrize(
-    ("table", "named"),
+    ("make", "named"),
     [
-        ({"decoder": {"cell": "peephole"}}, "peephole"),
-        ({"attention": {"score": "location"}}, "Location"),
-        ({"attention": {"kind": "gaussian-window"}}, "Move"),
-        ({"encoder": {"kind": "convolution"}, "attention": "none"}, "convolution"),
-        ({"attention": {"window": "local-m"}}, "Local"),
+        (lambda: made("classify", {"classes": {"names": ["a", "b"]}}), "classifier"),
+        (lambda: made("tag", {}), "tagger"),
+        (lambda: made("language-model", {"model": "ngram"}), "ngram"),
+        (lambda: made("describe", {"encoder": {"width": 4, "rows": 2, "columns": 3}}), "reads vectors"),
     ],
 )
-def test_a_model_that_the_page_does_not_compute_is_refused_by_name(table: dict[str, Any], named: str) -> None:
+def test_a_network_that_the_page_does_not_compute_is_refused_by_name(make: Callable[[], Any], named: str) -> None:
     with pytest.raises(ConfigError, match=f"microscope shows .* but not .*{named}"):
-        page_of(untrained_writer({"task": "translate", **table}), "A page")
+        page_of(untrained_translator("luong")._replace(model=make()), "A page")
 
 
 def test_a_model_too_large_for_a_page_is_refused_with_its_size() -> None:

@@ -1,11 +1,12 @@
 """Operations that a step is written in, once, forward and backward.
 
-What a part computes is written over values ``V``. There are four kinds of them:
+What a part computes is written over values ``V``. There are five kinds of them:
 
     Eager        tensors, computed at once (``eager.py``): on GPUs, under observers, in float64
     Recorder     rows whose place is decided later (``recorder.py``): a list of operations that C runs for all steps
     ArrayOps     arrays of numpy, for parts that C has no body for (``inference/array_ops.py``), forward alone
     OnnxWriter   names of tensors in a graph (``export/parts.py``), forward alone
+    StepRecorder names of values (``inspection/microscope/steps.py``): a list that a page computes, forward alone
 
 A fused operation is a function in C that does several of them at once. Its composition of simpler operations stands in
 the part, beside its use, and takes its place where the library does not have it. How rows lie, and when the gradients

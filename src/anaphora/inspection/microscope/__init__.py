@@ -1,8 +1,9 @@
 """Page of a trained model, in one HTML file that needs no server and no network.
 
-``contents.py`` turns a network into data: programs, tensors, tokenizers. A template takes them, the weights as float16
-in base64. In the page, ``parts.js`` computes what ``kernels/`` computes here, ``network.js`` nn/ and models/,
-``tokens.js`` text/ and ``search.js`` search/; ``page.js`` shows it.
+``contents.py`` puts the description of a network (``models/description``) into it, with each step as the primitive
+operations that ``steps.py`` records, and tensors and tokenizers. A template takes them, the weights as float16 in
+base64. In the page, ``primitives.js`` computes a step, ``operations.js`` whole sequences, ``network.js`` the model, as
+``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/, and ``page.js`` shows it.
 """
 
 import json
@@ -18,7 +19,8 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.formats.lines import replacing
-from anaphora.inspection.microscope.contents import Table, contents
+from anaphora.inspection.microscope.contents import contents
+from anaphora.inspection.microscope.steps import Table
 from anaphora.run import Run
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
@@ -32,7 +34,8 @@ RECORDS = 60
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
 
-SCRIPTS = ("numbers.js", "parts.js", "network.js", "tokens.js", "search.js", "page.js")
+_NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "page")
+SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
 """In the order in which they need each other."""
 
 

@@ -84,14 +84,13 @@ class Page {
     if (this.network.isTranslator) {
       const ids = this.tokens.source.encode(text), n = ids.length;
       if (!n) return null;
-      const read = this.network.read([...ids, EOS]);
-      result = {source: [...ids, EOS], read, ...await beamSearch(this.network, read.memory, read.state,
+      const start = this.network.start([...ids, EOS]);
+      result = {source: [...ids, EOS], scans: start.scans, ...await beamSearch(this.network, start,
         {...options, forced: this.forced, maxLength: Math.max(Math.min(3 * n + 10, 2 * n + 200), this.forced.length)})};
     } else {
       const prompt = this.output.encode(text), more = this.output.kind === "character" ? 100 : 30;
-      result = {prompt: prompt.length, ...await beamSearch(this.network, {}, this.network.blank(), {...options,
-        forced: [...prompt, ...this.forced], maxLength: prompt.length + this.forced.length + more,
-        first: this.contents.sentences ? BOS : EOS})};
+      result = {prompt: prompt.length, ...await beamSearch(this.network, this.network.start(), {...options,
+        forced: [...prompt, ...this.forced], maxLength: prompt.length + this.forced.length + more})};
     }
     const seconds = (performance.now() - started) / 1000;
     return {...result, text: this.output.decode(result.ids), seconds, steps: result.path.length};
@@ -116,9 +115,9 @@ class Page {
     this.draw();
   }
 
-  piece(id) { return shown(this.output.pieces[id]); }
+  piece(id) { return shown(this.output.label(id)); }
 
-  sourcePiece(id) { return shown(this.tokens.source.pieces[id]); }
+  sourcePiece(id) { return shown(this.tokens.source.label(id)); }
 
   draw() {
     const {path, text} = this.result, lang = this.contents.languages[this.network.target] || "";
@@ -167,13 +166,13 @@ class Page {
 
   alignment() {
     const {path, source: read} = this.result;
-    if (!path[0].parent.weights) return null;
+    if (!path[0].parent.taken.weights) return null;
     const {source, target} = this.contents.languages;
     const box = el("section", {className: this.numbers ? "numbers" : ""}, el("h2", {}, "Attention"),
       el("p", {className: "hint"}, "Choose a cell to make that output token attend to that input token alone; the rest is predicted anew."),
       heatTable({caption: "Attention weights: a row for each output token, a column for each input token",
         rows: path.map((node) => this.piece(node.id)), columns: read.map((id) => this.sourcePiece(id)),
-        values: path.map((node) => node.parent.weights), selected: this.selected, lang: [target, source],
+        values: path.map((node) => node.parent.taken.weights), selected: this.selected, lang: [target, source],
         pick: (t, s) => this.attend(t, s)}));
     box.append(el("label", {className: "hint"}, el("input", {type: "checkbox", checked: this.numbers,
       onchange: (event) => box.classList.toggle("numbers", this.numbers = event.target.checked)}), " Show numbers"));
@@ -191,26 +190,28 @@ class Page {
 
   /** How much every state of the encoder changed as the sentence was read. */
   reading() {
-    const {read, source} = this.result;
-    if (!read) return null;
+    const {scans, source} = this.result;
+    if (!scans || !scans.length) return null;
     const rows = [], values = [];
-    read.steps.forEach((layer, depth) => Object.entries(layer).forEach(([way, steps]) => {
-      const h = steps.map((step) => step.signals["layer0.h"]), back = way === "right_to_left";
-      rows.push(`layer ${depth + 1}, ${way.replaceAll("_", " ")}`);
-      values.push(h.map((now, s) => {
-        const before = h[back ? s + 1 : s - 1] || zeros(now.length);
-        return Math.sqrt(now.reduce((total, x, i) => total + (x - before[i]) ** 2, 0) / now.length);
-      }));
-    }));
-    const reversed = this.contents.encoder.reversed ? [...source.slice(0, -1).reverse(), EOS] : source;
+    for (const {name, steps} of scans) {
+      const change = zeros(source.length);
+      steps.forEach((taken, t) => {
+        const h = taken.signals["layer0.h"], before = t ? steps[t - 1].signals["layer0.h"] : zeros(h.length);
+        change[taken.position] = Math.sqrt(h.reduce((total, x, n) => total + (x - before[n]) ** 2, 0) / h.length);
+      });
+      const [, layer, way] = /layers\.(\d+)\.(\w+)/.exec(name);
+      rows.push(`layer ${Number(layer) + 1}, ${way.replaceAll("_", " ")}`);
+      values.push(change);
+    }
     return el("section", {}, el("h2", {}, "Reading"), heatTable({
       caption: "Root mean square change of the encoder's state at each token", rows, values,
-      columns: reversed.map((id) => this.sourcePiece(id)), lang: ["", this.contents.languages.source]}));
+      columns: source.map((id) => this.sourcePiece(id)), lang: ["", this.contents.languages.source]}));
   }
 
   /** Gates of the selected step, unit by unit, and their means over the whole output. */
   gates() {
-    const {path} = this.result, of = (t) => path[t].parent.gates, box = el("section", {}, el("h2", {}, "Gates"));
+    const {path} = this.result, of = (t) => path[t].parent.taken.gates, box = el("section", {}, el("h2", {}, "Gates"));
+    if (!this.network.units.length) return null;
     for (const unit of Object.keys(of(0))) {
       const names = Object.keys(of(0)[unit]), mean = (x) => x.reduce((a, b) => a + b, 0) / x.length;
       box.append(heatTable({caption: `${unit}: mean of each gate over all cells`, rows: names,

@@ -1,12 +1,11 @@
 // Beam search over a network, with the whole tree kept: what search/beam.py finds, and why.
 
-/** The k best [id, log-probability] of a row; of equal ones the lower id first. Padding and <s> are no words. */
-function topK(logProbs, k) {
+/** The k best [id, log-probability] of a row but for the `banned` ids; of equal ones the lower id first. */
+function topK(logProbs, k, banned) {
   const best = [];
   for (let id = 0; id < logProbs.length; id++) {
-    if (id === PAD || id === BOS) continue;
     const value = logProbs[id];
-    if (best.length === k && value <= best[k - 1][1]) continue;
+    if ((best.length === k && value <= best[k - 1][1]) || banned.includes(id)) continue;
     let at = best.length;
     while (at && best[at - 1][1] < value) at--;
     best.splice(at, 0, [id, value]);
@@ -18,21 +17,23 @@ function topK(logProbs, k) {
 /**
  * The best hypothesis and the tree of a search.
  *
- * Nodes: {id, parent, step, score, logProb, best, weights, gates, fate}; the fate of a node is "kept", "finished" or
- * "pruned". `forced` are tokens to begin with, and `attention` maps steps to weights that replace the computed ones.
+ * Nodes: {id, parent, step, score, logProb, fate, taken, alternatives}; the fate of a node is "kept", "finished" or
+ * "pruned", and of those that were read, `taken` is the step after them (network.js) and `alternatives` the best tokens
+ * to follow. `forced` are tokens to begin with, and `attention` maps steps to weights that replace the computed ones.
  * `next` is awaited after every step, and ends the search by throwing.
  */
-async function beamSearch(network, memory, state, {size, penalty, maxLength, forced = [], attention = {}, first = BOS, next}) {
-  const root = {id: first, parent: null, step: -1, score: 0, fate: "kept"};
+async function beamSearch(network, {memory, state}, {size, penalty, maxLength, forced = [], attention = {}, next}) {
+  const root = {id: network.begin, parent: null, step: -1, score: 0, fate: "kept"};
   const nodes = [root], rank = (score, length) => score / ((5 + length) / 6) ** penalty;
   let live = [{node: root, state}], best = null, bestRank = -Infinity;
   for (let step = 0; live.length; step++) {
     const isForced = step < forced.length, found = [];
-    live.forEach(({node, state: before}, row) => {
-      const read = network.step(memory, before, node.id, attention[step]);
-      Object.assign(node, {alternatives: topK(read.logProbs, 10), weights: read.weights, gates: read.gates});
-      const options = isForced ? [[forced[step], read.logProbs[forced[step]]]] : topK(read.logProbs, size);
-      for (const [id, logProb] of options) found.push({id, logProb, parent: node, row, step, score: node.score + logProb, state: read.state});
+    const read = network.advance(memory, live.map(({node, state: before}) => ({state: before, id: node.id, override: attention[step]})));
+    live.forEach(({node}, row) => {
+      const taken = read[row], {logProbs} = taken, ranked = topK(logProbs, Math.max(size, 10), network.unwritten);
+      Object.assign(node, {taken, alternatives: ranked.slice(0, 10)});
+      const options = isForced ? [[forced[step], logProbs[forced[step]]]] : ranked.slice(0, size);
+      for (const [id, logProb] of options) found.push({id, logProb, parent: node, row, step, score: node.score + logProb, state: taken.state});
     });
     found.sort((a, b) => b.score - a.score);  // the sort is stable: of equal ones the lower row, then the better token
     live = [];
