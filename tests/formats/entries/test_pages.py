@@ -104,6 +104,23 @@ def test_cues_need_no_numbers_and_no_blank_line_between_them(tmp_path: Path) -> 
     assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("1\n{}\na\n\nb\n\n2\n{}\n\nc\n", "1\n{}\nA\n\nB\n\n2\n{}\n\nC\n"),
+        ("1\n{}\n\n\na\nb\n\n\n2\n{}\nc\n\n7\nd", "1\n{}\n\n\nA\nB\n\n\n2\n{}\nC\n\n7\nD"),
+        ("x\n\n1\n{}\na\n2\n{}\n\n", "x\n\n1\n{}\nA\n2\n{}\n\n"),
+        ("WEBVTT\n\n{}\na\n\nb\n\nNOTE c\n\n{}\nd\n", "WEBVTT\n\n{}\nA\n\nb\n\nNOTE c\n\n{}\nD\n"),
+    ],
+)
+def test_text_behind_a_blank_line_is_that_of_its_cue_in_srt(before: str, after: str, tmp_path: Path) -> None:
+    times = ["00:00:01,000 --> 00:00:02,000", "00:00:03,000 --> 00:00:04,000"]
+    name = "a.vtt" if before.startswith("W") else "a.srt"
+    for ends in ("\n", "\r\n"):
+        text, expected = (one.format(*times).replace("\n", ends) for one in (before, after))
+        assert filled_text(tmp_path, name, text) == expected
+
+
 @given(st.text("ab ", max_size=30), st.integers(1, 4))
 @example(text="a  b", count=2)
 def test_wrapping_loses_no_word(text: str, count: int) -> None:

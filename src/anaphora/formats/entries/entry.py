@@ -19,6 +19,7 @@ class Reason(StrEnum):
     NOT_FOR_TRANSLATION = "not to be translated"
     UNAPPROVED = "in a draft state"
     EMPTY = "without a source text"
+    WITHOUT_SEG = "without a <seg> in a <tuv>"
     WITHOUT_COLUMNS = "without the columns of the heading"
 
 
