@@ -41,23 +41,24 @@ _ATTRIBUTE = re.compile(
 )
 
 _VALUE = re.compile(
-    r"(<%[=:](?:(?!<%|%>).)*+%>|<\?=(?:(?!<\?|\?>).)*+\?>|[$#]\{[^{}]*+\}"
-    r"|\{\{\{(?:(?!\{\{|\}\}).)*+\}\}\}|\{\{(?![!#/^>{])(?:(?!\{\{|\}\}).)*+\}\})",
+    r"(<%[=:](?:(?!<[%?]|%>).)*+%>|<\?=(?:(?!<[%?]|\?>).)*+\?>|[$#]\{[^{}]*+\}"
+    r"|\{\{\{[^{}]*+\}\}\}|\{\{(?![!#/^>]|-?\s*+(?:block|define|else|end|if|range|with)\b)[^{}]*+\}\})",
     re.DOTALL,
 )
-"""Code of a template that writes text."""
+"""Code of a template that writes text; the patterns of ``text.placeholders`` have all of it."""
 _CODE = re.compile(
-    rf"{_VALUE.pattern}|(?P<comment><%(?:--|\#)(?:(?!<%|%>).)*+%>|\{{\#(?:(?!\{{\#|\#\}}).)*+\#\}}"
+    rf"{_VALUE.pattern}|(?P<comment><%--(?:(?!<%--|--%>).)*+--%>|\{{\#(?:(?!\{{\#|\#\}}).)*+\#\}}"
     r"|\{\{!--(?:(?!\{\{!--|--\}\}).)*+--\}\}|\{\{!(?:(?!\{\{|\}\}).)*+\}\})"
-    r"|(?P<other><%(?:(?!<%|%>).)*+%>|<\?php\b(?:(?!<\?|\?>).)*+\?>|\{%(?:(?!\{%|%\}).)*+%\}"
-    r"|\{\{[#/^>](?:(?!\{\{|\}\}).)*+\}\})",
+    r"|(?P<other><%(?:(?!<%|%>).)*+%>|<\?(?:php\b|=)(?:(?!<\?|\?>).)*+\?>|\{%(?:(?!\{%|%\}).)*+%\}"
+    r"|\{\{(?:(?!\{\{|\}\}).)*+\}\})",
     re.DOTALL,
 )
 _STAND_INS = {"comment": "\ufdd0", "other": "\ufdd1", "value": "\ufdd2"}
 """Characters that no text has, in the places of code."""
 _CODES = frozenset("\ufdd0\ufdd1")
 _PIECE = re.compile("(?P<comment>\ufdd0+)|(?P<other>\ufdd1+)|[^\ufdd0\ufdd1]+")
-_REFERENCE = re.compile(r"&(?:#\d++|#[xX][\dA-Fa-f]++|[A-Za-z][A-Za-z\d]*+);?")
+_CHARACTER = re.compile(r"&(?:#\d++|#[xX][\dA-Fa-f]++|[A-Za-z][A-Za-z\d]*+);?|.", re.DOTALL)
+"""A character, by its reference or as it is."""
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
@@ -116,7 +117,7 @@ class Html(Reader, HTMLParser):
         for attribute in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
             quotes, name = str(attribute.lastgroup), attribute["name"].lower()
             begin, end = (at + place for place in attribute.span(quotes))
-            if name in ("lang", "xml:lang"):
+            if name in ("lang", "xml:lang") and attribute[quotes][:1].isalpha():
                 is_foreign = bare(self._source[begin:end]) != bare(self.source)
                 places += [] if is_foreign else [(begin, end)]
                 languages = tuple(places)
@@ -254,18 +255,16 @@ class Html(Reader, HTMLParser):
 
 def _written(text: str, old: str, *, is_quoted: bool) -> str:
     """Return a text as a page has it, with the character references and the code that are in the ``old`` one."""
-    forms = defaultdict[str, list[str]](list)
-    for reference in _REFERENCE.findall("".join(_VALUE.split(old)[::2])):
-        forms[unescape(reference)].append(reference.rstrip(";") + ";")
+    forms, code = defaultdict[str, list[str]](list), {" ".join(one.split()): one for one in _VALUE.findall(old)}
+    for one in _CHARACTER.findall("".join(_VALUE.split(old)[::2])):
+        forms[unescape(one)].append(one.rstrip(";") + ";" if one[1:] else escape(one, quote=is_quoted))
 
     def escaped(character: str) -> str:
         known = forms.get(character, []) if not (character.isascii() and character.isalnum()) else []
         return known.pop(0) if len(known) > 1 else known[0] if known else escape(character, quote=is_quoted)
 
-    return "".join(
-        piece if place % 2 and piece in old else "".join(map(escaped, piece))
-        for place, piece in enumerate(_VALUE.split(text))
-    )
+    pieces = _VALUE.split(text)
+    return "".join(code.get(" ".join(piece.split())) or "".join(map(escaped, piece)) for piece in pieces)
 
 
 def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[str]:

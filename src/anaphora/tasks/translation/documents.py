@@ -288,16 +288,20 @@ def with_gaps(text: str, translation: str) -> str | None:
     """Return a translation with the white space that ``text`` has within it, where that is not a space.
 
     It stays between sentences, and beside a word that both have once. Tabs, control characters and runs of spaces have
-    to come back, and None says that one has no place; a no-break space and the like become a space there.
+    to come back, and None says that one has no place. A no-break space and the like between words go to the space that
+    is nearest to their old place.
     """
     given, put = _GAP.split(text), _GAP.split(translation.replace("\n", " "))
     came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
     if not came_back:
         put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
-    for before, gap, after in zip(given[::2], given[1::2], given[2::2], strict=False):
+    for place, (before, gap, after) in enumerate(zip(given[::2], given[1::2], given[2::2], strict=False)):
         if gap == " " or (came_back and _is_layout(gap)):
             continue
         beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
+        if not _is_layout(gap) and before[-1].isalnum() and after[0].isalnum():
+            free = (one for one in range(1, len(put), 2) if put[one] == " ")
+            beside += sorted(free, key=lambda one: abs((one + 1) / len(put) - 2 * (place + 1) / len(given)))[:1]
         at = next((one for one in beside if put[one : one + 1] in ([" "], [gap])), None)
         if at is not None:
             put[at] = gap
