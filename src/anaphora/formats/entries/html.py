@@ -14,8 +14,7 @@ from html import escape, unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, one_line
-from anaphora.text.language import bare
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, matches, one_line
 
 _INLINE = frozenset(
     (
@@ -25,6 +24,7 @@ _INLINE = frozenset(
 )
 _KEPT = frozenset(("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"))
 """Elements whose text is no language of people."""
+_KEPT_BY = ("translate", "no")
 _CLOSED_BY_THE_NEXT = frozenset(("dd", "dt", "li", "option", "td", "th", "tr"))
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
@@ -56,7 +56,7 @@ _CODE = re.compile(
 _STAND_INS = {"comment": "\ufdd0", "other": "\ufdd1", "value": "\ufdd2"}
 """Characters that no text has, in the places of code."""
 _CODES = frozenset("\ufdd0\ufdd1")
-_PIECE = re.compile("(?P<comment>\ufdd0+)|(?P<other>\ufdd1+)|[^\ufdd0\ufdd1]+")
+_PIECE = re.compile("(?P<comment>\ufdd0[\ufdd0\n]*)|(?P<other>\ufdd1[\ufdd1\n]*)|[^\ufdd0\ufdd1]+")
 _CHARACTER = re.compile(r"&(?:#\d++|#[xX][\dA-Fa-f]++|[A-Za-z][A-Za-z\d]*+);?|.", re.DOTALL)
 """A character, by its reference or as it is."""
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
@@ -85,11 +85,8 @@ class Html(Reader, HTMLParser):
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """Yield the entries of a page in UTF-8; no page is so odd that it is refused."""
         self._source = b"".join(pieces).decode()
-        text = _CODE.sub(lambda code: len(code[0]) * _STAND_INS[code.lastgroup or "value"], self._source)
-        # the parser counts the lines that it is fed
-        self._fed_lines, self._lines = (
-            [0, *(found.end() for found in re.finditer("\n", one))] for one in (text, self._source)
-        )
+        text = _CODE.sub(lambda code: re.sub(".", _STAND_INS[code.lastgroup or "value"], code[0]), self._source)
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
         self._languages: set[tuple[int, int]] = set()  # of the runs
@@ -104,7 +101,7 @@ class Html(Reader, HTMLParser):
     @property
     def _at(self) -> int:
         line, column = self.getpos()
-        return self._fed_lines[line - 1] + column
+        return self._lines[line - 1] + column
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         at, top = self._at, self._elements[-1].tag
@@ -118,7 +115,8 @@ class Html(Reader, HTMLParser):
             quotes, name = str(attribute.lastgroup), attribute["name"].lower()
             begin, end = (at + place for place in attribute.span(quotes))
             if name in ("lang", "xml:lang") and attribute[quotes][:1].isalpha():
-                is_foreign = bare(self._source[begin:end]) != bare(self.source)
+                code = attribute[quotes]
+                is_foreign = not (matches(code, self.source) or matches(self.source, code))
                 places += [] if is_foreign else [(begin, end)]
                 languages = tuple(places)
             elif name in read and attribute[quotes].strip() and not _CODES & set(attribute[quotes]):
@@ -275,6 +273,6 @@ def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[st
 
 def _is_kept(attributes: Sequence[tuple[str, str | None]]) -> bool:
     """True if attributes say that an element is not to be translated."""
-    return ("translate", "no") in attributes or any(
+    return _KEPT_BY in attributes or any(
         name == "class" and "notranslate" in (value or "").split() for name, value in attributes
     )

@@ -5,32 +5,19 @@ their order, the texts between them are translated apart, so that codes always s
 placeholder, a tag, an address or a bracket, has an unknown word, or is longer than its file allows, stays without a
 translation, and so does what the translator is not sure of. Messages that choose one of several texts
 (``text.branches``) are translated text by text where each is a sentence.
-
-Of projects of OmegaT, each segment without a translation is translated once, as a pair for a memory. Segments are what
-OmegaT shows: paragraphs, or sentences where the project segments them, with short tags for inline codes. Where its
-rules of segmentation differ from ours (``text.sentences``), it finds the pairs by their similarity.
 """
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from html import unescape
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import REPLACED, Document
-from anaphora.formats.entries.entry import Gap, Reason
-from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
-from anaphora.formats.lines import read_lines
-from anaphora.formats.omegat import Project
-from anaphora.memory.segment import key_of
+from anaphora.formats.entries.entry import Gap
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
-from anaphora.text.language import bare
-from anaphora.text.masking import split_around
-from anaphora.text.placeholders import PATTERNS, USUAL
 from anaphora.text.quality import differences, is_translatable, without_placeholders
-from anaphora.text.sentences import Splitter
 from anaphora.text.text_rule import CONTROLS
 from anaphora.text.tokenizer import MARKS, UNK
 
@@ -73,9 +60,6 @@ _FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
 """White space that is no more than a space in a page or a subtitle."""
 _CODE = re.compile(r"<x(\d+)/>")
 _REFERENCE = re.compile(r"&(?:quot|apos|amp|#39);")
-_TEXTS = (".txt", ".text")
-_BOTH_SIDES = "tmx"
-"""A kind that is no document of a project."""
 
 
 class FilledDocument(NamedTuple):
@@ -190,7 +174,7 @@ class _Run:
 
     def put(self, known: Known, language: str) -> str:
         """Return the stretch with translations."""
-        lines = [_with_key(one, known.get(one.text), language) for one in self.labels]
+        lines = [with_key(one, known.get(one.text), language) for one in self.labels]
         return self.escape("".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair))
 
     def escape(self, text: str) -> str:
@@ -277,7 +261,7 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
         yield _Flow([run.text for run in runs], kind)
 
 
-def _with_key(one: Label, translation: str | None, language: str) -> str:
+def with_key(one: Label, translation: str | None, language: str) -> str:
     """Return a translation with the key that the text has; the text itself where there is none."""
     if translation is None:
         return one.with_key(one.text, "")
@@ -351,71 +335,3 @@ _SIGN = re.compile(r"\{[^{}]*\}|[][{}\\`|]|&#?\w+;")
 def _signs(text: str) -> list[str]:
     """Return what stands in braces, other brackets, signs of code and character entities."""
     return sorted(_SIGN.findall(text))
-
-
-class Segments(NamedTuple):
-    """The segments of a project, each text once."""
-
-    new: list[str]
-    """Those without a translation, in their order."""
-    known: int
-    """Number of entries that it has a translation of."""
-    unread: list[Path]
-    """Its documents in formats that are not read."""
-
-
-class Pretranslation(NamedTuple):
-    """Segments with translations, and what became of the others."""
-
-    pairs: list[tuple[str, str]]
-    left: dict[str, list[str]]
-    """Segments without a translation, by the reason."""
-
-
-def segments_of(project: Project) -> Segments:
-    """Return the segments of the documents of a project.
-
-    Raises DataError for a document or a memory of the project that is not in its format.
-    """
-    languages = bare(project.languages[0]), bare(project.languages[1])
-    splitter = Splitter(*languages)
-    saved = read_entries(project.saved, "tmx", languages) if project.saved.is_file() else ()
-    done = {_key(entry.source) for entry in saved if not entry.skipped}
-    found, unread = dict[str, str](), list[Path]()
-    for path in project.documents():
-        texts = _paragraphs(path, languages)
-        if texts is None:
-            unread.append(path)
-        for text in texts or ():
-            parts = split_around(splitter, text, USUAL).sentences if project.by_sentences else (text.strip(),)
-            for segment in filter(is_translatable, parts):
-                found.setdefault(_key(segment), segment)
-    return Segments([one for key, one in found.items() if key not in done], len(found.keys() & done), unread)
-
-
-def pretranslate(segments: Sequence[str], translate: Translate, language: str) -> Pretranslation:
-    """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
-    pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
-    labels = [label(segment) for segment in segments]
-    translations = run_steps(retry_steps([one.text for one in labels]), translate)
-    for segment, one, translation in zip(segments, labels, translations, strict=True):
-        if why := fault(one.text, translation):
-            left.setdefault(why, []).append(segment)
-        else:
-            pairs.append((segment, _with_key(one, translation, language)))
-    return Pretranslation(pairs, left)
-
-
-def _key(segment: str) -> str:
-    """Return a segment without its tags, which may be numbered otherwise."""
-    return key_of(PATTERNS["tags"].sub(" ", segment))
-
-
-def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
-    """Return the texts of a document that have no translation there; None for one in another format."""
-    kind = kind_of(path)
-    if kind in READERS and kind != _BOTH_SIDES:
-        document = Document.read(path, kind, languages)
-        gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == Reason.UNTRANSLATED)
-        return (text for gap in gaps for text in document.sentences(gap))
-    return read_lines(path) if path.suffix.lower() in _TEXTS else None
