@@ -123,6 +123,14 @@ def test_a_target_that_is_divided_otherwise_is_that_of_the_unit(
     assert pairs_of(tmp_path, "a.xlf", text) == pairs
 
 
+@pytest.mark.parametrize("there", [{1: "t1"}, {0: "t0"}, {2: "t2"}, {0: "t0", 2: "t2"}, {1: "t1", 2: "t2"}])
+def test_segments_that_a_target_lacks_are_put_in_their_places(there: dict[int, str], tmp_path: Path) -> None:
+    every = {number: there.get(number, f"S{number}") for number in range(3)}
+    before, after = (first(unit(["s0", "s1", "s2"], targets, described("", "", ""))) for targets in (there, every))
+    states = re.compile("(?<=<sdl:seg id=).*?(?=/>)")
+    assert states.sub("", filled_text(tmp_path, "a.xlf", before)) == states.sub("", after)
+
+
 def test_codes_around_segments_are_those_of_the_source(tmp_path: Path) -> None:
     inner = f'<g id="1">{mrk(0, "_a <x id=&quot;2&quot;/>".replace("&quot;", chr(34)))} </g><x id="3"/>{mrk(1, "_b")}'
     text = first(trans_unit(f"<source>_a _b</source>\n  <seg-source>{inner}</seg-source>"))

@@ -138,14 +138,15 @@ class Xliff(Markup):
             return self._pairs(unit, source, target, gap, "")
         self._levels[-1].texts = len(segments)
         entries, around = list[Entry](), partial(self._fill_around, unit)
-        before: tuple[Content | None, Content | None] = None, None
+        before: tuple[Content, Content] | None = None
         for number, (name, segment) in enumerate(segments.items()):
             there = target.segments.get(name) if target else None
             if segment.text.strip():
                 put = partial(self._fill_segment, unit, (name, number, segment), before)
                 gap = Gap(segment.runs, put, partial(fits, tuple(self._levels)), around)
                 entries += self._pairs(unit, segment, there, gap, name)
-            before = segment, there or before[1]
+            last = there or (before and before[1])
+            before = (segment, last) if last else None
         return entries
 
     def _pairs(self, unit: _Unit, source: Content, target: Content | None, gap: Gap, segment: str) -> list[Entry]:
@@ -192,11 +193,11 @@ class Xliff(Markup):
         self,
         unit: _Unit,
         segment: tuple[str, int, Content],
-        before: tuple[Content | None, Content | None],
+        before: tuple[Content, Content] | None,
         content: bytes,
         texts: Sequence[str],
     ) -> list[Edit]:
-        """``before`` are the segment before this one, and the last one before it that the target has."""
+        """``before`` are the segment before this one, and the last one before it that the target has, if it has any."""
         name, number, source = segment
         target = unit.contents.get("target")
         edits = self._declare(unit, content)
@@ -212,11 +213,11 @@ class Xliff(Markup):
         end_tag = content[source.end : after(content, source)]
         if there := target.segments.get(name):
             return [*edits, Edit(there.begin, after(content, there), _open_tag(content, there) + text + end_tag)]
-        previous, last = before
-        space = content[after(content, previous) : source.begin] if previous else b""
-        place = after(content, last) if last else target.begin + len(start_tag(content, target.begin))
-        whole = (b"" if space.strip() else space) + start_tag(content, source.begin) + text + end_tag
-        return [*edits, Edit(place, place, whole, number)]
+        place = after(content, before[1]) if before else target.begin + len(start_tag(content, target.begin))
+        begin = after(content, before[0] if before else source)
+        around = content[begin : content.index(b"<", begin)]
+        space, whole = b"" if around.strip() else around, start_tag(content, source.begin) + text + end_tag
+        return [*edits, Edit(place, place, space + whole if before else whole + space, number)]
 
     def _fill_around(self, unit: _Unit, content: bytes) -> list[Edit]:
         """Return what stands around the segments in a target, which begin without text."""
