@@ -137,15 +137,24 @@ _XLIFF_2 = (
     "    <source>a <pc id='1'>b</pc><sm id='m' translate='no'/>c<em startRef='m'/></source>\n  </segment></unit></file>"
     "</xliff>"
 )
+_SDLXLIFF = (
+    '<xliff version="1.2" xmlns:sdl="s"><file source-language="en"><body><trans-unit id="1"><source>a b c</source>\n'
+    '<seg-source><g id="1"><mrk mtype="seg" mid="1">a</mrk> <mrk mtype="seg" mid="2">b</mrk></g> '
+    '<mrk mtype="seg" mid="3">c</mrk></seg-source>\n<target><mrk mtype="seg" mid="1">A</mrk> '
+    '<mrk mtype="seg" mid="3"/></target><sdl:seg-defs><sdl:seg id="1" conf="Translated"/><sdl:seg id="3"/>'
+    "</sdl:seg-defs></trans-unit></body></file></xliff>"
+)
 _PO = (
     'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nPlural-Forms: nplurals=2;\\n"\n\n'
     '#, c-format\n#| msgid "o"\nmsgctxt "x"\nmsgid "a \\"b\\""\n"c\\n"\n'
     'msgid_plural "d"\nmsgstr[0] ""\nmsgstr[1] ""\n\n'
     '#~ msgid "e"\n#~ msgstr "f"\n'
+    'msgid\n"g" msgid_plural "h" msgstr [0]"i" msgstr[\n1] ""\n'
 )
 _HTML = (
     "<!DOCTYPE html>\n<html><head><title>a</title><script>b < c</script></head><body><p class='x'>d <b>e</b> &eacute; "
-    "&#65; <img alt='f' src=g><!-- h --><br/>i</p><ul><li>j<li>k</ul></body></html>"
+    "&#65; <img alt='f' src=g><!-- h --><br/>i</p><ul><li>j<li>k</ul><% if l > m %><p lang='en'>{{ n | o }} p</p>"
+    "{% q %}<p lang='de'>r <?php s ?></body></html>"
 )
 
 
@@ -243,6 +252,7 @@ READERS = (
     Reader("memory.tmx", _TMX, _entries),
     Reader("first.xlf", _XLIFF, _entries),
     Reader("second.xlf", _XLIFF_2, _entries),
+    Reader("third.xlf", _SDLXLIFF, _entries),
     Reader("app.po", _PO, _entries),
     Reader("page.html", _HTML, _entries),
     Reader("film.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>a\nb</i>\n\n2\n00:00:03,0 --> 0:00:04,0\n- c\n", _entries),

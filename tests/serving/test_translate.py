@@ -94,9 +94,13 @@ def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrat
     client: TestClient, serve: Serve, stored: ServedRun
 ) -> None:
     asked = {"q": [TEXT, " "], "confidence": True, **PAIR}
-    refused = client.post("/translate", json=asked)
-    assert refused.status_code == 400 and "run anaphora calibrate RUN" in refused.json()["error"]
-    assert str(RUN) not in refused.text
+    plain = client.post("/translate", json=asked)
+    assert (
+        plain.json()["translatedText"]
+        == client.post("/translate", json={"q": [TEXT, " "], **PAIR}).json()["translatedText"]
+    )
+    assert plain.json()["confidence"] == [None, None]
+    assert "run anaphora calibrate RUN" in plain.json()["note"][0] and str(RUN) not in plain.text
     predictor = copy(stored.predictor)
     [found] = predictor.translate_text([TEXT], signals=True)
     rows = [[one.signals.sentence for one in found.sentences or [found]], [one for one in found.signals.words if one]]

@@ -18,8 +18,9 @@ from anaphora.formats.lines import packed_by_name, replacing
 from anaphora.formats.omegat import Project, read_project
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.translation.documents import Translate, fill, pretranslate, segments_of
+from anaphora.tasks.translation.documents import Translate, fill
 from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.pretranslation import pretranslate, segments_of
 from anaphora.text.language import bare
 from anaphora.wording import agreeing, inflect
 

@@ -216,8 +216,17 @@ async def _translated(
     async def by_model(texts: Sequence[str]) -> list[Translation]:
         return await service.batching.translate(Search(served, options), texts, given.client)
 
-    found = await translated(served.memory, texts, by_model, alternatives, THRESHOLD if origins else 100)
+    least, note = THRESHOLD if origins else 100, ""
+    try:
+        found = await translated(served.memory, texts, by_model, alternatives, least)
+    except Refusal as refusal:  # perhaps of the confidence alone
+        if not judged or refusal.status != 400:
+            raise
+        options, note = options._replace(confidence=False), refusal.message
+        found = await translated(served.memory, texts, by_model, alternatives, least)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
+    if note:
+        answer["note"] = [note for _ in texts]
     if alternatives:
         answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
     if aligned:
@@ -289,7 +298,7 @@ async def memory_languages(service: Service, given: Parameters) -> dict[str, Any
 async def memory_unit(service: Service, given: Parameters) -> list[dict[str, Any]]:
     """``GET /tmserver/SOURCE/TARGET/unit/TEXT``: segments of the memory, the most similar first."""
     text = given.passage("text", service.limits)
-    least = given.number("min_similarity", 100) or THRESHOLD
+    least = given.number("min_similarity", 100, THRESHOLD)
     most = given.number("max_candidates", _MOST_SEGMENTS) or MATCHES
     memory = service.translators.find(given.text("source"), given.text("target")).memory
     if memory is None:

@@ -79,14 +79,14 @@ class Parameters(dict[str, Any]):
             raise bad(f"Invalid request: {name} should be a text, and not blank")
         return texts[0]
 
-    def number(self, name: str, most: int) -> int:
+    def number(self, name: str, most: int, default: int = 0) -> int:
         """Return a whole number from 0 to ``most``.
 
-        0 where it is missing or below. Raises Refusal for any other value.
+        0 where it is below, ``default`` where it is missing. Raises Refusal for any other value.
         """
         value = self.get(name)
         if value is None or value == "":
-            return 0
+            return default
         if isinstance(value, str) and len(value) <= 20:
             with suppress(ValueError):
                 value = int(value)

@@ -30,7 +30,7 @@ PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
     "urls": regex.compile(r"(?:https?://|ftp://|\bwww\.)[^\s<>\"]*[\w/]"),
     "emails": regex.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "placeholders": regex.compile(
-        rf"{_CODE}"
+        rf"{_CODE}|\{{\{{\{{[^{{}}]*+\}}\}}\}}|\{{\{{[^{{}}]*+\}}\}}|[$#]\{{[^{{}}]*+\}}"
         r"|%[A-Za-z_]\w+%|%\{\w+\}|\$\([\w.]+\)|\$[A-Za-z_]\w*"  # Windows, Ruby, shells, PHP
         r"|%(?:\(\w+\)|<\w+>|\d+\$)?[-+#0']*+(?:\d++|\*)?(?:\.(?:\d++|\*))?"  # printf, Python, Ruby, Objective-C
         r"(?:[sdifuxXcgeo@](?:(?!\w)|(?<!\d%[a-z]))|(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcsSp](?!\w)|<PRI\w+>)"

@@ -52,7 +52,33 @@ def test_an_entity_of_a_type_elsewhere_is_refused_rather_than_left_out(head: str
 
 
 @pytest.mark.parametrize(
-    "piece", ["<a ", "<a x='", "<a b=c ", "<a /", "<a" + " " * 50, "</", "</a '", "<?", "<!--", "<!-- -", "<!-- a> "]
+    "piece",
+    [
+        "<a ",
+        "<a x='",
+        "<a b=c ",
+        "<a /",
+        "<a" + " " * 50,
+        "<b>",
+        "<p lang=de>",
+        "<%",
+        "<%=",
+        "<%--",
+        "<?php ",
+        "{{",
+        "{{ a",
+        "{{!--",
+        "{%",
+        "{#",
+        "${",
+        "&a",
+        "</",
+        "</a '",
+        "<?",
+        "<!--",
+        "<!-- -",
+        "<!-- a> ",
+    ],
 )
 def test_a_page_whose_tags_and_comments_never_end_is_read_in_little_time(piece: str) -> None:
     begin = time.monotonic()

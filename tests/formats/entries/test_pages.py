@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+import regex
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from anaphora.formats.entries.subtitles import wrap
+from anaphora.text.placeholders import PATTERNS
 from tests.formats.entries.filling import document_of, filled, filled_text
 
 PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}</body></html>\n"
@@ -47,7 +49,116 @@ PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}<
 def test_a_page_keeps_all_but_its_text(before: str, after: str, tmp_path: Path) -> None:
     for name in ("a.html", "b.htm"):
         found = filled_text(tmp_path, name, PAGE.format("über", before))
-        assert found.removesuffix("</body></html>\n") == PAGE.format("ÜBER", after).removesuffix("</body></html>\n")
+        assert found.removesuffix("</body></html>\n") == PAGE.format("ÜBER", after).replace(
+            "lang=en", "lang=de"
+        ).removesuffix("</body></html>\n")
+
+
+TEMPLATES = {
+    "<% if (a < b && c) { %><p>x</p><% } %>": "<% if (a < b && c) { %><p>X</p><% } %>",
+    "<p>x <%= a > b ? 'y' : '&' %> y</p>": "<p>X <%= a > b ? 'y' : '&' %> Y</p>",
+    "<p><%-- x <%= y %> --%>x <%# y %>y</p>": "<p><%-- x <%= y %> --%>X <%# y %>Y</p>",
+    '<%@ page import="x" %><p>${x.y ? "a" : b}: x</p>': '<%@ page import="x" %><p>${x.y ? "a" : b}: X</p>',
+    "<p>{% if x > 1 %}x{% else %}y{% endif %} {# x #}y</p>": "<p>{% if x > 1 %}X{% else %}Y{% endif %} {# x #}Y</p>",
+    "<p>{{ x | t('a<b') }} x {{{y}}}</p>": "<p>{{ x | t('a<b') }} X {{{y}}}</p>",
+    "<p>{{#if x}}x{{else if y}}y{{/if}}{{> z}}{{!-- {{x}} --}}x</p>": (
+        "<p>{{#if x}}X{{else if y}}Y{{/if}}{{> z}}{{!-- {{x}} --}}X</p>"
+    ),
+    "<p>{{- if .x }}x{{ else }}y {{.y}}{{end}}</p>": "<p>{{- if .x }}X{{ else }}Y {{.y}}{{end}}</p>",
+    "<p>{{ {'x': y} | json }} x</p>": "<p>{{ {'x': y} | json }} X</p>",
+    "<p>x<?php if ($x->y) { ?>y<?= $x->z ?><?php } ?></p>": "<p>X<?php if ($x->y) { ?>Y<?= $x->z ?><?php } ?></p>",
+    "<a <% if x %>class='y'<% end %> title='x {{ y }}' href=\"{{ url 'x' }}\">x</a>": (
+        "<a <% if x %>class='y'<% end %> title='X {{ y }}' href=\"{{ url 'x' }}\">X</a>"
+    ),
+    "<img alt=\"{% trans 'x' %}\"><img alt='<%= x %> x'>": "<img alt=\"{% trans 'x' %}\"><img alt='<%= x %> X'>",
+    "<p>x {{ y\n  | z }}\n{% x\n%}y</p>": "<p>X {{ y\n  | z }}\n{% x\n%}Y</p>",
+}
+
+
+@pytest.mark.parametrize(("before", "after"), TEMPLATES.items())
+def test_code_of_templates_stays(before: str, after: str, tmp_path: Path) -> None:
+    def translate(text: str) -> str:
+        """Capitals outside of code, which a translator keeps."""
+        pieces = regex.split(f"({PATTERNS['placeholders'].pattern})", text)
+        return "".join(piece if place % 2 else piece.upper() for place, piece in enumerate(pieces))
+
+    found = filled_text(tmp_path, "a.html", PAGE.format("z", before), translate)
+    assert found == PAGE.format("Z", after).replace("lang=en", "lang=de")
+    for line in (found, PAGE.format("z", f"é\n{before}\n<i>é</i>")):  # places count characters
+        assert filled_text(tmp_path, "a.html", line, lambda text: text) == line
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("5&nbsp;x &mdash; &#8212; y&hellip;", "5&nbsp;X &mdash; &#8212; Y&hellip;"),
+        ("&quot;x&quot; &#39;y&#39; &gt; &amp; &copy", "&quot;X&quot; &#39;Y&#39; &gt; &amp; &copy;"),
+        ("x &lt;b&gt; <b>&nbsp;</b>&eacute; &copy 1", "X &lt;B&gt; <b>&nbsp;</b>É &copy; 1"),
+        ("x@y &#64; &amp;lt;", "X@Y &#64; &amp;LT;"),
+    ],
+)
+def test_character_references_are_written_as_they_were(before: str, after: str, tmp_path: Path) -> None:
+    found = filled_text(tmp_path, "a.html", PAGE.format("z", before)).replace("lang=de", "lang=en")
+    assert found == PAGE.format("Z", after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('<p lang="de">x</p><p>x', '<p lang="de">x</p><p>X'),
+        ("<p lang=de>x<p>x<ul><li lang=fr>x<b>y</b><li>x</ul>", "<p lang=de>x<p>X<ul><li lang=fr>x<b>y</b><li>X</ul>"),
+        ('<p>x <i lang="fr" title="y">y</i> z</p>', '<p>X <i lang="fr" title="y">y</i> Z</p>'),
+        ('<p lang="de">x <i lang="en-GB">y</i></p>', '<p lang="de">x <i lang="de">Y</i></p>'),
+        (
+            '<div lang="de"><p>x</div><p xml:lang="en" lang="en">x',
+            '<div lang="de"><p>x</div><p xml:lang="de" lang="de">X',
+        ),
+        ('<p lang="">x</p><p lang="{{ y }}">x</p>', '<p lang="">X</p><p lang="{{ y }}">X</p>'),
+        ('<p translate="no">x <b translate="no">y</b> z</p>x', '<p translate="no">x <b translate="no">y</b> z</p>X'),
+        ("<p lang=en>1</p><p lang=EN-us title=x>1</p>", "<p lang=de>1</p><p lang=de title=X>1</p>"),
+    ],
+)
+def test_languages_follow_and_others_are_left_alone(before: str, after: str, tmp_path: Path) -> None:
+    found = filled_text(tmp_path, "a.html", PAGE.format("z", before))
+    assert found.replace('title="X"', "title=X") == PAGE.format("Z", after).replace(
+        "html lang=en", "html lang=de"
+    ).replace("<p lang=de>1</p><p lang=de t", "<p lang=en>1</p><p lang=de t")
+
+
+def test_a_page_in_another_language_is_left_alone(tmp_path: Path) -> None:
+    page = PAGE.format("a", "<p>b</p>").replace("lang=en", "lang=it")
+    assert filled_text(tmp_path, "a.html", page) == page
+    assert document_of(tmp_path, "a.html", page).is_foreign
+
+
+CODE = st.sampled_from(
+    [
+        "<%= x > 1 %>",
+        "{{ x | y }}",
+        "${a.b}",
+        "<% if x %>",
+        "{% else %}",
+        "{# x #}",
+        "<?php x -> y ?>",
+        "{{/if}}",
+        "{{{ a }}}",
+    ]
+)
+TAGS = st.sampled_from(
+    ['<b class="x">', "</b>", "<br>", "<p>", "</p>", "<!-- x -->", '<i lang="de">', "</i>", "<a href='?x=1&y'>"]
+)
+CHARACTERS = st.sampled_from(["&nbsp;", "&amp;", "&mdash;", "&#8364;", "é", " ", "a b", "R&D", "5 < 6", "&lt;i&gt;"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(pieces=st.lists(CODE | TAGS | CHARACTERS, max_size=10))
+def test_code_tags_and_references_come_back_around_any_text(pieces: list[str], tmp_path: Path) -> None:
+    text = "<html>" + "".join(pieces)
+    document = document_of(tmp_path, "a.html", text)
+    assert filled(document, lambda text: text).decode() == text
+    marked = filled(document, lambda text: f"{text}\0").decode().replace("\0", "")
+    escaped = marked.replace("R&amp;D", "R&D").replace("5 &lt; 6", "5 < 6")
+    assert escaped == text
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -102,6 +213,23 @@ def test_cues_need_no_numbers_and_no_blank_line_between_them(tmp_path: Path) -> 
     text = "1\n00:00:01,000 --> 00:00:02,000\na\n2\n00:00:03,000 --> 00:00:04,000\n3\nb\n"
     assert [entry.source for entry in document_of(tmp_path, "a.srt", text).entries] == ["a", "3 b"]
     assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("1\n{}\na\n\nb\n\n2\n{}\n\nc\n", "1\n{}\nA\n\nB\n\n2\n{}\n\nC\n"),
+        ("1\n{}\n\n\na\nb\n\n\n2\n{}\nc\n\n7\nd", "1\n{}\n\n\nA\nB\n\n\n2\n{}\nC\n\n7\nD"),
+        ("x\n\n1\n{}\na\n2\n{}\n\n", "x\n\n1\n{}\nA\n2\n{}\n\n"),
+        ("WEBVTT\n\n{}\na\n\nb\n\nNOTE c\n\n{}\nd\n", "WEBVTT\n\n{}\nA\n\nb\n\nNOTE c\n\n{}\nD\n"),
+    ],
+)
+def test_text_behind_a_blank_line_is_that_of_its_cue_in_srt(before: str, after: str, tmp_path: Path) -> None:
+    times = ["00:00:01,000 --> 00:00:02,000", "00:00:03,000 --> 00:00:04,000"]
+    name = "a.vtt" if before.startswith("W") else "a.srt"
+    for ends in ("\n", "\r\n"):
+        text, expected = (one.format(*times).replace("\n", ends) for one in (before, after))
+        assert filled_text(tmp_path, name, text) == expected
 
 
 @given(st.text("ab ", max_size=30), st.integers(1, 4))

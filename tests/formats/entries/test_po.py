@@ -27,6 +27,12 @@ HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Lang
             [("a file", "eine Datei"), ("%d files", "%d Dateien")],
         ),
         ('msgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] "%d Dateien"\n', [("%d files", "%d Dateien")]),
+        ('msgid\n"Open" msgstr\n\n"Öff""nen" # what follows\n', [("Open", "Öffnen")]),
+        (
+            'msgid "a"msgid_plural\n"b" msgstr [ 0 ]"x"\nmsgstr\n[1\n] "y" msgctxt "m" msgid "c" msgstr "z"\n',
+            [("a", "x"), ("b", "y"), ("c", "z")],
+        ),
+        ('#~ msgid "c" msgstr "z"\nmsgid "a" msgstr "x" #~ msgid "c" msgstr "z"\n', [("a", "x")]),
         ('msgid "a"\nmsgstr "x"\nmsgid "b"\nmsgstr "y"\n#: next\nmsgctxt ""\nmsgid ""\nmsgstr "z"\n', None),
     ],
 )
@@ -73,6 +79,9 @@ def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
         ('msgid "a\\q"\nmsgstr "b"\n', r"a.po:6 has \\q, which is no escape of text"),
         ('msgid "a\\000"\nmsgstr "b"\n', r"a.po:6 has \\000, which is no escape of text"),
         ('msgid "a\0"\nmsgstr "b"\n', "a.po:6 has a NUL"),
+        ('msgid\nmsgstr "b"\n', 'a.po:7 is no line of a gettext catalogue: msgstr "b"'),
+        ('msgid "a"\nmsgstr[0 "b"\n', r'a.po:7 is no line of a gettext catalogue: msgstr\[0 "b"'),
+        ('msgid "a" msgstr\n\n', "a.po:6 has msgstr without a text: is the file whole"),
     ],
 )
 def test_other_lines_are_refused(lines: str, said: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import gzip
 import shutil
 import subprocess
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -93,6 +94,75 @@ def test_all_plural_forms_are_filled(
     assert msgfmt.accepts(found.encode()) == ""
 
 
+@pytest.mark.parametrize(
+    ("head", "given", "forms"),
+    [
+        (HEAD, ["%d eine", ""], ["%d eine", "%d FILES"]),
+        (HEAD, ["", "%d viele"], ["%d FILE", "%d viele"]),
+        (HEAD, ["%d eine", " "], ["%d eine", "%d FILES"]),
+        (ARABIC, ["", "", "", "%d vier", ""], ["%d FILES", "%d FILE", "%d FILES", "%d vier", "%d FILES", "%d FILES"]),
+    ],
+)
+def test_a_message_with_some_plural_forms_is_completed(
+    head: str, given: list[str], forms: list[str], tmp_path: Path, msgfmt: Msgfmt
+) -> None:
+    def message(forms: list[str]) -> str:
+        lines = "".join(f'msgstr[{number}] "{form}"\n' for number, form in enumerate(forms))
+        return f'msgid "%d file"\nmsgid_plural "%d files"\n{lines}'
+
+    for flags, marked in (("#, c-format\n#, no-wrap\n", "#, fuzzy, c-format\n#, no-wrap\n"), ("#, a\n#, fuzzy\n",) * 2):
+        before = f"{head}{flags}{message(given)}"
+        found = filled_text(tmp_path, "a.po", before, lambda text: text.upper().replace("%D", "%d"))
+        assert found == f"{head}{marked}{message(forms)}"
+    assert msgfmt.accepts(found.encode()) == ""
+
+
+def test_the_texts_of_missing_forms_alone_are_translated(tmp_path: Path) -> None:
+    text = HEAD + 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] ""\n'
+    [entry] = document_of(tmp_path, "a.po", text).entries
+    assert entry.gap and [run.text for run in entry.gap.runs] == ["b"]
+
+
+COMMENTS = st.sampled_from(["", "# a\n", '#. b "c"\n', "#, c-format\n", '#| msgid "o"\n', '#~ msgid "o" msgstr "p"\n'])
+STRINGS = st.lists(st.sampled_from(["a", "b c", "\\n", '\\"', "é"]), max_size=3).map(lambda some: [".", *some, "."])
+TARGETS = st.lists(st.just(list[str]()) | STRINGS, min_size=2, max_size=2)
+MESSAGES = st.tuples(STRINGS, st.none() | STRINGS, TARGETS, COMMENTS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@given(messages=st.lists(MESSAGES, min_size=1, max_size=3), spaces=st.randoms(use_true_random=False))
+def test_any_layout_that_msgfmt_takes_is_read_and_filled(
+    messages: list[tuple[list[str], list[str] | None, list[list[str]], str]], spaces: Random, tmp_path: Path
+) -> None:
+    def space() -> str:
+        return spaces.choice(["", " ", "\n", "\t\n  ", "\r\n"])
+
+    def strings(pieces: list[str]) -> str:
+        return "".join(f'{space()}"{piece}"' for piece in pieces or [""])
+
+    parts, expected = list[str](), list[str]()
+    for number, (source, plural, targets, comment) in enumerate(messages):
+        parts.append(f"\n{comment}" if comment else space())
+        parts.append(f"msgid{strings([f'm{number} ', *source])}{space()}")
+        expected.append(f"m{number} " + "".join([*source]))
+        if plural is None:
+            parts.append(f"msgstr{strings(targets[0])}")
+        else:
+            parts.append(f"msgid_plural{strings(['x', *plural])}{space()}")
+            parts += [f"msgstr{space()}[{space()}{form}{space()}]{strings(one)}" for form, one in enumerate(targets)]
+    text = HEAD + "".join(parts) + "\n"
+    check = Msgfmt(tmp_path)
+    document = document_of(tmp_path, "a.po", text)
+    assert document.fill({}) == text.encode()
+    sources = [entry.source for entry in document.entries if entry.source.startswith("m")]
+    plain = [" ".join(one.replace("\\n", " ").replace('\\"', '"').split()) for one in expected]
+    assert list(dict.fromkeys(sources)) == plain
+    written = filled(document, lambda text: text)
+    assert not any(entry.gap for entry in document_of(tmp_path, "b.po", written).entries)
+    if not check.accepts(text.encode()):
+        assert not check.accepts(written)
+
+
 def test_a_form_of_many_numbers_names_its_number(tmp_path: Path, msgfmt: Msgfmt) -> None:
     head = HEAD.replace("plural=(n != 1)", "plural=(n%10==1 && n%100!=11 ? 0 : 1)")
     text = head + '#, c-format\nmsgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
@@ -110,7 +180,7 @@ def test_without_an_expression_the_first_form_is_that_of_one(expression: str, tm
 @pytest.mark.parametrize(
     "message",
     [
-        'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] ""\n',
+        'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] "B"\n',
         '#~ msgid "a"\n#~ msgstr ""\n',
         '#, fuzzy\nmsgid "a"\nmsgstr "x"\n',
         'msgid "a"\nmsgstr "x"\n',

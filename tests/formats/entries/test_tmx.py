@@ -72,12 +72,16 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         tuv("fr", "a") + tuv("de", "b"),
         tuv("en", " ") + tuv("de", "b"),
         tuv("en", "a") + tuv("de", '<ph x="1"/>'),
+        '<tuv xml:lang="en">a</tuv>' + tuv("de", "b"),
+        '<tuv xml:lang="fr">a</tuv>' + tuv("de", "b"),
     )
     assert skipped_of(tmp_path, "m.tmx", text) == [
         (4, Reason.UNTRANSLATED),
         (5, Reason.OTHER_LANGUAGES),
         (6, Reason.EMPTY),
         (7, Reason.UNTRANSLATED),
+        (8, Reason.WITHOUT_SEG),
+        (9, Reason.OTHER_LANGUAGES),
     ]
 
 

@@ -8,6 +8,7 @@ import pytest
 from anaphora.tasks.translation.documents import (
     LOST,
     NO_TEXT,
+    PARTS,
     UNKNOWN,
     UNSURE,
     UNWRITABLE,
@@ -86,7 +87,9 @@ def test_a_translation_that_has_the_key_gets_no_second(source: str, answer: str,
         ("Alice sings:\t%s", "Alice chante : %s", "Alice chante :\t%s"),
         ("a \x07 b", "a c", "a \x07 c"),
         ("10\u202fkm away", "10 km de distance", "10\u202fkm de distance"),
-        ("the old\u00a0man", "le vieil homme", "le vieil homme"),
+        ("the old\u00a0man", "le vieil homme", "le vieil\u00a0homme"),
+        ("an\u00a0old man", "un vieil homme", "un\u00a0vieil homme"),
+        ("the old\u00a0man", "Vieux", "Vieux"),
         ("Bonjour\u00a0!", "Hello!", "Hello!"),
         ("the  old man", "le vieil homme", None),
         ("Alice\tsees Alice", "Alice voit Alice", None),
@@ -124,7 +127,9 @@ def test_a_key_is_the_same_letter_where_a_word_begins_with_it_and_in_brackets_wi
         ("open", "x \ufffdt5", UNKNOWN),
         ("open %s", "%s.", NO_TEXT),
         ("open {place:>10}", "x", LOST),
-        ("{n, plural, one {# file} other {# files}}", "x", LOST),
+        ("{n, plural, one {# file} other {# files}} open", "x", PARTS),
+        ("{n, plural, one {# file} other {files}", "x", PARTS),
+        ("open {d, date, dd MMM}", "x {d, date, dd MMM yy}", LOST),
         ("open C:\\\\file", "x", LOST),
         ("open&hellip;", "x", LOST),
         ("open", "Łódź", UNWRITABLE),
@@ -134,6 +139,12 @@ def test_a_translation_that_lost_something_is_not_used(source: str, translation:
     text = po(source, charset="ISO-8859-1")
     filled, _ = fill_po(tmp_path, text, **{source.replace("\\\\", "\\"): translation})
     assert filled == FilledDocument(text.encode(), 0, {why: [4]})
+
+
+def test_references_to_quotes_are_quotes_to_a_translator(tmp_path: Path) -> None:
+    filled, texts = fill_po(tmp_path, po("open &quot;file&quot; &amp; it", "&quot;open&quot; 'x' &#39;"))
+    assert texts == ['open "file" & it', "&quot;open&quot; 'x' &#39;"]
+    assert 'msgstr "OPEN &quot;FILE&quot; &amp; it"' in filled.content.decode()
 
 
 def test_numbers_and_the_order_of_named_placeholders_may_change(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.omegat import read_project
-from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE, Segments, pretranslate, segments_of
+from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE
+from anaphora.tasks.translation.pretranslation import Segments, pretranslate, segments_of
 from tests.formats.entries.test_xliff import first, trans_unit
 from tests.formats.omegat_project import make_project
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from html import unescape
-from itertools import count, groupby
+from itertools import chain, count, groupby
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -37,8 +37,7 @@ class Document:
         self._content = b"".join(self._encoding.decode([content]))
         if self._encoding.encode(self._content) != content:
             raise DataError(f"{name} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
-        self._reader = READERS[kind](self.name, languages)
-        self.entries: list[Entry] = list(self._reader.read([self._content]))
+        self.entries: list[Entry] = list(READERS[kind](name, languages).read([self._content]))
         """All of its entries, in their order."""
 
     @classmethod
@@ -79,13 +78,13 @@ class Document:
 
         Without any, it is the file as it was.
         """
-        edits: list[Edit] = []
+        edits, surroundings = list[Edit](), dict[Callable[[bytes], list[Edit]], None]()
         for number, texts in translations.items():
             gap = self.entries[number].gap
             assert gap is not None
             edits += gap.fill(self._content, texts)
-        if edits:
-            edits += self._reader.declare_edits(self._content)
+            surroundings[gap.surroundings] = None
+        edits += chain.from_iterable(edits_of(self._content) for edits_of in surroundings)
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
         return self._encoding.encode(apply_edits(self._content, edits), replaced)
 

@@ -4,7 +4,7 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ class Reason(StrEnum):
     NOT_FOR_TRANSLATION = "not to be translated"
     UNAPPROVED = "in a draft state"
     EMPTY = "without a source text"
+    WITHOUT_SEG = "without a <seg> in a <tuv>"
     WITHOUT_COLUMNS = "without the columns of the heading"
 
 
@@ -41,6 +42,8 @@ class Content(NamedTuple):
     end: int
     """Place of its end tag; of an empty-element tag, the place behind it."""
     runs: tuple[Run, ...]
+    segments: Mapping[str, "Content"] = {}
+    """The sentences that it is divided into, by their ids; none where ids are missing or used twice."""
 
     @property
     def text(self) -> str:
@@ -61,6 +64,8 @@ class Edit(NamedTuple):
     begin: int
     end: int
     content: bytes
+    order: int = 0
+    """Rank among edits of the same place."""
 
 
 class Gap(NamedTuple):
@@ -69,9 +74,14 @@ class Gap(NamedTuple):
     runs: tuple[Run, ...]
     """Texts to translate."""
     fill: Callable[[bytes, Sequence[str]], list[Edit]]
-    """From the whole file and a translation of every run: the edits that put them there, together or not at all."""
+    """From the whole file and a translation of every run: the edits that put them there, together or not at all.
+
+    Gaps may return the same edit, such as the declaration of a language, which is made once.
+    """
     fits: Callable[[str], bool | None] = lambda _: True
     """True if the file allows a translation of that size; None where that cannot be measured."""
+    surroundings: Callable[[bytes], list[Edit]] = lambda _: []
+    """From the whole file: further edits that are made once for all gaps that share this function."""
 
 
 class Entry(NamedTuple):
@@ -103,9 +113,9 @@ def pairs(source: Content, target: Content) -> list[tuple[str, str]]:
 
 
 def apply_edits(content: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the content with the edits, which do not overlap; edits at one place stay in their order."""
+    """Return the content with the edits, each once, which are of the same place or do not overlap."""
     parts, end = [], 0
-    for edit in sorted(edits, key=lambda edit: (edit.begin, edit.end)):
+    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.begin, edit.end, edit.order)):
         parts += [content[end : edit.begin], edit.content]
         end = edit.end
     return b"".join([*parts, content[end:]])
@@ -127,7 +137,3 @@ class Reader:
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """Return the entries of a file in UTF-8; DataError, with the line, for what is not in its format."""
         raise NotImplementedError
-
-    def declare_edits(self, content: bytes) -> list[Edit]:
-        """From the whole file once it was read: what it has to declare when gaps were filled."""
-        return []

@@ -1,16 +1,20 @@
 """HTML pages: text between tags, and the attributes that people read (``alt``, ``title``, the ``value`` of a button).
 
-An entry is what stands in one block, in the runs between its inline tags. Code, scripts and what is marked
-``translate="no"`` or of the class ``notranslate`` stay as they are.
+An entry is what stands in one block, in the runs between its inline tags. Code, scripts, elements in other languages
+and what is marked ``translate="no"`` or of the class ``notranslate`` stay as they are. Code of templates stays too
+(ERB, EJS, JSP, ASP, PHP, Jinja, Handlebars): an expression is a placeholder of its sentence, comments are inline tags,
+all other code ends a block. Character references that come back are written as they were.
 """
 
 import re
 from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
+from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, matches, one_line
 
 _INLINE = frozenset(
     (
@@ -21,6 +25,7 @@ _INLINE = frozenset(
 _KEPT = frozenset(("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"))
 """Elements whose text is no language of people."""
 _KEPT_BY = ("translate", "no")
+_CLOSED_BY_THE_NEXT = frozenset(("dd", "dt", "li", "option", "td", "th", "tr"))
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
@@ -35,7 +40,37 @@ _ATTRIBUTE = re.compile(
     r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`=][^\s"'<>`]*+))"""
 )
 
+_VALUE = re.compile(
+    r"(<%[=:](?:(?!<[%?]|%>).)*+%>|<\?=(?:(?!<[%?]|\?>).)*+\?>|[$#]\{[^{}]*+\}"
+    r"|\{\{\{[^{}]*+\}\}\}|\{\{(?![!#/^>]|-?\s*+(?:block|define|else|end|if|range|with)\b)[^{}]*+\}\})",
+    re.DOTALL,
+)
+"""Code of a template that writes text; the patterns of ``text.placeholders`` have all of it."""
+_CODE = re.compile(
+    rf"{_VALUE.pattern}|(?P<comment><%--(?:(?!<%--|--%>).)*+--%>|\{{\#(?:(?!\{{\#|\#\}}).)*+\#\}}"
+    r"|\{\{!--(?:(?!\{\{!--|--\}\}).)*+--\}\}|\{\{!(?:(?!\{\{|\}\}).)*+\}\})"
+    r"|(?P<other><%(?:(?!<%|%>).)*+%>|<\?(?:php\b|=)(?:(?!<\?|\?>).)*+\?>|\{%(?:(?!\{%|%\}).)*+%\}"
+    r"|\{\{(?:(?!\{\{|\}\}).)*+\}\})",
+    re.DOTALL,
+)
+_STAND_INS = {"comment": "\ufdd0", "other": "\ufdd1", "value": "\ufdd2"}
+"""Characters that no text has, in the places of code."""
+_CODES = frozenset("\ufdd0\ufdd1")
+_PIECE = re.compile("(?P<comment>\ufdd0[\ufdd0\n]*)|(?P<other>\ufdd1[\ufdd1\n]*)|[^\ufdd0\ufdd1]+")
+_CHARACTER = re.compile(r"&(?:#\d++|#[xX][\dA-Fa-f]++|[A-Za-z][A-Za-z\d]*+);?|.", re.DOTALL)
+"""A character, by its reference or as it is."""
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
+
+
+class _Element(NamedTuple):
+    """An open element."""
+
+    tag: str
+    is_kept: bool = False
+    is_foreign: bool = False
+    """True if its text is in another language than the source."""
+    languages: tuple[tuple[int, int], ...] = ()
+    """Places of the attributes that say that it is in that of the source."""
 
 
 class Html(Reader, HTMLParser):
@@ -49,14 +84,14 @@ class Html(Reader, HTMLParser):
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """Yield the entries of a page in UTF-8; no page is so odd that it is refused."""
-        text = b"".join(pieces).decode()
-        starts = [0, *(found.end() for found in re.finditer("\n", text))]
-        self._line_starts, self._source = starts, text
+        self._source = b"".join(pieces).decode()
+        text = _CODE.sub(lambda code: re.sub(".", _STAND_INS[code.lastgroup or "value"], code[0]), self._source)
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
-        self._text: list[str] = []
-        self._open = -1
-        self._kept: list[str] = []  # the element whose text is kept, and those of its name inside
+        self._languages: set[tuple[int, int]] = set()  # of the runs
+        self._open = self._foreign = -1
+        self._elements, self._opened = [_Element("")], Counter[str]()
         self._characters = self._bytes = 0
         self.feed(text)
         self.close()
@@ -66,21 +101,33 @@ class Html(Reader, HTMLParser):
     @property
     def _at(self) -> int:
         line, column = self.getpos()
-        return self._line_starts[line - 1] + column
+        return self._lines[line - 1] + column
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        at = self._at
+        at, top = self._at, self._elements[-1].tag
         self._tag(tag, at)
-        if self._kept:
-            self._kept += [tag] if tag == self._kept[0] else []
-            return
-        read = _READ | _also_read(tag, attrs)
-        for found in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
-            quotes = str(found.lastgroup)
-            if found["name"].lower() in read and found[quotes].strip():
-                self._attribute(at + found.start(quotes), found[quotes], '"' if quotes == "none" else "")
-        if (tag in _KEPT or _is_kept(attrs)) and tag not in _VOID:
-            self._kept = [tag]
+        if (top == "p" and tag not in _INLINE) or (top == tag and tag in _CLOSED_BY_THE_NEXT):
+            self._close(top)
+        around, read, is_marked = self._elements[-1], _READ | _also_read(tag, attrs), _is_kept(attrs)
+        found, places = list[tuple[int, int, str]](), list[tuple[int, int]]()
+        is_foreign, languages = around.is_foreign, around.languages
+        for attribute in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
+            quotes, name = str(attribute.lastgroup), attribute["name"].lower()
+            begin, end = (at + place for place in attribute.span(quotes))
+            if name in ("lang", "xml:lang") and attribute[quotes][:1].isalpha():
+                code = attribute[quotes]
+                is_foreign = not (matches(code, self.source) or matches(self.source, code))
+                places += [] if is_foreign else [(begin, end)]
+                languages = tuple(places)
+            elif name in read and attribute[quotes].strip() and not _CODES & set(attribute[quotes]):
+                found.append((begin, end, '"' if quotes == "none" else ""))
+        if not (around.is_kept or is_marked or is_foreign):
+            for begin, end, quotes in found:
+                self._add([Run(begin, end, self._read(begin, end))], languages, quotes)
+        if tag not in _VOID:
+            is_kept = around.is_kept or is_marked or tag in _KEPT
+            self._elements.append(_Element(tag, is_kept, is_foreign, languages))
+            self._opened[tag] += 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -88,19 +135,33 @@ class Html(Reader, HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._tag(tag, self._at)
-        if self._kept and self._kept[-1] == tag:
-            self._kept.pop()
+        self._close(tag)
+
+    def _close(self, tag: str) -> None:
+        """Close an element, and all that are open in it."""
+        while self._opened[tag] and (closed := self._elements.pop().tag):
+            self._opened[closed] -= 1
+            if closed == tag:
+                break
 
     def handle_data(self, data: str) -> None:
-        if not self._kept:
-            self._open = self._at if self._open < 0 else self._open
-            self._text.append(data)
+        element, at = self._elements[-1], self._at
+        for piece in _PIECE.finditer(data):
+            begin = at + piece.start()
+            if piece["other"]:
+                self._end_block(begin)
+            elif piece["comment"]:
+                self._close_run(begin)
+            elif element.is_foreign and not element.is_kept and piece[0].strip():
+                self._foreign = begin
+            elif not (element.is_foreign or element.is_kept or self._open >= 0):
+                self._open = begin
+                self._languages.update(element.languages)
 
     def handle_entityref(self, name: str) -> None:
-        self._reference(f"&{name}")
+        self.handle_data("&")
 
-    def handle_charref(self, name: str) -> None:
-        self._reference(f"&#{name}")
+    handle_charref = handle_entityref
 
     def handle_comment(self, data: str) -> None:
         self._close_run(self._at)
@@ -118,6 +179,7 @@ class Html(Reader, HTMLParser):
 
     def parse_endtag(self, i: int) -> int:
         """Skip ``</a>``, or return -1 where it does not end."""
+        self._close_run(self._at)
         return super().parse_endtag(i) if self.rawdata.find(">", i) > 0 else -1
 
     def parse_pi(self, i: int) -> int:
@@ -137,10 +199,6 @@ class Html(Reader, HTMLParser):
             return self.parse_bogus_comment(i)
         return super().parse_html_declaration(i)
 
-    def _reference(self, written: str) -> None:
-        ends = self._source.startswith(";", self._at + len(written))
-        self.handle_data(unescape(written + ";" if ends else written))
-
     def _tag(self, tag: str, at: int) -> None:
         if tag in _INLINE:
             self._close_run(at)
@@ -149,37 +207,62 @@ class Html(Reader, HTMLParser):
 
     def _close_run(self, at: int) -> None:
         if self._open >= 0:
-            self._runs.append(Run(self._open, at, "".join(self._text)))
-            self._text, self._open = [], -1
+            self._runs.append(Run(self._open, at, self._read(self._open, at)))
+            self._open = -1
 
     def _end_block(self, at: int) -> None:
         self._close_run(at)
         if any(run.text.strip() for run in self._runs):
-            self._add(self._runs)
-        self._runs = []
+            self._add(self._runs, tuple(self._languages))
+        elif self._foreign >= 0:
+            line = bisect_right(self._lines, self._foreign)
+            self._entries.append(Entry(line, "", "", Reason.OTHER_LANGUAGES))
+        self._runs, self._languages, self._foreign = [], set(), -1
 
-    def _attribute(self, begin: int, written: str, quotes: str) -> None:
-        self._add([Run(begin, begin + len(written), unescape(written))], quotes)
+    def _read(self, begin: int, end: int) -> str:
+        """Return a text of the page without character references, but for those in code."""
+        pieces = _VALUE.split(self._source[begin:end])
+        pieces[::2] = map(unescape, pieces[::2])
+        return "".join(pieces)
 
-    def _add(self, runs: Sequence[Run], quotes: str | None = None) -> None:
-        """Add an entry; ``quotes`` are what an attribute still lacks around its value."""
+    def _add(self, runs: Sequence[Run], languages: Sequence[tuple[int, int]], quotes: str | None = None) -> None:
+        """Add an entry in ``languages``; ``quotes`` are what an attribute still lacks around its value."""
         places, around = tuple(runs), quotes or ""
 
         def fill(content: bytes, texts: Sequence[str]) -> list[Edit]:
-            written = (f"{around}{escape(text, quote=quotes is not None)}{around}".encode() for text in texts)
-            return [Edit(*self._in_bytes(run), text) for run, text in zip(places, written, strict=True)]
+            edits = list[Edit]()
+            for run, text in zip(places, texts, strict=True):
+                if text != run.text:
+                    written = _written(text, self._source[run.begin : run.end], is_quoted=quotes is not None)
+                    edits.append(Edit(*self._in_bytes(run.begin, run.end), f"{around}{written}{around}".encode()))
+            named = [Edit(*self._in_bytes(*place), self.target.encode()) for place in sorted(languages)]
+            return edits and edits + named
 
         source = "".join(run.text for run in runs)
-        line = bisect_right(self._line_starts, runs[0].begin)
+        line = bisect_right(self._lines, runs[0].begin)
         self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(places, fill)))
 
-    def _in_bytes(self, run: Run) -> tuple[int, int]:
-        """Return the place of a run in UTF-8; quick where runs come in their order."""
-        if run.begin < self._characters:
+    def _in_bytes(self, begin: int, end: int) -> tuple[int, int]:
+        """Return a place in UTF-8; quick where they come in their order."""
+        if begin < self._characters:
             self._characters = self._bytes = 0
-        begin = self._bytes + len(self._source[self._characters : run.begin].encode())
-        self._characters, self._bytes = run.begin, begin
-        return begin, begin + len(self._source[run.begin : run.end].encode())
+        start = self._bytes + len(self._source[self._characters : begin].encode())
+        self._characters, self._bytes = begin, start
+        return start, start + len(self._source[begin:end].encode())
+
+
+def _written(text: str, old: str, *, is_quoted: bool) -> str:
+    """Return a text as a page has it, with the character references and the code that are in the ``old`` one."""
+    forms, code = defaultdict[str, list[str]](list), {" ".join(one.split()): one for one in _VALUE.findall(old)}
+    for one in _CHARACTER.findall("".join(_VALUE.split(old)[::2])):
+        forms[unescape(one)].append(one.rstrip(";") + ";" if one[1:] else escape(one, quote=is_quoted))
+
+    def escaped(character: str) -> str:
+        known = forms.get(character, []) if not (character.isascii() and character.isalnum()) else []
+        return known.pop(0) if len(known) > 1 else known[0] if known else escape(character, quote=is_quoted)
+
+    pieces = _VALUE.split(text)
+    return "".join(code.get(" ".join(piece.split())) or "".join(map(escaped, piece)) for piece in pieces)
 
 
 def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[str]:

@@ -42,7 +42,10 @@ class Markup(Reader):
         self._parser.StartElementHandler = self._begin
         self._parser.EndElementHandler = self._end
         self._prefix: str | None = None
+        self.qualified = ""
+        """Name of the element that began last, with its prefix."""
         self._depth = 0  # of the element whose content is gathered; 0 for none
+        self._segment_depth = 0  # of the segment in it that is open; 0 for none
         self._started = 0
 
     @property
@@ -62,6 +65,10 @@ class Markup(Reader):
         """True if an inline element keeps its text as it is."""
         return False
 
+    def segment_id(self, name: str, attributes: Attributes) -> str | None:
+        """Return the id of an inline element that is a segment; None for any other."""
+        return None
+
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         for _ in self.parse(pieces):
             yield from self.entries
@@ -77,6 +84,7 @@ class Markup(Reader):
             self._prefix = prefix
         if prefix != self._prefix:
             name = ""
+        self.qualified = qualified
         if len(self.stack) >= _DEPTH:
             raise DataError(f"{self.name}:{self.line} is nested deeper than {_DEPTH} elements: flatten it.")
         self.stack.append(name)
@@ -84,6 +92,8 @@ class Markup(Reader):
         if self._depth:
             self._close_run(at)
             self._inline.append(self._mode(name, attributes))
+            if not self._segment_depth and (identifier := self.segment_id(name, attributes)) is not None:
+                self._segment_depth, self._segment = len(self.stack), (identifier, at, len(self._runs))
         elif self.begins(name, attributes, at):
             self._gather(at)
 
@@ -93,10 +103,16 @@ class Markup(Reader):
         if self._depth:
             self._close_run(at)
             if len(self.stack) > self._depth:
+                if len(self.stack) == self._segment_depth:
+                    identifier, begin, first = self._segment
+                    self._segments.append((identifier, Content(begin, at, tuple(self._runs[first:]))))
+                    self._segment_depth = 0
                 self._inline.pop()
                 self.stack.pop()
                 return
-            content = Content(self._started, at, tuple(self._runs))
+            segments = dict(self._segments)
+            are_apart = len(segments) == len(self._segments) and "" not in segments
+            content = Content(self._started, at, tuple(self._runs), segments if are_apart else {})
             self._depth = 0
             for handler in _INSIDE:
                 setattr(self._parser, handler, None)
@@ -111,6 +127,7 @@ class Markup(Reader):
         self._inline: list[int | None] = [0]  # the flow of each open element, None inside of native code
         self._flows = self._length = 0
         self._hidden: set[str] = set()
+        self._segments: list[tuple[str, Content]] = []
         self._parser.CharacterDataHandler = self._text
         self._parser.StartCdataSectionHandler = self._cdata
         self._parser.CommentHandler = self._parser.ProcessingInstructionHandler = self._other

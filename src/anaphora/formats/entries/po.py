@@ -7,7 +7,7 @@ numbers that the source has no form for. ``msgctxt`` is no text.
 
 import gettext
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,10 +15,12 @@ from anaphora.errors import DataError
 from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, matches, one_line
 from anaphora.formats.lines import LONGEST, raw_lines
 
-_LINE = re.compile(
-    rb"(?P<old>#~[ \t]*)?(?P<previous>\|[ \t]*)?"
-    rb'(?:(?P<key>msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,3}\])?|domain)[ \t]*)?"(?P<text>(?:[^"\\]|\\.)*+)"[ \t]*'
+_TOKEN = re.compile(
+    rb"\s*+(?:(?P<key>msgctxt|msgid_plural|msgid|msgstr|domain)(?!\w)|(?P<form>[][]|\d{1,3})"
+    rb'|"(?P<text>(?:[^"\\]|\\.)*+)"|(?P<old>#~)(?!\|)|(?P<comment>#.*+))\s*+',
+    re.DOTALL,
 )
+_KEY = re.compile(r"msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?|domain")
 _ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"'?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|.)", re.DOTALL)
 _LETTERS = dict(zip("abfnrtv\\\"'?", "\a\b\f\n\r\t\v\\\"'?", strict=True))
 _WRITTEN = str.maketrans({char: f"\\{letter}" for letter, char in _LETTERS.items() if letter not in "'?"})
@@ -54,11 +56,19 @@ class _Message:
         self.spans: dict[str, tuple[int, int]] = {}
         """Begin and end of the strings of each keyword, the keyword included."""
         self.flags: tuple[int, bytes] | None = None
-        """Place and content of the line of flags."""
+        """Place of the first line of flags, and all flags."""
         self.top = -1
         """Place for a line of flags: before a previous text or the first keyword."""
         self.old = False
         self.length = 0
+
+    def comment(self, comment: bytes, at: int) -> None:
+        """Take a comment: flags, which may stand on several lines, or a previous text."""
+        if comment.startswith(b"#,"):
+            place, flags = self.flags or (at, b"")
+            self.flags = place, flags + comment
+        elif comment.startswith((b"#|", b"#~|")) and self.top < 0:
+            self.top = at
 
     def text(self, key: str) -> str:
         return "".join(self.texts.get(key, []))
@@ -70,7 +80,7 @@ class _Message:
 
     @property
     def fuzzy(self) -> bool:
-        return self.flags is not None and b"fuzzy" in re.split(rb"[\s,]+", self.flags[1])
+        return self.flags is not None and b"fuzzy" in re.split(rb"[\s,#]+", self.flags[1])
 
 
 class Po(Reader):
@@ -84,44 +94,58 @@ class Po(Reader):
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         message, key = _Message(), ""
+        start: tuple[int, int] | None = None  # place and line of a keyword that has no text yet
         for number, (at, raw) in enumerate(raw_lines(pieces, self.name), 1):
-            line = raw.rstrip(b"\r\n")
-            found = _LINE.fullmatch(line.strip())
-            stripped = line.strip()
-            if found is None and stripped and not stripped.startswith(b"#"):
-                shown = stripped[:60].decode(errors="replace")
-                raise DataError(f"{self.name}:{number} is no line of a gettext catalogue: {shown}; correct it.")
-            begins = found["key"] in (b"msgid", b"msgctxt") if found and found["key"] else not found and bool(stripped)
-            if begins and message.forms:
-                yield from self._entries(message)
-                message, key = _Message(), ""
-            if found is None:
-                if stripped.startswith(b"#,"):
-                    message.flags = message.flags or (at + line.index(b"#,"), stripped)
-                elif stripped.startswith((b"#|", b"#~|")) and message.top < 0:
-                    message.top = at
-                continue
-            if found["previous"]:
-                continue
-            key = (found["key"] or b"").decode() or key
-            if not key:
-                raise DataError(f"{self.name}:{number} has a text without a keyword such as msgid: correct it.")
-            self._take(message, key, found, number, at + line.index(stripped), bool(found["key"]))
+            line, place, old = raw.strip(), 0, False
+            at += len(raw) - len(raw.lstrip())
+            while place < len(line):
+                token = _TOKEN.match(line, place)
+                kind = str(token.lastgroup) if token else ""
+                if token is None or (start if kind == "key" else kind == "form" and not start):
+                    raise self._refused(number, line)
+                found, begin, place = token[kind], at + token.start(kind), token.end()
+                if message.forms and (kind == "comment" or found in (b"msgid", b"msgctxt")):
+                    yield from self._entries(message)
+                    message, key = _Message(), ""
+                if kind == "old":
+                    old = True
+                elif kind == "comment":
+                    message.comment(found, begin)
+                elif kind == "key":
+                    key, start = found.decode(), (begin, number)
+                elif kind == "form":
+                    key += found.decode()
+                elif not key:
+                    raise DataError(f"{self.name}:{number} has a text without a keyword such as msgid: correct it.")
+                elif not _KEY.fullmatch(key):
+                    raise self._refused(number, line)
+                else:
+                    message.old = message.old or old
+                    self._take(message, key, found, number, start, begin - 1)
+                    start = None
+        if start:
+            raise DataError(f"{self.name}:{start[1]} has {key} without a text: is the file whole?")
         yield from self._entries(message)
 
-    def _take(self, message: _Message, key: str, found: re.Match[bytes], number: int, at: int, first: bool) -> None:
+    def _refused(self, number: int, line: bytes) -> DataError:
+        shown = line[:60].decode(errors="replace")
+        return DataError(f"{self.name}:{number} is no line of a gettext catalogue: {shown}; correct it.")
+
+    def _take(
+        self, message: _Message, key: str, text: bytes, number: int, start: tuple[int, int] | None, begin: int
+    ) -> None:
+        """Take a text that begins at a place; ``start`` are place and line of its keyword, if that is in front."""
         place = f"{self.name}:{number}"
-        if first and key in message.texts:
+        if start and key in message.texts:
             raise DataError(f"{place} is a second {key} of one message: separate them.")
-        message.line = message.line or number
-        message.old = message.old or found["old"] is not None
-        if message.top < 0:
-            message.top = at
-        message.length += len(found["text"])
+        first, line = start or (begin, number)
+        message.line = message.line or line
+        message.top = first if message.top < 0 else message.top
+        message.length += len(text)
         if message.length > LONGEST:
             raise DataError(f"{place} is part of a message of more than {LONGEST:,} bytes: is the file what it seems?")
-        message.texts.setdefault(key, []).append(_unescape(found["text"].decode(), place))
-        message.spans[key] = message.spans.get(key, (at, at))[0], at + found.end()
+        message.texts.setdefault(key, []).append(_unescape(text.decode(), place))
+        message.spans[key] = message.spans.get(key, (first, 0))[0], begin + len(text) + 2
 
     def _entries(self, message: _Message) -> Iterator[Entry]:
         source, line = message.text("msgid"), message.line
@@ -158,29 +182,40 @@ class Po(Reader):
         if forms:
             self._count, self._forms = int(forms[1]), _forms(forms[2] or "")
 
-    def _gap(self, message: _Message) -> Gap | None:
-        """Return the place of translations; None where some are there, or nothing is to be translated."""
-        if any(message.text(form).strip() for form in message.forms) or not message.text("msgid").strip():
-            return None
-        keys = ["msgid", "msgid_plural"] if "msgid_plural" in message.texts else ["msgid"]
-        runs = tuple(Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys))
-        return Gap(runs, partial(self._fill, message))
-
-    def _fill(self, message: _Message, content: bytes, texts: Sequence[str]) -> list[Edit]:
-        spans = [message.spans[form] for form in message.forms]
-        begin, end = spans[0][0], spans[-1][1]
-        first = content.find(b"\n")
-        line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
-        if "msgid_plural" in message.texts:
-            count = self._count or len(spans)
+    def _missing(self, message: _Message) -> dict[str, str]:
+        """Return the keywords of the translations that are missing, each with that of its source."""
+        if "msgid_plural" not in message.texts:
+            sources = {"msgstr": "msgid"}
+        else:
+            count = self._count or len(message.forms)
             without_number = self._forms.one_is_often and _lacks_number(*map(message.text, ("msgid", "msgid_plural")))
             one = -1 if count == 1 or without_number else self._forms.one
-            strings = [_string(f"msgstr[{form}]", texts[0 if form == one else -1]) for form in range(count)]
-        else:
-            strings = [_string("msgstr", texts[0])]
-        edits = [Edit(begin, end, "\n".join(strings).encode().replace(b"\n", line_end))]
+            sources = {f"msgstr[{form}]": "msgid" if form == one else "msgid_plural" for form in range(count)}
+        return {form: source for form, source in sources.items() if not message.text(form).strip()}
+
+    def _gap(self, message: _Message) -> Gap | None:
+        """Return the place of missing translations; None where there are none, or nothing is to be translated."""
+        missing = self._missing(message)
+        if not missing or not message.text("msgid").strip():
+            return None
+        keys = sorted({*missing.values()})
+        runs = tuple(Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys))
+        return Gap(runs, partial(self._fill, message, missing))
+
+    def _fill(self, message: _Message, missing: Mapping[str, str], content: bytes, texts: Sequence[str]) -> list[Edit]:
+        spans = [message.spans[form] for form in message.forms]
+        first = content.find(b"\n")
+        line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
+        translations = dict(zip(sorted({*missing.values()}), texts, strict=True))
+        strings = {form: content[slice(*message.spans[form])] for form in message.forms if message.text(form).strip()}
+        for form, source in missing.items():
+            strings[form] = _string(form, translations[source]).encode().replace(b"\n", line_end)
+        ordered = [strings[form] for form in sorted(strings, key=lambda form: int(form[7:-1] or 0))]
+        edits = [Edit(spans[0][0], spans[-1][1], line_end.join(ordered))]
         if message.flags is None:
-            edits.append(Edit(message.top, message.top, b"#, fuzzy" + line_end))
+            begun = content[content.rfind(b"\n", 0, message.top) + 1 : message.top].strip()
+            line = (line_end if begun else b"") + b"#, fuzzy" + line_end
+            edits.append(Edit(message.top, message.top, line))
         elif not message.fuzzy:
             edits.append(Edit(message.flags[0] + 2, message.flags[0] + 2, b" fuzzy,"))
         return edits

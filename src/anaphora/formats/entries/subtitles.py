@@ -1,7 +1,8 @@
 """Subtitles (SRT, WebVTT): cues with a line of times, their text below, and a blank line after each.
 
 The lines of a cue are one text, set in as many lines again, but a line that begins with a dash is another speaker's.
-Text of WebVTT has character references, as in HTML; its notes, styles and regions stay as they are.
+Of SRT, lines behind a blank line that are no next cue are a text of the cue too, as players show them. Text of WebVTT
+has character references, as in HTML; its notes, styles and regions stay as they are.
 """
 
 import re
@@ -35,11 +36,11 @@ class Subtitles(Reader):
                 begin, first = (begin, first) if cue else (at, number)
                 cue += line
                 continue
-            if inside and times:  # no blank line came before
+            if times:  # behind a number
                 cue = bytearray(_NUMBER.sub(b"", bytes(cue)))
             yield from self._cue(bytes(cue), begin, first)
             cue.clear()
-            inside = times
+            inside = times or (inside and not self._escaped)
         yield from self._cue(bytes(cue), begin, first)
 
     def _cue(self, content: bytes, begin: int, line: int) -> Iterator[Entry]:
@@ -50,7 +51,7 @@ class Subtitles(Reader):
             runs += self._runs(content[end:place], begin + end, runs[-1].flow if runs else 0)
             end = code.end() if code else place
         source = "".join(run.text for run in runs)
-        if source.strip():
+        if source.strip() and not source.strip().isdigit():  # the number of a cue without times
             yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), partial(self._fill, runs)))
 
     def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:

@@ -39,7 +39,7 @@ class Tmx(Markup):
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if name == "tu":
-            self._line, self._variants = self.line, list[_Variant]()
+            self._line, self._variants, self._lacks_seg = self.line, list[_Variant](), False
         elif name == "tuv":
             self._language, self._variant = language_of(attributes), at
             if matches(self._language, self.target):
@@ -50,13 +50,16 @@ class Tmx(Markup):
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
             self._variants.append(_Variant(self._language, self._attribute, self._variant, content))
+        elif name == "tuv":
+            has_seg = any(one.begin == self._variant for one in self._variants[-1:])
+            self._lacks_seg |= matches(self._language, self.source) and not has_seg
         elif name == "tu":
             self.entries += self._pairs(at)
 
     def _pairs(self, at: int) -> Iterator[Entry]:
         sources, targets = (self._in(language) for language in (self.source, self.target))
         if not sources:
-            yield Entry(self._line, "", "", Reason.OTHER_LANGUAGES)
+            yield Entry(self._line, "", "", Reason.WITHOUT_SEG if self._lacks_seg else Reason.OTHER_LANGUAGES)
             return
         texts = [one for one in sources if one.content.text.strip()]
         if not texts:

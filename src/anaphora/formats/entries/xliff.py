@@ -3,6 +3,9 @@
 1.2: a ``trans-unit`` is a pair where it is approved, its state is that of a translation, or it has no state and is not
 declared unapproved. 2: a ``segment``, unless its state is initial. Proposals (``alt-trans``, ``match``) are none, and
 what is not to be translated is left out.
+
+A ``trans-unit`` that is divided (``mrk`` of the type ``seg``) has an entry for every segment. States of other programs
+go before those of the standard: ``sdl:seg`` of Trados (SDLXLIFF), ``mq:status`` of memoQ, ``m:confirmed`` of Phrase.
 """
 
 import re
@@ -20,29 +23,60 @@ _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
 """States of a text that someone has translated."""
 _UNTOUCHED = {"new", "needs-translation", "needs-l10n", "needs-adaptation", "initial"}
 """States of a text that nobody has, in whose place there may be a copy of the source."""
+_CONFIRMED = {
+    "conf": re.compile("Translated|Approved.*"),
+    "status": re.compile(".*(?:Confirmed|Proofread).*"),
+    "confirmed": re.compile(r"[1-9]\d*|true"),
+}
+"""Values of attributes of other programs, by their local names, for texts that a person has confirmed."""
+_BEGUN = re.compile("|NotStarted")
+_MACHINE = re.compile("[an]?mt")
+_LOCKED = re.compile("true|yes|locked")
 _UNIT = {"trans-unit": "1.2", "segment": "2"}
 _TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
 _PROFILE_NAMES = ("generalProfile", "storageProfile")
 
 
-class _Segment(NamedTuple):
+class _Unit(NamedTuple):
+    """A ``trans-unit`` or ``segment``."""
+
+    name: str
     line: int
     begin: int
     attributes: Attributes
     contents: dict[str, Content]
     """Its texts, by the names of their elements."""
+    undeclared: tuple[int, str] | None
+    """Place of the element around it that should name the language of targets, with the attribute; None if it does."""
+    definitions: dict[str, tuple[int, Attributes]]
+    """Places and attributes of the elements (``sdl:seg``) that describe its segments, by their ids."""
+
+    @property
+    def shape(self) -> Content:
+        """The source as its target is to be."""
+        return self.contents.get("seg-source", self.contents["source"])
+
+    @property
+    def segments(self) -> Mapping[str, Content]:
+        """The segments of its source; none where there are none, or its target is not divided."""
+        target, segments = self.contents.get("target"), self.shape.segments
+        if target is None or not target.text.strip():
+            return segments
+        return segments if target.segments and target.segments.keys() <= segments.keys() else {}
 
 
 class Xliff(Markup):
     """The entries of a document."""
 
     natives = frozenset(("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "cp", "sm", "em"))
+    _unit: _Unit
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if len(self.stack) == 1:
             self._root, self._root_begin = attributes, at
             self._languages = attributes.get("srcLang", ""), attributes.get("trgLang", "")
+            self._undeclared = (at, "trgLang") if "srcLang" in attributes and not self._languages[1] else None
             self._translate = [True]
             self._levels = list[Level]()
         elif name == "file":
@@ -50,14 +84,18 @@ class Xliff(Markup):
                 attributes.get("source-language", self._root.get("srcLang", "")),
                 attributes.get("target-language", self._root.get("trgLang", "")),
             )
+            if "srcLang" not in self._root:
+                self._undeclared = None if self._languages[1] else (at, "target-language")
         elif not name and self._levels:
+            if self.qualified.endswith(":seg") and "trans-unit" in self.stack:
+                self._unit.definitions[attributes.get("id", "")] = at, attributes
             self._levels[-1].profiles.update({key: attributes[key] for key in _PROFILE_NAMES if key in attributes})
         self._levels.append(Level(attributes))
         if name in (*_UNIT, "ignorable"):
             for level in self._levels:
                 level.texts += 1
         if name in _UNIT:
-            self._open_segment = _Segment(self.line, at, attributes, {})
+            self._unit = _Unit(name, self.line, at, attributes, {}, self._undeclared, {})
             self._states: Attributes = {}
         self._translate.append({"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), self._translate[-1]))
         gathered = name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT
@@ -70,66 +108,158 @@ class Xliff(Markup):
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
-            self._open_segment.contents.setdefault(name, content)
+            self._unit.contents.setdefault(name, content)
             return
         if name in _UNIT:
-            self.entries += self._segment(name, self._open_segment)
+            self.entries += self._entries(self._unit)
         self._translate.pop()
         self._levels.pop()
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
-        return name in ("mrk", "sm") and (attributes.get("mtype") == "protected" or attributes.get(_TRANSLATE) == "no")
+        hidden = attributes.get("mtype") in ("protected", "x-sdl-deleted") or attributes.get(_TRANSLATE) == "no"
+        return name in ("mrk", "sm") and hidden
 
-    def _segment(self, name: str, segment: _Segment) -> list[Entry]:
-        source, target = segment.contents.get("source"), segment.contents.get("target")
+    def segment_id(self, name: str, attributes: Attributes) -> str | None:
+        return attributes.get("mid", "") if name == "mrk" and attributes.get("mtype") == "seg" else None
+
+    def _entries(self, unit: _Unit) -> list[Entry]:
+        source, target = unit.contents.get("source"), unit.contents.get("target")
         if source is None or not source.text.strip():
-            return [Entry(segment.line, "", "", Reason.EMPTY)]
+            return [Entry(unit.line, "", "", Reason.EMPTY)]
         if not self._translate[-1]:
-            return [Entry(segment.line, "", "", Reason.NOT_FOR_TRANSLATION)]
+            return [Entry(unit.line, "", "", Reason.NOT_FOR_TRANSLATION)]
         wanted = zip(self._languages, (self.source, self.target), strict=True)
         if not all(matches(there, asked) or not there for there, asked in wanted):
-            return [Entry(segment.line, "", "", Reason.OTHER_LANGUAGES)]
-        state = self._states.get("state", segment.attributes.get("state", ""))
+            return [Entry(unit.line, "", "", Reason.OTHER_LANGUAGES)]
+        unit = unit._replace(contents=dict(unit.contents))  # whatever follows in a document that is odd
+        segments = unit.segments
+        if not segments:
+            gap = Gap(unit.shape.runs, partial(self._fill, unit), partial(fits, tuple(self._levels)))
+            return self._pairs(unit, source, target, gap, "")
+        self._levels[-1].texts = len(segments)
+        entries, around = list[Entry](), partial(self._fill_around, unit)
+        before: tuple[Content, Content] | None = None
+        for number, (name, segment) in enumerate(segments.items()):
+            there = target.segments.get(name) if target else None
+            if segment.text.strip():
+                put = partial(self._fill_segment, unit, (name, number, segment), before)
+                gap = Gap(segment.runs, put, partial(fits, tuple(self._levels)), around)
+                entries += self._pairs(unit, segment, there, gap, name)
+            last = there or (before and before[1])
+            before = (segment, last) if last else None
+        return entries
+
+    def _pairs(self, unit: _Unit, source: Content, target: Content | None, gap: Gap, segment: str) -> list[Entry]:
+        """Return the entries of a unit, or of a segment of it, with this gap if there is one."""
+        _, described = unit.definitions.get(segment, (0, unit.attributes))
+        state, is_locked = _foreign_state(described, segment in unit.definitions)
+        approved = "" if state else unit.attributes.get("approved", "")
+        state = state or self._states.get("state", unit.attributes.get("state", ""))
+        text = one_line(source.text)
         copied = target is not None and state in _UNTOUCHED and target.text.strip() == source.text.strip()
         if target is None or not target.text.strip() or copied:
-            text = one_line(source.text)
-            if state in _TRANSLATED or segment.attributes.get("approved") == "yes":
-                return [Entry(segment.line, text, "", Reason.UNTRANSLATED)]
-            shape = segment.contents.get("seg-source", source)
-            whole = segment._replace(contents=dict(segment.contents))  # whatever follows in a document that is odd
-            gap = Gap(shape.runs, partial(self._fill, name, whole), partial(fits, tuple(self._levels)))
-            return [Entry(segment.line, text, "", Reason.UNTRANSLATED, gap)]
-        approved = segment.attributes.get("approved", "")
+            if is_locked:
+                return [Entry(unit.line, text, "", Reason.NOT_FOR_TRANSLATION)]
+            is_done = state in _TRANSLATED or approved == "yes"
+            return [Entry(unit.line, text, "", Reason.UNTRANSLATED, None if is_done else gap)]
         if approved != "yes" and state not in _TRANSLATED and (state or approved == "no"):
-            return [Entry(segment.line, one_line(source.text), "", Reason.UNAPPROVED)]
-        return [Entry(segment.line, *pair) for pair in pairs(source, target)]
+            return [Entry(unit.line, text, "", Reason.UNAPPROVED)]
+        return [Entry(unit.line, *pair) for pair in pairs(source, target)]
 
-    def _fill(self, name: str, segment: _Segment, content: bytes, texts: Sequence[str]) -> list[Edit]:
-        source, target = segment.contents["source"], segment.contents.get("target")
-        shape = segment.contents.get("seg-source", source)
+    def _fill(self, unit: _Unit, content: bytes, texts: Sequence[str]) -> list[Edit]:
+        begin, end, tag, end_tag = self._target(unit, content)
+        edits = self._declare(unit, content)
+        if unit.name == "segment":
+            old = start_tag(content, unit.begin)
+            edits.append(Edit(unit.begin, unit.begin + len(old), with_attribute(old, "state", "translated")))
+        return [*edits, Edit(begin, end, tag + fill(content, unit.shape, texts) + end_tag)]
+
+    def _target(self, unit: _Unit, content: bytes) -> tuple[int, int, bytes, bytes]:
+        """Return the place of a target, that of a new one too, and its tags, with the state of a draft in 1.2."""
+        target = unit.contents.get("target")
         tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
-        end = tag.replace(b"<", b"</")
+        end_tag = tag.replace(b"<", b"</")
         if target is not None:
-            tag = start_tag(content, target.begin)
-            tag = tag[:-2].rstrip() + b">" if tag.endswith(b"/>") else tag
-        edits = []
-        if _UNIT[name] == "1.2":
+            tag = _open_tag(content, target)
+        if unit.name == "trans-unit" and not (unit.definitions and unit.shape.segments):
             tag = with_attribute(tag, "state", "needs-review-translation")
-        else:
-            old = start_tag(content, segment.begin)
-            edits.append(Edit(segment.begin, segment.begin + len(old), with_attribute(old, "state", "translated")))
-        translation = tag + fill(content, shape, texts) + end
         if target is not None:
-            return [*edits, Edit(target.begin, after(content, target), translation)]
-        place = max(after(content, source), after(content, shape))
-        return [*edits, Edit(place, place, space_before(content, source.begin) + translation)]
+            return target.begin, after(content, target), tag, end_tag
+        source = unit.contents["source"]
+        place = max(after(content, source), after(content, unit.shape))
+        return place, place, space_before(content, source.begin) + tag, end_tag
 
-    def declare_edits(self, content: bytes) -> list[Edit]:
-        """Return the declarations of a document that now has translations: in version 2 their language."""
-        if "srcLang" not in self._root or "trgLang" in self._root:
+    def _fill_segment(
+        self,
+        unit: _Unit,
+        segment: tuple[str, int, Content],
+        before: tuple[Content, Content] | None,
+        content: bytes,
+        texts: Sequence[str],
+    ) -> list[Edit]:
+        """``before`` are the segment before this one, and the last one before it that the target has, if it has any."""
+        name, number, source = segment
+        target = unit.contents.get("target")
+        edits = self._declare(unit, content)
+        if name in unit.definitions:
+            at, _ = unit.definitions[name]
+            old = start_tag(content, at)
+            new = with_attribute(with_attribute(old, "conf", "Draft"), "origin", "mt")
+            edits.append(Edit(at, at + len(old), new))
+        text = fill(content, source, texts)
+        if target is None or not target.segments:
+            begin, end, *_ = self._target(unit, content)
+            return [*edits, Edit(begin, end, text, 2 * number + 1)]
+        end_tag = content[source.end : after(content, source)]
+        if there := target.segments.get(name):
+            return [*edits, Edit(there.begin, after(content, there), _open_tag(content, there) + text + end_tag)]
+        place = after(content, before[1]) if before else target.begin + len(start_tag(content, target.begin))
+        begin = after(content, before[0] if before else source)
+        around = content[begin : content.index(b"<", begin)]
+        space, whole = b"" if around.strip() else around, start_tag(content, source.begin) + text + end_tag
+        return [*edits, Edit(place, place, space + whole if before else whole + space, number)]
+
+    def _fill_around(self, unit: _Unit, content: bytes) -> list[Edit]:
+        """Return what stands around the segments in a target, which begin without text."""
+        begin, end, written, end_tag = self._target(unit, content)
+        target = unit.contents.get("target")
+        if target is not None and target.segments:
+            return [Edit(begin, begin + len(start_tag(content, begin)), written)]
+        edits, at = list[Edit](), unit.shape.begin + len(start_tag(content, unit.shape.begin))
+        for number, segment in enumerate(unit.segments.values()):
+            if segment.text.strip():
+                inside = segment.begin + len(start_tag(content, segment.begin))
+                edits.append(Edit(begin, end, written + content[at:inside], 2 * number))
+                written, at = b"", segment.end
+        return [*edits, Edit(begin, end, written + content[at : unit.shape.end] + end_tag, 2 * len(unit.segments))]
+
+    def _declare(self, unit: _Unit, content: bytes) -> list[Edit]:
+        """Return the declaration of the language of targets, where there is none."""
+        if unit.undeclared is None:
             return []
-        tag = start_tag(content, self._root_begin)
-        return [Edit(self._root_begin, self._root_begin + len(tag), with_attribute(tag, "trgLang", self.target))]
+        at, attribute = unit.undeclared
+        tag = start_tag(content, at)
+        return [Edit(at, at + len(tag), with_attribute(tag, attribute, self.target))]
+
+
+def _open_tag(content: bytes, element: Content) -> bytes:
+    """Return the start tag of an element as one that is not empty."""
+    tag = start_tag(content, element.begin)
+    return tag[:-2].rstrip() + b">" if tag.endswith(b"/>") else tag
+
+
+def _foreign_state(attributes: Attributes, is_description: bool) -> tuple[str, bool]:
+    """Return the state that attributes of other programs stand for, empty for none, and True for a locked text."""
+    found = {name.rpartition(":")[2]: value for name, value in attributes.items() if is_description or ":" in name}
+    if is_description:
+        found.setdefault("conf", "")
+    is_locked = bool(_LOCKED.fullmatch(found.get("locked", "")))
+    for name in filter(found.__contains__, _CONFIRMED):
+        is_machine = found[name] == "Translated" and _MACHINE.fullmatch(found.get("origin", ""))
+        if _CONFIRMED[name].fullmatch(found[name]) and not is_machine:
+            return "translated", is_locked
+        return "new" if _BEGUN.fullmatch(found[name]) else "needs-review-translation", is_locked
+    return "", is_locked
 
 
 _NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
@@ -187,7 +317,8 @@ def _of_version_1(levels: Sequence[Level], text: str) -> Iterator[bool | None]:
         for side, compare in {"min": ge, "max": le}.items():
             bound = attributes.get(side + dimension, "")
             if _NUMBER.fullmatch(bound):
-                yield None if size is None else compare(size, int(bound))
+                fit = None if size is None else compare(size, int(bound))
+                yield fit if levels[-1].texts == 1 or (fit is False and side == "max") else None
 
 
 def _of_version_2(levels: Sequence[Level], text: str) -> Iterator[bool | None]:

@@ -3,31 +3,21 @@
 A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
 their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
 placeholder, a tag, an address or a bracket, has an unknown word, or is longer than its file allows, stays without a
-translation, and so does what the translator is not sure of.
-
-Of projects of OmegaT, each segment without a translation is translated once, as a pair for a memory. Segments are what
-OmegaT shows: paragraphs, or sentences where the project segments them, with short tags for inline codes. Where its
-rules of segmentation differ from ours (``text.sentences``), it finds the pairs by their similarity.
+translation, and so does what the translator is not sure of. Messages that choose one of several texts
+(``text.branches``) are translated text by text where each is a sentence.
 """
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from html import unescape
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from anaphora.formats.entries.document import Document
-from anaphora.formats.entries.entry import Gap, Reason
-from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
-from anaphora.formats.lines import read_lines
-from anaphora.formats.omegat import Project
-from anaphora.memory.segment import key_of
+from anaphora.formats.entries.document import REPLACED, Document
+from anaphora.formats.entries.entry import Gap
 from anaphora.text.accelerators import Label, label
-from anaphora.text.language import bare
-from anaphora.text.masking import split_around
-from anaphora.text.placeholders import PATTERNS, USUAL
+from anaphora.text.branches import split_branches
 from anaphora.text.quality import differences, is_translatable, without_placeholders
-from anaphora.text.sentences import Splitter
 from anaphora.text.text_rule import CONTROLS
 from anaphora.text.tokenizer import MARKS, UNK
 
@@ -53,6 +43,7 @@ UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back without a word"
 WRONG_SIZE = "longer or shorter than the file allows"
+PARTS = "whose plural or select branches are parts of a sentence"
 UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
@@ -68,9 +59,7 @@ _GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
 _FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
 """White space that is no more than a space in a page or a subtitle."""
 _CODE = re.compile(r"<x(\d+)/>")
-_TEXTS = (".txt", ".text")
-_BOTH_SIDES = "tmx"
-"""A kind that is no document of a project."""
+_REFERENCE = re.compile(r"&(?:quot|apos|amp|#39);")
 
 
 class FilledDocument(NamedTuple):
@@ -118,7 +107,9 @@ def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
     unmeasured = []
     for place, of_entry in flows.items():
         entry = document.entries[place]
-        why = next((why for flow in of_entry if (why := flow.fault(known))), "")
+        if document.kind in REPLACED and not any(flow.is_translatable for flow in of_entry):
+            continue
+        why = next((why for flow in of_entry if (why := flow.fault(known, language))), "")
         put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
         if not all(map(document.takes, put)):
             why = UNWRITABLE
@@ -155,12 +146,15 @@ def _add_translations(texts: Iterable[str], known: Known) -> Steps[Known]:
 
 
 class _Run:
-    """A stretch of text: white space and lines in turn."""
+    """A stretch of text: white space and lines in turn, character references of quotes and the like as characters."""
 
     def __init__(self, text: str, kind: str) -> None:
         folded = kind in _FOLDED
-        self.text = text
-        parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(text)
+        self._references = {unescape(one): one for one in _REFERENCE.findall(text)}
+        if self._references.keys() & set(_REFERENCE.sub("", text)):
+            self._references = {}
+        self.text = _REFERENCE.sub(lambda one: unescape(one[0]), text) if self._references else text
+        parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(self.text)
         self.spaces = parts[1::2]
         self.labels = [label(_FOLDING.sub(" ", part) if folded else part) for part in parts[::2]]
 
@@ -180,8 +174,12 @@ class _Run:
 
     def put(self, known: Known, language: str) -> str:
         """Return the stretch with translations."""
-        lines = [_with_key(one, known.get(one.text), language) for one in self.labels]
-        return "".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair)
+        lines = [with_key(one, known.get(one.text), language) for one in self.labels]
+        return self.escape("".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair))
+
+    def escape(self, text: str) -> str:
+        """Return a text with character references as this one has them."""
+        return text.translate(str.maketrans(self._references))
 
 
 class _Flow:
@@ -192,24 +190,39 @@ class _Flow:
         self._ends = _SPOKEN if kind == "subtitles" else _ENDS
         self.whole = ""
         """The sentence with tags for its codes; empty where that would say no more than its stretches."""
+        self._branches = split_branches(_with_codes([_CODE.sub("", text) for text in texts]))
+        if self._branches:
+            self._texts = [_Run(text, kind) for text in self._branches.texts]
+            return
+        self._texts = self._runs
         if sum(any(run.texts()) for run in self._runs) > 1 and all(run.is_plain for run in self._runs):
             texts = [_CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
-            self.whole = "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
-            self.whole = self._ends.sub("", self.whole)
+            self.whole = self._ends.sub("", _with_codes(texts))
+
+    @property
+    def is_translatable(self) -> bool:
+        """True if there is something to translate."""
+        return self._branches is not None or any(any(run.texts()) for run in self._runs)
 
     def texts(self, known: Known) -> list[str]:
         """Return the texts to translate where the sentence as a whole was not, or not well."""
         whole = self._pieces(known) or self._is_unsure(known)
-        return [] if whole else [text for run in self._runs for text in run.texts()]
+        return [] if whole else [text for run in self._texts for text in run.texts()]
 
-    def fault(self, known: Known) -> str:
+    def fault(self, known: Known, language: str) -> str:
         """Why its translation is not to be used; empty for a good one."""
         if self._is_unsure(known):
             return UNSURE
-        return next((why for text in self.texts(known) if (why := fault(text, known[text]))), "")
+        if self._branches and not self._branches.counted:
+            return PARTS
+        why = next((why for text in self.texts(known) if (why := fault(text, known[text]))), "")
+        return why or ("" if self.put(known, language) else LOST)
 
     def put(self, known: Known, language: str) -> list[str]:
-        """Return the stretches with translations."""
+        """Return the stretches with translations; none where codes or branches would not stay in place."""
+        if self._branches:
+            message = self._branches.with_texts([run.put(known, language) for run in self._texts])
+            return (self._split(message) or []) if message is not None else []
         pieces = self._pieces(known)
         if not pieces:
             return [run.put(known, language) for run in self._runs]
@@ -217,7 +230,7 @@ class _Flow:
         *behind, last = self._ends.split(self._runs[-1].text)
         pieces[0] = "".join([] if first else before[:1]) + pieces[0].lstrip()
         pieces[-1] = pieces[-1].rstrip() + "".join([] if last else behind[-1:])
-        return pieces
+        return [run.escape(piece) for run, piece in zip(self._runs, pieces, strict=True)]
 
     def _is_unsure(self, known: Known) -> bool:
         return bool(self.whole) and known[self.whole] is None
@@ -227,12 +240,20 @@ class _Flow:
         translation = known[self.whole] if self.whole else None
         if translation is None or fault(self.whole, translation):
             return []
-        first, *others = _CODE.split(translation)
-        numbers, pieces = others[::2], [first, *others[1::2]]
-        in_order = numbers == [str(place) for place in range(1, len(self._runs))]
+        pieces = self._split(translation) or []
         alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
         spaced = [with_gaps(run.line, one) for run, one in zip(self._runs, pieces, strict=False)]
-        return [one for one in spaced if one is not None] if in_order and alike and None not in spaced else []
+        return [one for one in spaced if one is not None] if alike and None not in spaced else []
+
+    def _split(self, translation: str) -> list[str] | None:
+        """Return the texts between the tags; None if these did not come back in order."""
+        first, *others = _CODE.split(translation)
+        in_order = others[::2] == [str(place) for place in range(1, len(self._runs))]
+        return [first, *others[1::2]] if in_order else None
+
+
+def _with_codes(texts: Sequence[str]) -> str:
+    return "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
 
 
 def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
@@ -240,7 +261,7 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
         yield _Flow([run.text for run in runs], kind)
 
 
-def _with_key(one: Label, translation: str | None, language: str) -> str:
+def with_key(one: Label, translation: str | None, language: str) -> str:
     """Return a translation with the key that the text has; the text itself where there is none."""
     if translation is None:
         return one.with_key(one.text, "")
@@ -251,16 +272,20 @@ def with_gaps(text: str, translation: str) -> str | None:
     """Return a translation with the white space that ``text`` has within it, where that is not a space.
 
     It stays between sentences, and beside a word that both have once. Tabs, control characters and runs of spaces have
-    to come back, and None says that one has no place; a no-break space and the like become a space there.
+    to come back, and None says that one has no place. A no-break space and the like between words go to the space that
+    is nearest to their old place.
     """
     given, put = _GAP.split(text), _GAP.split(translation.replace("\n", " "))
     came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
     if not came_back:
         put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
-    for before, gap, after in zip(given[::2], given[1::2], given[2::2], strict=False):
+    for place, (before, gap, after) in enumerate(zip(given[::2], given[1::2], given[2::2], strict=False)):
         if gap == " " or (came_back and _is_layout(gap)):
             continue
         beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
+        if not _is_layout(gap) and before[-1].isalnum() and after[0].isalnum():
+            free = (one for one in range(1, len(put), 2) if put[one] == " ")
+            beside += sorted(free, key=lambda one: abs((one + 1) / len(put) - 2 * (place + 1) / len(given)))[:1]
         at = next((one for one in beside if put[one : one + 1] in ([" "], [gap])), None)
         if at is not None:
             put[at] = gap
@@ -281,6 +306,8 @@ def fault(text: str, translation: str | None) -> str:
     """Why a translation of a text is not to be used; empty for one that may be."""
     if translation is None:
         return UNSURE
+    if split_branches(text):
+        return PARTS
     if MARKS[UNK] in translation or translation.count(_BROKEN) > text.count(_BROKEN):
         return UNKNOWN
     if not any(map(str.isalnum, without_placeholders(translation))):
@@ -302,77 +329,9 @@ def _formats(text: str) -> tuple[list[str], list[str]]:
     return [one[0] for one in found if not one[1]], sorted(one[0] for one in found if one[1])
 
 
-_SIGN = re.compile(r"[][{}\\`|]|&#?\w+;")
+_SIGN = re.compile(r"\{[^{}]*\}|[][{}\\`|]|&#?\w+;")
 
 
 def _signs(text: str) -> list[str]:
-    """Brackets, other signs of code and character entities: what is left of a message in a language of its own."""
+    """Return what stands in braces, other brackets, signs of code and character entities."""
     return sorted(_SIGN.findall(text))
-
-
-class Segments(NamedTuple):
-    """The segments of a project, each text once."""
-
-    new: list[str]
-    """Those without a translation, in their order."""
-    known: int
-    """Number of entries that it has a translation of."""
-    unread: list[Path]
-    """Its documents in formats that are not read."""
-
-
-class Pretranslation(NamedTuple):
-    """Segments with translations, and what became of the others."""
-
-    pairs: list[tuple[str, str]]
-    left: dict[str, list[str]]
-    """Segments without a translation, by the reason."""
-
-
-def segments_of(project: Project) -> Segments:
-    """Return the segments of the documents of a project.
-
-    Raises DataError for a document or a memory of the project that is not in its format.
-    """
-    languages = bare(project.languages[0]), bare(project.languages[1])
-    splitter = Splitter(*languages)
-    saved = read_entries(project.saved, "tmx", languages) if project.saved.is_file() else ()
-    done = {_key(entry.source) for entry in saved if not entry.skipped}
-    found, unread = dict[str, str](), list[Path]()
-    for path in project.documents():
-        texts = _paragraphs(path, languages)
-        if texts is None:
-            unread.append(path)
-        for text in texts or ():
-            parts = split_around(splitter, text, USUAL).sentences if project.by_sentences else (text.strip(),)
-            for segment in filter(is_translatable, parts):
-                found.setdefault(_key(segment), segment)
-    return Segments([one for key, one in found.items() if key not in done], len(found.keys() & done), unread)
-
-
-def pretranslate(segments: Sequence[str], translate: Translate, language: str) -> Pretranslation:
-    """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
-    pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
-    labels = [label(segment) for segment in segments]
-    translations = run_steps(retry_steps([one.text for one in labels]), translate)
-    for segment, one, translation in zip(segments, labels, translations, strict=True):
-        if why := fault(one.text, translation):
-            left.setdefault(why, []).append(segment)
-        else:
-            pairs.append((segment, _with_key(one, translation, language)))
-    return Pretranslation(pairs, left)
-
-
-def _key(segment: str) -> str:
-    """Return a segment without its tags, which may be numbered otherwise."""
-    return key_of(PATTERNS["tags"].sub(" ", segment))
-
-
-def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
-    """Return the texts of a document that have no translation there; None for one in another format."""
-    kind = kind_of(path)
-    if kind in READERS and kind != _BOTH_SIDES:
-        document = Document.read(path, kind, languages)
-        gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == Reason.UNTRANSLATED)
-        return (text for gap in gaps for text in document.sentences(gap))
-    return read_lines(path) if path.suffix.lower() in _TEXTS else None
