@@ -1,7 +1,9 @@
 """Boxes and arrows: the steps of a network, the inside of a unit, and the tree of a beam search."""
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+import re
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from math import inf
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
@@ -9,7 +11,7 @@ from unicodedata import east_asian_width
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
-from anaphora.inspection.labels import ellipsize
+from anaphora.inspection.labels import BACKWARD, FORWARD, ellipsize
 from anaphora.inspection.network_diagram import Edge, NetworkDiagram
 from anaphora.inspection.tree import Node, Tree
 
@@ -24,6 +26,9 @@ _EDGE = "#4b515c"
 _Point = tuple[float, float]
 _BOXES = dict(zip(("unit", "attention", "sentence", "readout", "embedding", "loss", "output"), _FILLS, strict=False))
 """Fills by the kind of a box."""
+_LINES = (*COLOURS[:6], "#332288", "#882255", "#117733", "#999933", "#661100", "#000000")
+_LINES += ("#aa4499", "#44aa99", "#cc6677", "#b59f2a", "#4a6fe3", "#8a5a2b", "#6b3fa0", "#5f7f1f", "#c2185b", "#00695c")
+"""Colours of matrices: those of all pictures, then of the muted scheme of Tol (2021), then others."""
 _HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
 _PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
 """Distance of steps and of rows, half the sides of a box, and the left margin."""
@@ -41,27 +46,23 @@ _LONGEST = 13
 def network_figure(shown: NetworkDiagram) -> "Figure":
     """Draw a network over a sentence from the bottom up; an arrow has the colour and the dashes of its matrix."""
     rows = 1 + max(box.row for box in shown.boxes)
-    columns = 1 + max(box.column for box in shown.boxes)
-    title = wrap(f"{shown.name}: {shown.finding}", 62)
-    top, width = 40 + 20 * len(title), _MARGIN + _PITCH * columns + 20
+    width = float(_MARGIN + _PITCH * (1 + max(box.column for box in shown.boxes)) + 20)
+    title = wrap(f"{shown.name}: {shown.finding}", int(width / 9.6))
+    top = 40 + 20 * len(title)
     foot = float(top + _RISE * rows + 20)
-    height = foot + 18 * len(shown.matrices) + 30
-    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
+    across = max(1, int((width - 16) / (100 + 5.2 * max(map(len, shown.matrices.values()), default=0))))
+    down = -(-len(shown.matrices) // across)
+    figure, axes = canvas.sheet(
+        width / _PIXELS, (foot + 18 * down + 30) / _PIXELS, (0, width), (foot + 18 * down + 30, 0)
+    )
     _text(axes, 12, 24, "\n".join(title), 10, weight="bold", va="top")
     places = [(_MARGIN + _PITCH * (box.column + 0.5), top + _RISE * (rows - box.row - 0.5)) for box in shown.boxes]
     styles = {symbol: _style(number) for number, symbol in enumerate(shown.matrices)}
-    named = set[str]()
-    for edge in shown.edges:
+    ways = _ways(shown, places)
+    for edge, (start, *ends) in zip(shown.edges, ways, strict=True):
         style = styles[edge.matrices[0]] if edge.matrices else {"color": QUIET, "linewidth": 0.9}
-        symbols, bold = " ".join(edge.matrices), shown.boxes[edge.end].column == 1
-        if edge.kind == "attention":
-            style = {**style, "alpha": 1.0 if bold else 0.25}
-            symbols = symbols or (f"\u03b1{shown.boxes[edge.start].label[-1]}" if bold else "")
-        x, y = _route(axes, shown, edge, places, style)
-        if symbols and symbols not in named:
-            halo = {"ha": "center", "va": "center", "bbox": _HALO, "zorder": 2.5}
-            _text(axes, x, y, symbols, 8, color=style["color"], weight="bold", **halo)
-        named.add(symbols)
+        pale = edge.kind == "attention" and not edge.label
+        _arrow(axes, edge.kind, start, *([end] for end in ends), **{**style, "alpha": 0.25 if pale else 1.0})
     for box, (x, y) in zip(shown.boxes, places, strict=True):
         middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 4}
         if box.kind == "word":
@@ -70,63 +71,111 @@ def network_figure(shown: NetworkDiagram) -> "Figure":
         _box(axes, x - _HALF, y - _TALL, 2 * _HALF, 2 * _TALL, _BOXES[box.kind])
         _text(axes, x, y - 5 if box.note else y, box.label, 10, **middle)
         _text(axes, x, y + 9, ellipsize(box.note, 14), 6.5, **middle)
+    for symbols, (x, y) in _label_places(shown, places, ways).items():
+        colour = styles[symbols]["color"] if symbols in styles else QUIET
+        _text(axes, x, y, symbols, 8, color=colour, ha="center", va="center", weight="bold", bbox=_HALO, zorder=2.5)
     for column, label in shown.cuts:
         x = _MARGIN + _PITCH * (column + 0.5)
         axes.plot([x, x], [top + 8, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
         _text(axes, x, foot - 12, label, 8, ha="center", color=COLOURS[1])
     for number, (symbol, place) in enumerate(shown.matrices.items()):
-        y = foot + 14 + 18 * number
-        axes.plot([16, 52], [y, y], gid="matrix", **styles[symbol])
-        _text(axes, 60, y, symbol, 8.5, va="center", weight="bold")
-        _text(axes, 104, y, place, 8, va="center")
-    note = "Each colour and dash is one matrix. Grey passes a value as it is."
-    _text(axes, 16, height - 16, note, 7.5, va="center", color=QUIET)
+        x, y = 16 + (width - 16) / across * (number // down), foot + 14 + 18 * (number % down)
+        axes.plot([x, x + 36], [y, y], gid="matrix", **styles[symbol])
+        _text(axes, x + 43, y, symbol, 8.5, va="center", weight="bold")
+        _text(axes, x + 75, y, place, 7.5, va="center")
+    note = "Each colour with its dashes is one matrix. Grey passes a value as it is."
+    _text(axes, 16, foot + 18 * down + 14, note, 7.5, va="center", color=QUIET)
     return figure
 
 
 def _style(number: int) -> dict[str, Any]:
-    """Return the line of a matrix: a colour, and from the seventh on other dashes."""
-    colours = len(COLOURS) - 1
-    return {"color": COLOURS[number % colours], "linestyle": DASHES[number // colours % len(DASHES)], "linewidth": 1.5}
+    """Return the line of a matrix: a colour, with other dashes from the seventh on."""
+    dashes = DASHES[number // 6 % len(DASHES)]
+    return {"color": _LINES[number % len(_LINES)], "linestyle": dashes, "linewidth": 1.5}
 
 
-def _route(
-    axes: "Axes", shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], style: Mapping[str, Any]
-) -> _Point:
-    """Draw an arrow around the boxes, and return the place of its label."""
+def _ways(shown: NetworkDiagram, places: Sequence[_Point]) -> list[list[_Point]]:
+    """Return the ends of the lines of each arrow, which go around boxes; those between other rows have other lanes."""
+    lanes: dict[tuple[str, bool], set[tuple[int, int]]] = {}
+    ends = [(shown.boxes[edge.start], shown.boxes[edge.end]) for edge in shown.edges]
+    kinds = [(edge.kind, start.kind == "attention") for edge, (start, _) in zip(shown.edges, ends, strict=True)]
+    for kind, (start, end) in zip(kinds, ends, strict=True):
+        lanes.setdefault(kind, set()).add((start.row, end.row))
+    return [_way(shown, edge, places, sorted(lanes[kind])) for edge, kind in zip(shown.edges, kinds, strict=True)]
+
+
+def _way(shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], rows: Sequence[tuple[int, int]]) -> list[_Point]:
     (x, y), (to_x, to_y) = places[edge.start], places[edge.end]
     start, end = shown.boxes[edge.start], shown.boxes[edge.end]
     rise, side = end.row - start.row, -1.0 if to_x < x else 1.0
-    if edge.kind == "state":
+    if edge.kind == "context" or (edge.kind == "state" and start.label == "c"):  # over the words, and up at the left
+        lane = 8.0 * rows.index((start.row, end.row)) if edge.kind == "context" else 20.0
+        corner, channel, enters = (
+            to_x - _HALF - 10 - lane,
+            y - _TALL - 6 - lane / 2,
+            to_y + (edge.kind == "context") * 8,
+        )
+        return [(x, y - _TALL), (x, channel), (corner, channel), (corner, enters), (to_x - _HALF, enters)]
+    if edge.kind == "state" and to_x < x + _PITCH:
         out = 14.0 + 7 * (start.row % 4)
         corner = to_x - _HALF - out
-        way, begin = [(corner, y)], (x - _HALF, y)
+        way = [(x - _HALF, y), (corner, y)]
         if start.column:  # over the free row between encoder and decoder
             free = max(set(range(end.row)) - {box.row for box in shown.boxes})
-            channel, begin = y - _RISE * (free - start.row) + 8 * (start.row % 4), (x + _HALF, y)
-            way = [(x + _HALF + out, y), (x + _HALF + out, channel), (corner, channel)]
-        _arrow(axes, edge.kind, begin, *_lines(*way, (corner, to_y), (to_x - _HALF, to_y)), **style)
-        return corner, to_y + _RISE / 2
-    if edge.kind == "carried":
+            channel = y - _RISE * (free - start.row) + 8 * (start.row % 4)
+            way = [(x + _HALF, y), (x + _HALF + out, y), (x + _HALF + out, channel), (corner, channel)]
+        return [*way, (corner, to_y), (to_x - _HALF, to_y)]
+    if edge.kind in ("carried", "state"):
+        turning = [(low, high) for low, high in rows if low != high]
         shift = -7.0 if rise > 0 else 7.0 if rise else 0.0
-        gap = (x + to_x) / 2 + shift
+        gap = (x + to_x) / 2 + (8 * turning.index((start.row, end.row)) - 4 * (len(turning) - 1) if rise else 0)
         way = [(gap, y + shift), (gap, to_y - shift)] if rise else []
-        end_at = (to_x - side * _HALF, to_y - shift)
-        _arrow(axes, edge.kind, (x + side * _HALF, y + shift), *_lines(*way, end_at), **style)
-        return (gap - 2 * shift if rise > 0 else gap, to_y - 4 * shift) if rise else (gap, y)
-    if x == to_x and rise > 1 and edge.kind == "flow":
-        way_number = (start.row + 2 * end.row) % 4
-        out, entry = x + _HALF + 5 + 5 * way_number, to_y + 2 + 4 * way_number
-        _arrow(axes, edge.kind, (x + _HALF, y - 10), *_lines((out, y - 10), (out, entry), (x + _HALF, entry)), **style)
-        return out, to_y + _RISE / 2 if rise < 3 else y - _RISE / 2
-    _arrow(axes, edge.kind, (x, y - _TALL), [(to_x, to_y + _TALL)], **style)
-    if edge.kind == "attention":
-        return x + 0.16 * (to_x - x), y - _TALL + 0.16 * (to_y - y)
-    return (x + to_x) / 2 + (12 if x == to_x else 0), (y + to_y) / 2
+        return [(x + side * _HALF, y + shift), *way, (to_x - side * _HALF, to_y - shift)]
+    if (
+        x == to_x and rise not in (0, 1) and edge.kind == "flow"
+    ):  # around boxes: a context at the left, else at the right
+        side = -1.0 if start.kind == "attention" else 1.0
+        past = [(low, high) for low, high in rows if high - low not in (0, 1)]
+        lane = past.index((start.row, end.row))
+        out, enters = x + side * (_HALF + 6 + lane * min(6.0, 22 / len(past))), to_y + 12 - 4 * (lane % 6)
+        leaves = y - 11 + 5 * (lane % 4)
+        return [(x + side * _HALF, leaves), (out, leaves), (out, enters), (x + side * _HALF, enters)]
+    return [(x, y - _TALL), (to_x, to_y + _TALL)]
 
 
-def _lines(*ends: _Point) -> list[list[_Point]]:
-    return [[end] for end in ends]
+def _label_places(
+    shown: NetworkDiagram, places: Sequence[_Point], ways: Sequence[Sequence[_Point]]
+) -> dict[str, _Point]:
+    """Return where each symbol stands, once: on one of its arrows, away from boxes, labels and other arrows."""
+    from matplotlib.path import Path
+    from matplotlib.transforms import Bbox
+
+    halves = [4 * len(box.label) + 2 if box.kind == "word" else _HALF for box in shown.boxes]
+    taken = [
+        Bbox.from_extents(x - half, y - _TALL, x + half, y + _TALL) for (x, y), half in zip(places, halves, strict=True)
+    ]
+    lines = [Path(way) for way in ways]
+    found: dict[str, _Point] = {}
+    of_edges = [(edge.label, *edge.matrices) for edge in shown.edges]
+    for symbol in dict.fromkeys(one for own in of_edges for one in own if one):
+        best = inf
+        for number, own in enumerate(of_edges):
+            if symbol not in own:
+                continue
+            half = 4.0 * len(symbol.replace("_", "")) + 2
+            for (x, y), (to_x, to_y) in pairwise(ways[number]):
+                # beside a short arrow upwards, which it would hide
+                beside = half + 3 if x == to_x and abs(to_y - y) < 2 * _TALL else 0.0
+                for part in (0.5, 0.3, 0.7, 0.2, 0.8):
+                    place = x + part * (to_x - x) + beside, y + part * (to_y - y)
+                    around = Bbox.from_extents(place[0] - half, place[1] - 8, place[0] + half, place[1] + 8)
+                    others = lines[:number] + lines[number + 1 :]
+                    cost = 9.0 * around.count_overlaps(taken)
+                    cost += sum(line.intersects_bbox(around, filled=False) for line in others)
+                    if cost < best:
+                        best, found[symbol], box = cost, place, around
+        taken.append(box)
+    return found
 
 
 _Place = tuple[int, int]
@@ -208,7 +257,12 @@ def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
 
 
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
-    axes.text(x, y, text, fontsize=size, **style)
+    """Draw a text, with what follows a symbol's underscore as an index, and arrows over letters: "W_f x"."""
+    over = text
+    for arrow, name in ((BACKWARD, "left"), (FORWARD, "right")):
+        over = re.sub(rf"(\w){arrow}(\w*)", rf"$\\over{name}arrow{{\1}}$\2", over)
+    over = re.sub(r"(\w\S*?)_(\w)\b", r"$\1_\2$", over)
+    axes.text(x, y, over, fontsize=size, parse_math=over != text, **style)
 
 
 def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6) -> None:
