@@ -17,31 +17,13 @@ from anaphora.tasks.base import ExperimentBase
 
 SOURCE, TARGET = ("I", "am", "here"), ("Je", "suis", "là")
 START, END = "<s>", "</s>"
-_MATRICES = {
-    "input": ("W", "input"),
-    "layer": ("U", "recurrent"),
-    "ask": ("U", "recurrent"),
-    "feed": ("F", "input feeding"),
-    "context": ("C", "context into the state"),
-    "attention": ("W_a", "attention, of the state"),
-    "annotations": ("U_a", "attention, of the annotations"),
-    "window": ("W_p", "window, of the state"),
-    "context_gate": ("W_g", "gate of the context"),
-    "gate": ("v_g", "gate of the language model"),
-    "combine_context": ("C_o", "readout of the context"),
-    "combine_state": ("U_o", "readout of the state"),
-    "combine_word": ("V_o", "readout of the word"),
-    "combine_language": ("L_o", "readout of the language model"),
-    "summary": ("W_c", "encoding of the source"),
-}
-"""Symbols and words for the matrices of parts: Bahdanau et al. (2015), appendix A, where they are there."""
-_POOLING = {
-    "max": ("max per cell", "the largest value of each cell"),
-    "mean": ("mean", "the mean of all annotations"),
-    "attention": ("attention", "attention over the annotations"),
-    "last": ("last states", "the last state of each direction"),
-}
-"""Note of the box, and words, by pooling."""
+_SYMBOLS = {"input": "W", "layer": "U", "ask": "U", "feed": "F", "context": "C", "context_gate": "W_g", "gate": "v_g"}
+_SYMBOLS |= {"attention": "W_a", "annotations": "U_a", "centre": "W_p", "window": "W_p", "summary": "W_c"}
+_SYMBOLS |= {"combine_context": "C_o", "combine_state": "U_o", "combine_word": "V_o", "combine_language": "L_o"}
+"""Symbols of the matrices of parts: Bahdanau et al. (2015), appendix A, where they are there."""
+_WORDS = {"layer": "recurrent", "ask": "recurrent", "feed": "input feeding", "annotations": "attention to annotations"}
+_WORDS |= {"attention": "attention from the state", "centre": "centre of the window", "gate": "language model gate"}
+"""What parts are called where their names do not say it."""
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -246,7 +228,13 @@ class _Builder:
                 regions = self._inputs(words, "source", embedding, "a", "region")
                 return regions, [regions]
             below = self._inputs(words, "source", embedding)
-            whole = self._box("c", "sentence", (len(words) - 1) / 2, self._row, getattr(config, "kind", ""))
+            whole = self._box(
+                "c",
+                "sentence",
+                (len(words) - 1) / 2,
+                self._row,
+                getattr(config, "kind", "").replace("-convolution", " conv."),
+            )
             for one in below:
                 self._link(one, whole)
             self._row += 1
@@ -330,19 +318,18 @@ class _Builder:
             self._outputs(annotations, [f"tag{_low(n + 1)}" for n in range(len(annotations))])
             return "each word is tagged from what stands on both sides of it"
         pooling, weights = self._experiment.classes.pooling, self._model.weights.tensors()
-        note, found = _POOLING[pooling]
         middle, kind, symbols = (len(annotations) - 1) / 2, "flow", tuple[str, ...]()
         if pooling == "attention":
             shapes = [weights[name].shape for name in ("pool.weight", "pool.query")]
             kind, symbols = "attention", (self._matrix("W_a", "attention of the pooling", shapes),)
-        pooled = self._box("v", "sentence", middle, self._row, note)
+        pooled = self._box("v", "sentence", middle, self._row, pooling)
         for number, one in enumerate(last[-1] if pooling == "last" else annotations, 1):
             labels = {"mean": f"1/{len(annotations)}", "attention": f"\u03b1{_low(number)}", "max": "max"}
             self._link(one, pooled, kind, *symbols, label=labels.get(pooling, ""))
         self._row += 1
         weight = weights["output.weight"]
         self._output(pooled, "class", middle, "", self._matrix("V", "output layer", [weight.shape], weight))
-        return f"{found} makes one vector of the sentence, and from it comes the class"
+        return f"{pooling} pooling makes one vector of the sentence, and from it comes the class"
 
     def _outputs(self, states: Sequence[int], words: Sequence[str]) -> None:
         """Draw the probabilities, the words, the losses and their sum."""
@@ -439,15 +426,14 @@ class _Builder:
         """Return the symbol of the matrices of a part."""
         shapes = [shape for shape in part.weights.values() if len(shape) == 2]
         base = part.name.rstrip("0123456789")
-        symbol, what = _MATRICES.get(base, ("W", part.name))
+        base = "centre" if _attends(part) and "attention.query" not in part.weights else base
+        symbol = _SYMBOLS.get(base, "W")
         if _is_unit(part) and len({columns for _, columns in shapes}) == 1:
             shapes = [(sum(rows for rows, _ in shapes), shapes[0][1])]
-        if _attends(part) and "attention.query" not in part.weights:
-            symbol, what = "W_p", "centre of the window, of the state"
         if base in ("input", "layer", "ask"):
             number = lane.units.index(part.name) if _is_unit(part) else int(part.name[len(base) :])
             symbol += lane.mark + lane.layer(number) + ("_l" if lane.letter == "l" else "")
-        place = f"{layer_name(f'{lane.name} {part.name}')}: {what}"
+        place = f"{layer_name(f'{lane.name} {part.name}')}: {_words(base)}"
         return (self._matrix(symbol, place, shapes),) if shapes else ()
 
     def _of_sentence(self, name: str, symbol: str = "") -> tuple[str, ...]:
@@ -455,7 +441,7 @@ class _Builder:
         weight = self._of_decoder.get("attention.memory" if name == "annotations" else f"{name}.weight")
         if weight is None:
             return ()
-        return (self._matrix(symbol or _MATRICES[name][0], f"decoder: {_MATRICES[name][1]}", [weight.shape]),)
+        return (self._matrix(symbol or _SYMBOLS[name], f"decoder: {_words(name)}", [weight.shape]),)
 
 
 def _is_unit(part: PartDescription) -> bool:
@@ -478,6 +464,10 @@ def _note(part: PartDescription) -> str:
     return options.split(",")[0] or {"Activate": "tanh", "GaussianWindow": "window", "Add": "sum"}.get(
         kind, kind.lower()
     )
+
+
+def _words(name: str) -> str:
+    return _WORDS.get(name) or name.replace("combine_", "readout of the ").replace("_", " ")
 
 
 def _low(number: int) -> str:

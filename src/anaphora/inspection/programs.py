@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from anaphora.inspection.cell_diagram import CellDiagram, Node
+from anaphora.inspection.labels import layer_name
 from anaphora.inspection.network_diagram import NetworkDiagram, network_diagram
 from anaphora.models import registry
 from anaphora.protocols import PartDescription, ProgramModel, VocabularyInfo
@@ -42,7 +43,7 @@ def diagrams(name: str, experiment: ExperimentBase, cut_every: int = 0) -> list[
     programs = {} if model is None else model.programs()
     if model is None or not any(programs.values()):
         return []
-    steps = [_step(f"{name}, {one}", parts) for one, parts in programs.items() if parts]
+    steps = [_step(f"{name}, {layer_name(one)}", parts) for one, parts in programs.items() if parts]
     return [network_diagram(name, experiment, model, cut_every), *steps]
 
 

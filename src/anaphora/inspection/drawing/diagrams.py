@@ -37,9 +37,9 @@ _CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
 _CELL_WIDE, _CELL_HIGH = 130, 34
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
-_LINK, _SCORE = 0.42, 0.34
-"""Inches of the lines before a node of a tree, and of its score."""
-_LONGEST = 13
+_STEPS, _ACROSS, _ROW = 12, 12.4, 0.42
+"""Steps of a tree side by side, the inches that they have, and those of a row: slides are 13.3 inches wide."""
+_LONGEST = 9
 """Characters of a token that are shown."""
 
 
@@ -208,7 +208,8 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         across = float(_CELL_LEFT + _CELL_ACROSS * x)
         places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
     width = _CELL_ACROSS * (len(columns) - 1) + 2 * _CELL_LEFT
-    figure, axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, f"one step of {shown.name}")
+    title = f"one step of {shown.name}" + (f": {shown.finding}" if shown.finding else "")
+    figure, axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, title)
     for number, node in enumerate(nodes):
         for one in node.reads:
             way = [places[one, x] for x in range(at[one], at[number])]
@@ -286,32 +287,57 @@ def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point], **l
 
 
 def tree_figure(shown: Tree) -> "Figure":
-    """Draw kept nodes in black, pruned ones grey and struck out; the result's path thick, greedy search's dotted."""
-    places = _places(shown)
-    steps = max(node.step for node in shown.nodes)
-    rows = max(row for row in places.values()) + 1
-    column = _LINK + _SCORE + max(_width(_label_of(node)) for node in shown.nodes)
-    width = column * steps + 0.6
-    # across in inches, down in rows
-    figure, axes = canvas.sheet(width, max(2.0, 0.24 * rows), (0, width), (rows + 0.6, -1.9))
+    """Draw hypotheses from left to right, the result straight in the first row; more than ``_STEPS`` go on below."""
+    rows, steps = _rows(shown), max(node.step for node in shown.nodes)
+    across = -(-steps // -(-steps // _STEPS))
+    column, down = min(1.6, _ACROSS / across), max(rows.values()) + 3.0
+    width = 0.9 + column * max(across, 6)
+    title = [line for text in (shown.text, shown.finding) for line in wrap(text, int(9.5 * width))]
+    top = 0.3 + 0.22 * len(title)
+    height = top + _ROW * down * -(-steps // across) + 0.3
+    figure, axes = canvas.sheet(width, height, (0, width), (height, 0))
+    _text(axes, 0.1, 0.1, "\n".join(title), 11, weight="bold", va="top")
+
+    def at(step: int, row: float) -> _Point:
+        """Return a place: a row of the beam, -1 for the number of the step, beyond the last row for what is pruned."""
+        band, number = divmod(step - 1, across)
+        return 0.9 + column * number, top + _ROW * (down * band + row + 1.1)
+
+    last, parents = max(rows.values()) + 0.9, {node.parent for node in shown.nodes if node.number in rows}
     for node in shown.nodes:
-        x, y = 0.6 + column * (node.step - 1), places[node.number]
-        if node.parent is not None:
-            from_y, ends = places[node.parent], [x - _LINK, x - 0.04]
-            style: dict[str, Any] = {"color": FRAME if node.fate == "pruned" else QUIET, "linewidth": 0.7}
-            if node.best:
-                style = {"color": COLOURS[0], "linewidth": 2.2}
-            axes.plot(ends, [from_y, y], zorder=1, **style)
-            if node.greedy:
-                axes.plot(ends, [from_y + 0.16, y + 0.16], color=COLOURS[1], linestyle=":", linewidth=1.6)
-        _node(axes, node, x, y, x + column - _LINK - 0.04)
-    for step, mass in enumerate(shown.mass):
-        axes.text(0.6 + column * step, -0.9, f"{mass:.3f}", fontsize=7, color=QUIET)
-    axes.text(0, -0.9, "mass kept", fontsize=7, color=QUIET)
-    title = f"{shown.text}    beam {shown.size}: {shown.score:.3f}    greedy: {shown.greedy_score:.3f}"
-    axes.text(0, -1.5, title, fontsize=9, fontweight="bold")
-    legend = "thick: result    dotted: greedy    struck out: pruned    square brackets: finished    numbers: ln p"
-    axes.text(0, rows + 0.2, legend, fontsize=7, color=QUIET)
+        if node.number in rows:
+            _node(axes, node, at(node.step, rows[node.number]), stops=node.number not in parents)
+            before = None if node.parent is None else shown.nodes[node.parent]
+            if before and before.number in rows:
+                (x, y), (_, from_y) = at(node.step, rows[node.number]), at(node.step, rows[before.number])
+                begins = x - column + _width(_label_of(before)) + 0.05
+                way = [min(begins, x - 0.3), x - 0.22, x - 0.04], [from_y, from_y, y]
+                line = {"color": COLOURS[0], "linewidth": 2.6} if node.best else {"color": FRAME, "linewidth": 0.9}
+                axes.plot(*way, zorder=1.0 + node.best, gid="best" if node.best else "other", **line)
+                if node.greedy:
+                    axes.plot(
+                        way[0],
+                        [one + 0.06 for one in way[1]],
+                        color=COLOURS[1],
+                        linestyle=":",
+                        linewidth=1.8,
+                        gid="greedy",
+                    )
+    for step in range(1, steps + 1):
+        pruned = [node for node in shown.nodes if node.step == step and node.number not in rows]
+        _text(axes, *at(step, -0.9), str(step), 8, color=QUIET)
+        for one in sorted(pruned, key=lambda node: -node.score)[:1]:
+            x, y = at(step, last)
+            _text(axes, x, y, _label_of(one), 7, color=QUIET, va="center")
+            axes.plot([x, x + 0.7 * _width(_label_of(one))], [y, y], color=QUIET, linewidth=0.6)
+            _text(axes, x, y + 0.13, f"{one.score:.2f}", 7, color=QUIET, va="center")
+        if step <= len(shown.mass):
+            _text(axes, *at(step, -0.6), f"{shown.mass[step - 1]:.3f}", 7, color=QUIET)
+        if step % across == 1 or across == 1:
+            for name, row in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
+                _text(axes, 0.1, at(step, row)[1], name, 7, color=QUIET, va="center" if row == last else "baseline")
+    legend = "thick: result    dotted: greedy search    \u00d7: nothing that continues it stays in the beam"
+    _text(axes, 0.1, height - 0.12, f"{legend}    [ ]: finished    numbers: ln p up to a token", 7, color=QUIET)
     return figure
 
 
@@ -322,35 +348,33 @@ def _label_of(node: Node) -> str:
 
 def _width(token: str) -> float:
     """Return about as many inches as a token takes."""
-    return sum(0.13 if east_asian_width(letter) in "WF" else 0.07 for letter in token)
+    return sum(0.155 if east_asian_width(letter) in "WF" else 0.085 for letter in token)
 
 
-def _node(axes: "Axes", node: Node, x: float, y: float, end: float) -> None:
-    token = _label_of(node)
-    colour = QUIET if node.fate == "pruned" else INK
+def _node(axes: "Axes", node: Node, place: _Point, stops: bool) -> None:
+    """Draw a token and its score; a cross behind one that ``stops`` before its output is finished."""
+    (x, y), token = place, _label_of(node)
     weight = "bold" if node.best else "normal"
-    axes.text(x, y, token, fontsize=8, color=colour, fontweight=weight, va="center")
-    axes.text(end, y, f"{node.score:.2f}", fontsize=6, color=QUIET, va="center", ha="right")
-    if node.fate == "pruned":
-        axes.plot([x, x + _width(token)], [y, y], color=QUIET, linewidth=0.6)
+    _text(axes, x, y, token, 10, color=INK if node.fate != "pruned" else QUIET, weight=weight, va="center")
+    _text(axes, x, y + 0.16, f"{node.score:.2f}", 8, color=INK if node.best else QUIET, va="center")
+    if stops and node.fate != "finished":
+        _text(axes, x + _width(token) + 0.04, y, "\u00d7", 9, color=QUIET, va="center")
 
 
-def _places(shown: Tree) -> dict[int, float]:
-    """Return the row of each node: leaves one below the other, a parent beside the first of its children."""
-    children: dict[int | None, list[Node]] = {}
-    for node in shown.nodes:
-        children.setdefault(node.parent, []).append(node)
-    places: dict[int, float] = {}
-    free = 0.0
+def _rows(shown: Tree) -> dict[int, int]:
+    """Return the rows of kept nodes, and of greedy search below them where it is pruned.
 
-    def place(parent: int | None) -> None:
-        nonlocal free
-        own = sorted(children.get(parent, []), key=lambda child: (not child.best, -child.score))
-        for child in own:
-            places[child.number] = free
-            place(child.number)
-        if not own:
-            free += 1
-
-    place(None)
-    return places
+    The result has the first row. A node continues the row of its parent, or goes into the nearest one that is free.
+    """
+    rows: dict[int, int] = {}
+    for step in range(1, 1 + max(node.step for node in shown.nodes)):
+        own = [node for node in shown.nodes if node.step == step and node.fate != "pruned"]
+        free = list(range(shown.size))
+        for node in sorted(own, key=lambda node: (not node.best, rows.get(node.parent or 0) == 0, -node.score)):
+            wanted = 0 if node.best else rows.get(-1 if node.parent is None else node.parent, 0)
+            rows[node.number] = min(free, key=lambda row: (row == 0 and not node.best, abs(row - wanted)))
+            free.remove(rows[node.number])
+        rows |= {
+            node.number: shown.size for node in shown.nodes if node.step == step and node.greedy and node not in own
+        }
+    return rows
