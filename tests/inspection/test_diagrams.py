@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +16,7 @@ from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
 from anaphora.inspection.cell_diagram import PEEPHOLES, CellDiagram, Symbol, cell_diagram, cells, trace
+from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.diagrams import cell_figure, network_figure
 from anaphora.inspection.network_diagram import SOURCE, TARGET, NetworkDiagram
 from anaphora.inspection.programs import diagrams, programs_of
@@ -22,7 +24,8 @@ from anaphora.kernels.cells import Gru
 from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.naive.units import unit_step
 
-pytest.importorskip("matplotlib")
+matplotlib = pytest.importorskip("matplotlib.style")
+FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg
 
 SIZE = 3
 CASES = [
@@ -34,11 +37,56 @@ CASES = [
 ]
 
 
-NETWORKS = (
-    *("luong2015", "bahdanau2015", "graves2013-window", "kalchbrenner2013", "gulcehre2015", "scenes"),
-    *("strokes", "sst-bilstm", "ud-ewt-upos", "ptb-awd"),
+NETWORKS = ("luong2015", "bahdanau2015", "sutskever2014", "cho2014", "scenes", "sst-bilstm", "kim2016-small")
+"""A recipe of each form of network; the others are of the slow tier."""
+OPTIONS = (
+    *(("sst-bilstm", f"classes.pooling={pooling}") for pooling in ("max", "attention", "last")),
+    ("bahdanau2015", "encoder.layers=2"),
+    ("cho2014", "encoder.bidirectional=true"),
+    ("luong2015", "decoder.layers=3", "encoder.layers=3"),
+    ("luong2015", "attention.score=concat"),
+    ("ptb-lstm-small", "recurrence.cell=peephole"),
 )
-"""A recipe of each form of network."""
+
+
+def parameters() -> Sequence[Any]:
+    others = [(name,) for name in recipes.names() if name not in NETWORKS]
+    return [
+        *((name,) for name in NETWORKS),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (*others, *OPTIONS)),
+    ]
+
+
+@cache
+def pictures(name: str, *settings: str) -> Sequence[tuple[NetworkDiagram, Any]]:
+    """The network of a recipe and its picture; none for one without steps."""
+    found = diagrams(name, read_experiment(recipes.read(name), name, settings))
+    with matplotlib.context(Path(canvas.__file__).with_name("anaphora.mplstyle")):
+        return [(one, network_figure(one)) for one in found[:1] if isinstance(one, NetworkDiagram)]
+
+
+def texts(figure: Any) -> list[tuple[str, Any]]:
+    """The texts of a picture and the pixels that they cover, a little less than all."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    found = [(one.get_text(), one.get_window_extent(renderer)) for one in figure.axes[0].texts if one.get_text()]
+    return [(text, place.padded(-1.5)) for text, place in found]
+
+
+def boxes(figure: Any) -> list[Any]:
+    """The pixels that the boxes of a picture cover."""
+    return [one.get_window_extent() for one in marks(figure, "box")]
+
+
+def assert_readable(figure: Any) -> None:
+    """No text lies on another or beyond the picture, and what touches a box is in it."""
+    shown, of_boxes = texts(figure), boxes(figure)
+    for number, (text, place) in enumerate(shown):
+        assert figure.bbox.contains(*place.min) and figure.bbox.contains(*place.max), text
+        assert not [other for other, second in shown[number + 1 :] if place.overlaps(second)], text
+        beyond = [
+            one for one in of_boxes if one.overlaps(place) and not all(one.contains(*end) for end in place.get_points())
+        ]
+        assert not beyond, text
 
 
 def drawn(name: str, cut_every: int = 0, *settings: str) -> NetworkDiagram:
@@ -64,20 +112,39 @@ def row(shown: NetworkDiagram, kind: str, number: int = 0) -> list[str]:
     return [box.label for box in sorted(boxes, key=lambda box: box.column)]
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_every_box_and_arrow_of_a_network_is_drawn_and_no_two_boxes_lie_on_each_other(name: str) -> None:
-    found = diagrams(name, read_experiment(recipes.read(name), name))
-    for shown in found[:1]:
-        assert isinstance(shown, NetworkDiagram)
+@pytest.mark.parametrize("named", parameters(), ids="-".join)
+def test_every_box_and_arrow_of_a_network_is_drawn_and_nothing_lies_on_another(named: tuple[str, ...]) -> None:
+    for shown, figure in pictures(*named):
         places = {(box.column, box.row) for box in shown.boxes}
         assert len(places) == len(shown.boxes)
-        figure = network_figure(shown)
         assert len(marks(figure, "box")) == sum(box.kind != "word" for box in shown.boxes)
-        for kind in ("flow", "carried", "state", "attention"):
+        for kind in ("flow", "carried", "state", "attention", "context"):
             assert len(marks(figure, kind)) == sum(edge.kind == kind for edge in shown.edges)
-        assert {symbol for edge in shown.edges for symbol in edge.matrices} <= {*shown.matrices}
-        assert len(marks(figure, "matrix")) == len(shown.matrices)
         assert all(edge.start != edge.end for edge in shown.edges)
+        assert_readable(figure)
+        of_boxes = [one.padded(-4) for one in boxes(figure)]
+        for arrow in (one for one in figure.axes[0].patches if one.get_gid() != "box"):
+            path = arrow.get_path().transformed(figure.axes[0].transData)
+            path = type(path)(path.vertices[path.codes != path.CLOSEPOLY])
+            assert not any(path.intersects_bbox(box, filled=False) for box in of_boxes), arrow.get_gid()
+
+
+@pytest.mark.parametrize("named", parameters(), ids="-".join)
+def test_each_matrix_has_a_colour_that_no_other_has_and_its_symbol_once_on_an_arrow(named: tuple[str, ...]) -> None:
+    for shown, figure in pictures(*named):
+        assert {symbol for edge in shown.edges for symbol in edge.matrices} == {*shown.matrices}
+        assert all(len(edge.matrices) <= 1 for edge in shown.edges)
+        colours: dict[tuple[str, ...], set[Any]] = {}
+        for kind in ("flow", "carried", "state", "attention", "context"):
+            own = [edge for edge in shown.edges if edge.kind == kind]
+            for edge, arrow in zip(own, marks(figure, kind), strict=True):
+                colours.setdefault(edge.matrices, set()).add(arrow.get_edgecolor()[:3])
+        assert all(len(one) == 1 for one in colours.values())
+        assert len(set().union(*colours.values())) == len(colours)
+        assert len(marks(figure, "matrix")) == len(shown.matrices)
+        written = [text for text, _ in texts(figure)]
+        twice = [text for text in written if written.count(text) == 2]
+        assert len(set(twice)) >= len(shown.matrices)
 
 
 def test_a_decoder_reads_each_word_that_it_wrote_and_its_losses_are_summed() -> None:
@@ -90,7 +157,7 @@ def test_a_decoder_reads_each_word_that_it_wrote_and_its_losses_are_summed() -> 
 def test_attention_of_bahdanau_is_a_fan_over_both_directions_and_asked_by_the_state_before() -> None:
     shown = drawn("bahdanau2015")
     assert len(arrows(shown, "attention")) == 16 and ("h\u2084", "c\u2081") in arrows(shown, "attention")
-    assert {("h\u2190\u2082", "h\u2082"), ("h\u2192\u2082", "h\u2082")} <= arrows(shown)
+    assert {("h\u20d6\u2082", "h\u2082"), ("h\u20d7\u2082", "h\u2082")} <= arrows(shown)
     assert {("h\u2190\u2082", "h\u2190\u2081"), ("h\u2192\u2081", "h\u2192\u2082"), ("s\u2081", "c\u2082")} <= arrows(
         shown, "carried"
     )

@@ -4,6 +4,7 @@ The reference step of a unit (``kernels/naive/units.py``) runs once over symbols
 therefore shows the equations, and a new unit needs no drawing code.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -163,21 +164,16 @@ def trace(cell: Any) -> tuple[Symbol, ...]:
     return tuple(after)
 
 
-def _gate(symbol: Symbol) -> str:
+def _gate(symbol: Symbol, values: Mapping[Symbol, str]) -> str:
     """Return the letter of a gate or a candidate: the one block that its function is taken of; empty without."""
-
-    def blocks(one: Symbol) -> set[str]:
-        if one.done == "affine":
-            return {name.partition("_")[2] for name in one.names}
-        return set().union(*map(blocks, one.reads)) if one.done in ("+", "\u00d7") else set()
-
-    found = blocks(symbol.reads[0]) if len(symbol.reads) == 1 and symbol.done != "affine" else set()
-    return found.pop() if len(found) == 1 else ""
+    function = len(symbol.reads) == 1 and symbol.done != "affine"
+    blocks = {*re.findall(r"_(\w)", _expression(symbol.reads[0], values))} if function else set()
+    return blocks.pop() if len(blocks) == 1 else ""
 
 
 def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = False) -> str:
     """Return a value as a formula of inputs, gates and results; a gate or result itself only where it is ``whole``."""
-    if named := not whole and (values.get(symbol) or _gate(symbol)):
+    if named := not whole and (values.get(symbol) or _gate(symbol, values)):
         return named
     terms = [_expression(one, values) for one in symbol.reads]
     match symbol.done:
@@ -197,5 +193,5 @@ def _node(symbol: Symbol, reads: tuple[int, ...], values: Mapping[Symbol, str]) 
     if symbol.done in ("given", "affine"):
         return Node(_expression(symbol, values, whole=True), "matrix" if reads else "given", reads)
     pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u2212")
-    gate = "" if symbol in values else _gate(symbol)
+    gate = "" if symbol in values else _gate(symbol, values)
     return Node(f"{gate} = {symbol.done}" if gate else symbol.done, "point-wise" if pointwise else "function", reads)

@@ -22,7 +22,12 @@ _SYMBOLS |= {"attention": "W_a", "annotations": "U_a", "centre": "W_p", "window"
 _SYMBOLS |= {"combine_context": "C_o", "combine_state": "U_o", "combine_word": "V_o", "combine_language": "L_o"}
 """Symbols of the matrices of parts: Bahdanau et al. (2015), appendix A, where they are there."""
 _WORDS = {"layer": "recurrent", "ask": "recurrent", "feed": "input feeding", "annotations": "attention to annotations"}
-_WORDS |= {"attention": "attention from the state", "centre": "centre of the window", "gate": "language model gate"}
+_WORDS |= {
+    "attention": "attention from the state",
+    "centre": "centre of the window",
+    "gate": "gate of the language model",
+}
+_WORDS |= {"combine_language": "readout of the language model"}
 """What parts are called where their names do not say it."""
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -99,9 +104,7 @@ class _Lane:
     mark: str = ""
     """Direction and layer of an encoder."""
     memory: Sequence[int] = ()
-    """Boxes that attention looks at, or the sentence encoding that every step reads."""
-    columns: bool = False
-    """True if each step has a sentence encoding of its own."""
+    """Boxes that attention looks at, or the sentence encoding that every step reads, or one for each step."""
     first: Mapping[str, tuple[Sequence[int], tuple[str, ...]]] = field(default_factory=dict)
     """Boxes of the initial state and the matrices on the way, by unit."""
     attention_row: int = 0
@@ -145,10 +148,11 @@ class _Builder:
         if not encoders:
             found = self._predict(programs["recurrence"])
         elif "decoder" in programs:
-            attends = any(map(_attends, programs["decoder"]))
-            found = self._decode(*self._encode((*SOURCE, END), encoders, attends), programs)
+            annotated = any(map(_attends, programs["decoder"])) or self._experiment.decoder.initial_state == "mean"
+            found = self._decode(*self._encode((*SOURCE, END), encoders, annotated), programs)
         else:
-            found = self._answer(*self._encode(SOURCE, encoders))
+            pooling = getattr(getattr(self._experiment, "classes", None), "pooling", "")
+            found = self._answer(*self._encode(SOURCE, encoders, pooling != "last"))
         matrices = {
             symbol: ", ".join([*places, *(" × ".join(map(str, shape)) for shape in shapes if all(shape))])
             for symbol, (places, shapes) in self._matrices.items()
@@ -186,15 +190,11 @@ class _Builder:
 
     def _inputs(self, words: Sequence[str], side: str, embedding: Any, letter: str = "x", note: str = "") -> list[int]:
         """Draw words and their vectors; of a network of vectors, these alone."""
-        vectors, symbol = list[int](), ""
+        vectors, symbol, weight = list[int](), "", getattr(embedding, "weight", None)
         if embedding is not None:
-            weight = getattr(embedding, "weight", None)
-            spelled = weight is None or hasattr(self._model, "characters")
-            note = "characters" if weight is None else "and characters" if spelled else note
-            place = f"{side} embedding" + (" from characters" if weight is None else "")
-            symbol = self._matrix(
-                "E_l" if letter == "z" else "E", place, () if weight is None else [weight.shape], weight
-            )
+            note = "characters" if weight is None else "and characters" if hasattr(self._model, "characters") else ""
+            place, shapes = f"{side} embedding", () if weight is None else [weight.shape]
+            symbol = self._matrix("E_l" if letter == "z" else "E", place, shapes, weight)
         for column, word in enumerate(words):
             above = self._row + (embedding is not None)
             vectors.append(self._box(f"{letter}{_low(column + 1)}", "embedding", column, above, note))
@@ -215,31 +215,28 @@ class _Builder:
         return "each step predicts what it reads next, from what it has read before"
 
     def _encode(
-        self, words: Sequence[str], programs: Mapping[str, Sequence[PartDescription]], attends: bool = False
+        self, words: Sequence[str], programs: Mapping[str, Sequence[PartDescription]], annotated: bool
     ) -> tuple[list[int], list[list[int]]]:
-        """Draw an encoder; return its annotations, and for each layer the states that encode the sentence."""
+        """Draw an encoder; return its annotations, and for each layer the states that encode the sentence.
+
+        Directions of the last layer are concatenated only where its annotations are read.
+        """
         config, model, last = self._experiment.encoder, self._model, list[list[int]]()
         if getattr(config, "reversed", False):
             words = (*reversed(words[:-1]), words[-1])
         own = None if hasattr(model, "written") else getattr(model, "embedding", None)
         embedding = getattr(model, "source_embedding", own)
-        if not any(programs.values()):
-            if attends:
-                regions = self._inputs(words, "source", embedding, "a", "region")
-                return regions, [regions]
-            below = self._inputs(words, "source", embedding)
-            whole = self._box(
-                "c",
-                "sentence",
-                (len(words) - 1) / 2,
-                self._row,
-                getattr(config, "kind", "").replace("-convolution", " conv."),
-            )
+        steps = any(programs.values())
+        below = self._inputs(words, "source", embedding, *(("a", "region") if annotated and not steps else ()))
+        if annotated and not steps:
+            return below, [below]
+        if not steps:
+            note = config.kind.replace("-convolution", " conv.")
+            whole = self._box("c", "sentence", (len(words) - 1) / 2, self._row, note)
             for one in below:
                 self._link(one, whole)
             self._row += 1
             return [whole], [[whole]]
-        below = self._inputs(words, "source", embedding)
         both, deep = len(programs) > config.layers, config.layers > 1
         for layer in range(config.layers):
             number, states = _high(layer + 1) if deep else "", dict[bool, list[int]]()
@@ -252,7 +249,7 @@ class _Builder:
             used = {"both": (True, False), "backward": (True,)}.get(config.sentence_encoding_from, (False,))
             last.append([one[0 if back else -1] for back, one in states.items() if back in used or not both])
             below = list(states.values())[-1]
-            if both:
+            if both and (annotated or layer < config.layers - 1):
                 below = [
                     self._box(f"h{number}{_low(n + 1)}", "sentence", n, self._row, "[\u2190; \u2192]")
                     for n in range(len(words))
@@ -299,7 +296,7 @@ class _Builder:
             language = self._inputs(words, "language model", self._model.language_model.embedding, "z")
             lane = _Lane("language model", programs["language model"], {"x": language}, range(len(words)), "l")
             inputs["language"] = self._unroll(lane)
-        lane = _Lane("decoder", parts, inputs, range(len(words)), "s", "", memory, columns, first, low)
+        lane = _Lane("decoder", parts, inputs, range(len(words)), "s", "", memory, first, low)
         ends = [*TARGET, END] if hasattr(self._model, "written") else [f"y{_low(n + 2)}" for n in range(len(words))]
         self._outputs(self._unroll(lane), ends)
         config = self._experiment.encoder
@@ -378,23 +375,22 @@ class _Builder:
             for node in nodes:
                 end = placed[node.name, step]
                 for name, previous, matrices in ways[node.name]:
-                    starts, how = [placed.get((name, step - previous))], "carried" if previous else "flow"
+                    how = "carried" if previous else "flow"
+                    starts: Sequence[int | None] = [placed.get((name, step - previous))]
                     if name in lane.inputs:
                         starts = [lane.inputs[name][column]]
                     elif name == "memory" and _attends(node):
-                        for number, start in enumerate(lane.memory, 1):
-                            weight = f"\u03b1{_low(column + 1)}{_low(number)}" if column == 1 else ""
-                            self._link(start, end, "attention", *matrices, label=weight)
+                        starts, how = [*lane.memory], "attention"
                     elif name == "memory":
-                        starts = [lane.memory[column if lane.columns else 0]]
-                        how = "flow" if lane.columns else "context"
+                        several = len(lane.memory) > 1
+                        starts, how = [lane.memory[column if several else 0]], "flow" if several else "context"
                     elif previous and not step:
-                        of_unit, of_start = lane.first.get(name, ((), ()))
-                        starts, how = [*of_unit] if _is_unit(node) else [], "state"
-                        matrices = of_start
-                    for start in starts:
+                        starts, matrices = lane.first.get(name, ([], ())) if _is_unit(node) else ([], ())
+                        how = "state"
+                    for number, start in enumerate(starts, 1):
+                        label = f"\u03b1{_low(column + 1)}{_low(number)}" if how == "attention" and column == 1 else ""
                         if start is not None:
-                            self._link(start, end, how, *matrices)
+                            self._link(start, end, how, *matrices, label=label)
         self._row += len(upper)
         steps = {column: step for step, column in enumerate(lane.order)}
         return [placed[nodes[-1].name, steps[column]] for column in range(len(lane.order))]
@@ -413,11 +409,9 @@ class _Builder:
                 for one in part.reads:
                     yield from trace(one, previous, (*self._of(part, lane), *matrices), [*passed, part.name])
 
-        found: list[_Way] = []
-        if node.memory:
-            name = "annotations" if _attends(node) else "context"
-            general = name == "annotations" and "attention.query" not in node.weights
-            found.append(("memory", False, self._of_sentence(name, "W_a" if general else "")))
+        name = "annotations" if _attends(node) else "context"
+        general = name == "annotations" and "attention.query" not in node.weights
+        found = [("memory", False, self._of_sentence(name, "W_a" if general else ""))] if node.memory else list[_Way]()
         for read in sorted(node.reads, key=lambda read: writer.get(read.signal) not in lane.nodes):
             found += trace(read, False, self._of(node, lane) if writer.get(read.signal) in lane.nodes else (), [])
         return found
@@ -439,9 +433,8 @@ class _Builder:
     def _of_sentence(self, name: str, symbol: str = "") -> tuple[str, ...]:
         """Return the symbol of the matrix that multiplies what a sentence has once for all steps; none without one."""
         weight = self._of_decoder.get("attention.memory" if name == "annotations" else f"{name}.weight")
-        if weight is None:
-            return ()
-        return (self._matrix(symbol or _SYMBOLS[name], f"decoder: {_words(name)}", [weight.shape]),)
+        place = f"decoder: {_words(name)}"
+        return () if weight is None else (self._matrix(symbol or _SYMBOLS[name], place, [weight.shape]),)
 
 
 def _is_unit(part: PartDescription) -> bool:

@@ -61,4 +61,6 @@ def _step(name: str, parts: Sequence[PartDescription]) -> CellDiagram:
         kind, label = "matrix" if shapes else "function", f"{part.name}\n{shapes}" if shapes else part.name
         nodes.append(Node(label, kind, tuple(places[one] for one in reads)))
         places |= dict.fromkeys(part.writes, len(nodes) - 1)
-    return CellDiagram(name, (*nodes, Node(", ".join(parts[-1].writes), "result", (len(nodes) - 1,))))
+    results = [one.signal for part in parts for one in part.reads if one.previous and one.signal in places]
+    nodes += [Node(one, "result", (places[one],)) for one in dict.fromkeys([*results, *parts[-1].writes])]
+    return CellDiagram(name, tuple(nodes))

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import chain, pairwise
-from math import inf
+from itertools import chain, pairwise, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
@@ -26,8 +25,8 @@ _EDGE = "#4b515c"
 _Point = tuple[float, float]
 _BOXES = dict(zip(("unit", "attention", "sentence", "readout", "embedding", "loss", "output"), _FILLS, strict=False))
 """Fills by the kind of a box."""
-_LINES = (*COLOURS[:6], "#332288", "#882255", "#117733", "#999933", "#661100", "#000000")
-_LINES += ("#aa4499", "#44aa99", "#cc6677", "#b59f2a", "#4a6fe3", "#8a5a2b", "#6b3fa0", "#5f7f1f", "#c2185b", "#00695c")
+_LINES = [*COLOURS[:6], "#332288", "#882255", "#117733", "#999933", "#661100", "#000000", "#aa4499", "#44aa99"]
+_LINES += ["#cc6677", "#b59f2a", "#4a6fe3", "#8a5a2b", "#6b3fa0", "#5f7f1f", "#c2185b", "#00695c"]
 """Colours of matrices: those of all pictures, then of the muted scheme of Tol (2021), then others."""
 _HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
 _PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
@@ -52,9 +51,8 @@ def network_figure(shown: NetworkDiagram) -> "Figure":
     foot = float(top + _RISE * rows + 20)
     across = max(1, int((width - 16) / (100 + 5.2 * max(map(len, shown.matrices.values()), default=0))))
     down = -(-len(shown.matrices) // across)
-    figure, axes = canvas.sheet(
-        width / _PIXELS, (foot + 18 * down + 30) / _PIXELS, (0, width), (foot + 18 * down + 30, 0)
-    )
+    height = foot + 18 * down + 30
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     _text(axes, 12, 24, "\n".join(title), 10, weight="bold", va="top")
     places = [(_MARGIN + _PITCH * (box.column + 0.5), top + _RISE * (rows - box.row - 0.5)) for box in shown.boxes]
     styles = {symbol: _style(number) for number, symbol in enumerate(shown.matrices)}
@@ -84,7 +82,7 @@ def network_figure(shown: NetworkDiagram) -> "Figure":
         _text(axes, x + 43, y, symbol, 8.5, va="center", weight="bold")
         _text(axes, x + 75, y, place, 7.5, va="center")
     note = "Each colour with its dashes is one matrix. Grey passes a value as it is."
-    _text(axes, 16, foot + 18 * down + 14, note, 7.5, va="center", color=QUIET)
+    _text(axes, 16, height - 16, note, 7.5, va="center", color=QUIET)
     return figure
 
 
@@ -110,11 +108,8 @@ def _way(shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], rows: Sequ
     rise, side = end.row - start.row, -1.0 if to_x < x else 1.0
     if edge.kind == "context" or (edge.kind == "state" and start.label == "c"):  # over the words, and up at the left
         lane = 8.0 * rows.index((start.row, end.row)) if edge.kind == "context" else 20.0
-        corner, channel, enters = (
-            to_x - _HALF - 10 - lane,
-            y - _TALL - 6 - lane / 2,
-            to_y + (edge.kind == "context") * 8,
-        )
+        corner, channel = to_x - _HALF - 10 - lane, y - _TALL - 6 - lane / 2
+        enters = to_y + 8 if edge.kind == "context" else to_y
         return [(x, y - _TALL), (x, channel), (corner, channel), (corner, enters), (to_x - _HALF, enters)]
     if edge.kind == "state" and to_x < x + _PITCH:
         out = 14.0 + 7 * (start.row % 4)
@@ -131,9 +126,8 @@ def _way(shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], rows: Sequ
         gap = (x + to_x) / 2 + (8 * turning.index((start.row, end.row)) - 4 * (len(turning) - 1) if rise else 0)
         way = [(gap, y + shift), (gap, to_y - shift)] if rise else []
         return [(x + side * _HALF, y + shift), *way, (to_x - side * _HALF, to_y - shift)]
-    if (
-        x == to_x and rise not in (0, 1) and edge.kind == "flow"
-    ):  # around boxes: a context at the left, else at the right
+    # around boxes: a context at the left, all else at the right
+    if x == to_x and rise not in (0, 1) and edge.kind == "flow":
         side = -1.0 if start.kind == "attention" else 1.0
         past = [(low, high) for low, high in rows if high - low not in (0, 1)]
         lane = past.index((start.row, end.row))
@@ -150,31 +144,25 @@ def _label_places(
     from matplotlib.path import Path
     from matplotlib.transforms import Bbox
 
-    halves = [4 * len(box.label) + 2 if box.kind == "word" else _HALF for box in shown.boxes]
-    taken = [
-        Bbox.from_extents(x - half, y - _TALL, x + half, y + _TALL) for (x, y), half in zip(places, halves, strict=True)
-    ]
+    taken = list[Bbox]()
+    for box, (x, y) in zip(shown.boxes, places, strict=True):
+        half = 4.0 * len(box.label) + 2 if box.kind == "word" else _HALF
+        taken.append(Bbox.from_extents(x - half, y - _TALL, x + half, y + _TALL))
     lines = [Path(way) for way in ways]
     found: dict[str, _Point] = {}
     of_edges = [(edge.label, *edge.matrices) for edge in shown.edges]
     for symbol in dict.fromkeys(one for own in of_edges for one in own if one):
-        best = inf
-        for number, own in enumerate(of_edges):
-            if symbol not in own:
-                continue
-            half = 4.0 * len(symbol.replace("_", "")) + 2
-            for (x, y), (to_x, to_y) in pairwise(ways[number]):
+        half, tried = 4.0 * len(symbol.replace("_", "")) + 2, list[tuple[float, _Point, Bbox]]()
+        for number, way in ((number, ways[number]) for number, own in enumerate(of_edges) if symbol in own):
+            for ((x, y), (to_x, to_y)), part in product(pairwise(way), (0.5, 0.3, 0.7, 0.2, 0.8)):
                 # beside a short arrow upwards, which it would hide
                 beside = half + 3 if x == to_x and abs(to_y - y) < 2 * _TALL else 0.0
-                for part in (0.5, 0.3, 0.7, 0.2, 0.8):
-                    place = x + part * (to_x - x) + beside, y + part * (to_y - y)
-                    around = Bbox.from_extents(place[0] - half, place[1] - 8, place[0] + half, place[1] + 8)
-                    others = lines[:number] + lines[number + 1 :]
-                    cost = 9.0 * around.count_overlaps(taken)
-                    cost += sum(line.intersects_bbox(around, filled=False) for line in others)
-                    if cost < best:
-                        best, found[symbol], box = cost, place, around
-        taken.append(box)
+                place = x + part * (to_x - x) + beside, y + part * (to_y - y)
+                around = Bbox.from_extents(place[0] - half, place[1] - 8, place[0] + half, place[1] + 8)
+                crossed = sum(one.intersects_bbox(around, filled=False) for one in lines[:number] + lines[number + 1 :])
+                tried.append((9.0 * around.count_overlaps(taken) + crossed, place, around))
+        _, found[symbol], around = min(tried, key=lambda one: one[0])
+        taken.append(around)
     return found
 
 
@@ -192,7 +180,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
             ends[one] = max(ends[one], at[number])
     places: dict[_Place, _Point] = {}
 
-    def height(place: _Place) -> tuple[float, str]:
+    def level(place: _Place) -> tuple[float, str]:
         """Return how high a place should stand: as what it continues or reads."""
         number, x = place
         before = [number] if at[number] < x else nodes[number].reads
@@ -203,13 +191,15 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     for x, column in enumerate(columns):
         # a value that is read further on takes a row of each column that it passes, so that no arrow is hidden
         passing = [number for number in at if at[number] < x < ends[number]]
-        ordered = sorted([(number, x) for number in (*column, *passing)], key=height)
+        ordered = sorted([(number, x) for number in (*column, *passing)], key=level)
         rows = max(rows, len(ordered))
         across = float(_CELL_LEFT + _CELL_ACROSS * x)
         places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
     width = _CELL_ACROSS * (len(columns) - 1) + 2 * _CELL_LEFT
+    height = _CELL_TOP + _CELL_DOWN * rows - 20
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     title = f"one step of {shown.name}" + (f": {shown.finding}" if shown.finding else "")
-    figure, axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, title)
+    _text(axes, 20, 28, title, 11, weight="bold")
     for number, node in enumerate(nodes):
         for one in node.reads:
             way = [places[one, x] for x in range(at[one], at[number])]
@@ -248,13 +238,6 @@ def _draw_way(axes: "Axes", leaves: float, way: Sequence[_Point], end: _Point, e
         x, y = to_x + half, to_y
         steps.append([(x, y)])
     _arrow(axes, "flow", start, *steps[:-1])
-
-
-def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
-    """Return a figure and its axes without a frame, in units of ``_PIXELS`` from the top left, with a title."""
-    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
-    _text(axes, 20, 28, title, 11, weight="bold")
-    return figure, axes
 
 
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
@@ -312,7 +295,9 @@ def tree_figure(shown: Tree) -> "Figure":
                 (x, y), (_, from_y) = at(node.step, rows[node.number]), at(node.step, rows[before.number])
                 begins = x - column + _width(_label_of(before)) + 0.05
                 way = [min(begins, x - 0.3), x - 0.22, x - 0.04], [from_y, from_y, y]
-                line = {"color": COLOURS[0], "linewidth": 2.6} if node.best else {"color": FRAME, "linewidth": 0.9}
+                line: dict[str, Any] = (
+                    {"color": COLOURS[0], "linewidth": 2.6} if node.best else {"color": FRAME, "linewidth": 0.9}
+                )
                 axes.plot(*way, zorder=1.0 + node.best, gid="best" if node.best else "other", **line)
                 if node.greedy:
                     axes.plot(
