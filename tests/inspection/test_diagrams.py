@@ -158,10 +158,10 @@ def test_attention_of_bahdanau_is_a_fan_over_both_directions_and_asked_by_the_st
     shown = drawn("bahdanau2015")
     assert len(arrows(shown, "attention")) == 16 and ("h\u2084", "c\u2081") in arrows(shown, "attention")
     assert {("h\u20d6\u2082", "h\u2082"), ("h\u20d7\u2082", "h\u2082")} <= arrows(shown)
-    assert {("h\u2190\u2082", "h\u2190\u2081"), ("h\u2192\u2081", "h\u2192\u2082"), ("s\u2081", "c\u2082")} <= arrows(
+    assert {("h\u20d6\u2082", "h\u20d6\u2081"), ("h\u20d7\u2081", "h\u20d7\u2082"), ("s\u2081", "c\u2082")} <= arrows(
         shown, "carried"
     )
-    assert arrows(shown, "state") == {("h\u2190\u2081", "s\u2081")}
+    assert arrows(shown, "state") == {("h\u20d6\u2081", "s\u2081")}
     [unit] = [edge for edge in shown.edges if shown.boxes[edge.end].label == "o\u2082" and edge.kind == "carried"]
     assert shown.boxes[unit.start].label == "s\u2081" and unit.matrices == ("U_o",)
 
@@ -179,18 +179,39 @@ def test_without_attention_the_state_alone_enters_the_decoder() -> None:
     assert not arrows(shown, "attention") and len(arrows(shown, "state")) == 2
     assert "one vector" in shown.finding
     every_step = drawn("cho2014")
-    assert {("h\u2084", "s\u2081"), ("h\u2084", "s\u2082"), ("h\u2084", "o\u2082")} <= arrows(every_step)
-    assert arrows(every_step, "state") == {("h\u2084", "s\u2081")}
+    assert {("c", "s\u2081"), ("c", "s\u2082"), ("c", "o\u2082")} <= arrows(every_step, "context")
+    assert {edge.matrices for edge in every_step.edges if edge.kind == "context"} == {("C",), ("C_o",)}
+    assert ("h\u2084", "c") in arrows(every_step) and arrows(every_step, "state") == {("c", "s\u2081")}
+    columns = drawn("kalchbrenner2013-rctm2")
+    assert {("c\u2081", "s\u2081"), ("c\u2082", "s\u2082")} <= arrows(columns) and not arrows(columns, "context")
+
+
+def test_a_decoder_that_reads_one_state_stands_beside_its_encoder() -> None:
+    shown = drawn("sutskever2014")
+    states = [edge for edge in shown.edges if edge.kind == "state"]
+    assert all(shown.boxes[edge.start].row == shown.boxes[edge.end].row for edge in states)
+    assert row(shown, "word") == [*reversed(SOURCE), "</s>", "<s>", *TARGET]
+
+
+def test_a_language_model_of_deep_fusion_is_read_through_its_gate() -> None:
+    shown = drawn("gulcehre2015")
+    assert {("z\u2082", "l\u2082"), ("l\u2082", "g\u2082"), ("g\u2082", "o\u2082")} <= arrows(shown)
+    assert ("l\u2081", "l\u2082") in arrows(shown, "carried") and "v_g" in shown.matrices
 
 
 def test_a_shared_matrix_has_one_symbol_and_layers_have_their_own() -> None:
     tied, untied = drawn("ptb-lstm-200-tied"), drawn("zaremba2014-small")
-    assert "V" not in tied.matrices and tied.matrices["E"].count("\u00d7") == 2
+    assert "V" not in tied.matrices and tied.matrices["E"] == "word embedding, output layer, 10100 \u00d7 200"
     assert {"E", "V", "W\u00b9", "U\u00b9", "W\u00b2", "U\u00b2"} == set(untied.matrices)
 
 
 def test_classifiers_pool_and_taggers_answer_each_word() -> None:
     classifier, tagger = drawn("sst-bilstm"), drawn("ud-ewt-upos")
+    assert {edge.label for edge in classifier.edges if classifier.boxes[edge.end].label == "v"} == {"1/3"}
+    last = drawn("sst-bilstm", 0, "classes.pooling=last")
+    assert {one for one in arrows(last) if one[1] == "v"} == {("h\u20d6\u2081", "v"), ("h\u20d7\u2083", "v")}
+    attends = drawn("sst-bilstm", 0, "classes.pooling=attention")
+    assert len(arrows(attends, "attention")) == 3 and "W_a" in attends.matrices
     assert {(f"h{n}", "v") for n in "\u2081\u2082\u2083"} | {("v", "p"), ("p", "class")} <= arrows(classifier)
     assert {("h\u2082", "p\u2082"), ("p\u2082", "tag\u2082"), ("L\u2082", "L")} <= arrows(tagger)
 
@@ -260,31 +281,55 @@ def test_a_diagram_of_a_unit_equals_the_unit(name: str, options: dict[str, Any])
     x, blocks = torch.randn(2, SIZE), torch.randn(cell.gates * SIZE, SIZE)
     expected = unit_step(cell, x @ blocks.T, before, own)
     weights = symbols(cell, own, blocks)
-    given = {"x": x} | weights | {f"{field} before": row for field, row in zip(cell.state, before, strict=True)}
+    given = (
+        {"x\u209c": x}
+        | weights
+        | {f"{field}\u209c\u208b\u2081": row for field, row in zip(cell.state, before, strict=True)}
+    )
     for one, symbol in zip(expected, trace(cell), strict=True):
         torch.testing.assert_close(value(symbol, given, weights), one)
 
 
-def test_the_lstm_has_three_sigmoids_two_tanh_three_products_and_a_sum() -> None:
+def test_the_lstm_has_its_gates_two_tanh_three_products_and_a_sum() -> None:
     found = cell_diagram("lstm")
     labels = [node.label for node in found.nodes]
-    assert [labels.count(label) for label in ("\u03c3", "tanh", "\u00d7", "+")] == [3, 2, 3, 1]
-    assert {"W_i x + U_i h", "W_f x + U_f h", "W_g x + U_g h", "W_o x + U_o h"} <= set(labels)
+    wanted = ("i = \u03c3", "f = \u03c3", "o = \u03c3", "g = tanh", "tanh", "\u00d7", "+")
+    assert [labels.count(label) for label in wanted] == [1, 1, 1, 1, 1, 3, 1]
+    assert {f"W_{gate} x\u209c + U_{gate} h\u209c\u208b\u2081" for gate in "ifgo"} <= set(labels)
     assert all(max(node.reads, default=-1) < number for number, node in enumerate(found.nodes))
-    assert found.json()["nodes"][-1] == {"label": "c after", "kind": "result", "reads": (found.nodes[-1].reads[0],)}
+    assert found.json()["nodes"][-1] == {"label": "c\u209c", "kind": "result", "reads": (found.nodes[-1].reads[0],)}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "finding"),
+    [
+        ("lstm", {}, "h = o \u00d7 tanh(c), c = f \u00d7 c' + i \u00d7 g"),
+        ("gru", {}, "h = z \u00d7 h' + (1 \u2212 z) \u00d7 g"),
+        ("gru", {"update": "new"}, "h = z \u00d7 g + (1 \u2212 z) \u00d7 h'"),
+        ("lstm-no-forget", {}, "h = o \u00d7 tanh(c), c = c' + i \u00d7 g"),
+        ("elman", {"activation": "relu"}, "h = relu(W x + U h')"),
+        ("multiplicative", {}, "h = tanh(W_h x + U_h (W_m x \u00d7 U_m h'))"),
+    ],
+)
+def test_a_unit_is_titled_with_its_equations(name: str, options: dict[str, Any], finding: str) -> None:
+    found = cell_diagram(name, parse(cells()[name], options, name)).finding
+    assert found.replace("\u209c\u208b\u2081", "'").replace("\u209c", "") == finding
 
 
 def test_a_unit_is_drawn_with_its_options() -> None:
-    labels = [node.label for node in cell_diagram("gru", Gru(reset="before")).nodes]
-    assert "W_g x + U_g (..)" in labels and "W_g x + U_g (..)" not in [one.label for one in cell_diagram("gru").nodes]
+    inside = "W_g x\u209c + U_g (r \u00d7 h\u209c\u208b\u2081)"
+    assert inside in [node.label for node in cell_diagram("gru", Gru(reset="before")).nodes]
+    assert inside not in [node.label for node in cell_diagram("gru").nodes]
 
 
-@pytest.mark.parametrize("name", ["lstm", "gru", "peephole", "multiplicative"])
-def test_no_two_boxes_of_a_unit_lie_on_each_other(name: str) -> None:
-    shown = cell_diagram(name)
-    boxes = marks(cell_figure(shown), "box")
-    middles = {(box.get_x() + box.get_width() / 2, box.get_y()) for box in boxes}
-    assert len(boxes) == len(middles) == len(shown.nodes)
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_no_two_boxes_or_texts_of_a_unit_lie_on_each_other(name: str, options: dict[str, Any]) -> None:
+    shown = cell_diagram(name, parse(cells()[name], options, name))
+    figure = cell_figure(shown)
+    found = marks(figure, "box")
+    middles = {(box.get_x() + box.get_width() / 2, box.get_y()) for box in found}
+    assert len(found) == len(middles) == len(shown.nodes)
+    assert_readable(figure)
 
 
 def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,4 +348,5 @@ def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch
 def test_a_diagram_is_drawn_as_png_and_as_svg_with_real_text(tmp_path: Path) -> None:
     files, _ = drawing.save(tmp_path, "gru", cell_diagram("gru"))
     assert [file.suffix for file in files] == [".png", ".svg"]
-    assert "W_z x + U_z h" in files[1].read_text(encoding="utf-8")
+    text = files[1].read_text(encoding="utf-8")
+    assert ">z = \u03c3</text>" in text and "h\u209c\u208b\u2081</text>" in text

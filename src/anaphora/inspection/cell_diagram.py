@@ -191,7 +191,8 @@ def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = Fals
 
 def _node(symbol: Symbol, reads: tuple[int, ...], values: Mapping[Symbol, str]) -> Node:
     if symbol.done in ("given", "affine"):
-        return Node(_expression(symbol, values, whole=True), "matrix" if reads else "given", reads)
+        label = re.sub(r"\(.{13,}\)", "(..)", _expression(symbol, values, whole=True))  # a box has room for no more
+        return Node(label, "matrix" if reads else "given", reads)
     pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u2212")
     gate = "" if symbol in values else _gate(symbol, values)
     return Node(f"{gate} = {symbol.done}" if gate else symbol.done, "point-wise" if pointwise else "function", reads)

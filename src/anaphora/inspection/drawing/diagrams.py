@@ -36,7 +36,7 @@ _CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
 _CELL_WIDE, _CELL_HIGH = 130, 34
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
-_STEPS, _ACROSS, _ROW = 12, 12.4, 0.42
+_STEPS, _ACROSS, _ROW = 12, 12.4, 0.39
 """Steps of a tree side by side, the inches that they have, and those of a row: slides are 13.3 inches wide."""
 _LONGEST = 9
 """Characters of a token that are shown."""
@@ -74,7 +74,8 @@ def network_figure(shown: NetworkDiagram) -> "Figure":
         _text(axes, x, y, symbols, 8, color=colour, ha="center", va="center", weight="bold", bbox=_HALO, zorder=2.5)
     for column, label in shown.cuts:
         x = _MARGIN + _PITCH * (column + 0.5)
-        axes.plot([x, x], [top + 8, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
+        highest = min(y for box, (_, y) in zip(shown.boxes, places, strict=True) if box.kind == "unit")
+        axes.plot([x, x], [highest - _TALL - 12, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
         _text(axes, x, foot - 12, label, 8, ha="center", color=COLOURS[1])
     for number, (symbol, place) in enumerate(shown.matrices.items()):
         x, y = 16 + (width - 16) / across * (number // down), foot + 14 + 18 * (number % down)
