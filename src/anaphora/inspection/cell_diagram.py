@@ -182,10 +182,11 @@ def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = Fals
         case "affine":
             terms = [f"({term})" if " " in term else term for term in terms]
             return " + ".join(f"{name} {term}" for name, term in zip(symbol.names, terms, strict=True))
-        case "+":
-            return " + ".join(terms)
         case "\u00d7":
-            return " \u00d7 ".join(terms)
+            sums = [one.done in ("+", "\u2212") and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
+            terms = [f"({term})" if is_sum else term for term, is_sum in zip(terms, sums, strict=True)]
+    if len(terms) > 1:
+        return f" {symbol.done} ".join(terms)
     return f"({symbol.done} {terms[0]})" if symbol.done.endswith("\u2212") else f"{symbol.done}({terms[0]})"
 
 
