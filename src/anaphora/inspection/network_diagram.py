@@ -5,32 +5,18 @@ between them become the matrices of arrows. Embeddings, outputs and losses are a
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from anaphora.inspection.labels import BACKWARD, FORWARD, layer_name
+from anaphora.inspection.network_parts import Lane, Matrices, attends, gates, high, is_unit, low, note, ways
 from anaphora.inspection.result import Result
-from anaphora.protocols import PartDescription, ProgramModel, SignalRead
+from anaphora.protocols import PartDescription, ProgramModel
 from anaphora.tasks.base import ExperimentBase
 
 SOURCE, TARGET = ("I", "am", "here"), ("Je", "suis", "là")
 START, END = "<s>", "</s>"
-_SYMBOLS = {"input": "W", "layer": "U", "ask": "U", "feed": "F", "context": "C", "context_gate": "W_g", "gate": "v_g"}
-_SYMBOLS |= {"attention": "W_a", "annotations": "U_a", "centre": "W_p", "window": "W_p", "summary": "W_c"}
-_SYMBOLS |= {"combine_context": "C_o", "combine_state": "U_o", "combine_word": "V_o", "combine_language": "L_o"}
-"""Symbols of the matrices of parts: Bahdanau et al. (2015), appendix A, where they are there."""
-_WORDS = {"layer": "recurrent", "ask": "recurrent", "feed": "input feeding", "annotations": "attention to annotations"}
-_WORDS |= {
-    "attention": "attention from the state",
-    "centre": "centre of the window",
-    "gate": "gate of the language model",
-}
-_WORDS |= {"combine_language": "readout of the language model"}
-"""What parts are called where their names do not say it."""
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -90,57 +76,16 @@ def network_diagram(name: str, experiment: ExperimentBase, model: ProgramModel, 
     return _Builder(experiment, model).build(name, cut_every)
 
 
-@dataclass(frozen=True)
-class _Lane:
-    """Steps of one program, and the columns in the order in which it runs."""
-
-    name: str
-    parts: Sequence[PartDescription]
-    inputs: Mapping[str, Sequence[int]]
-    """Boxes of each input, by column."""
-    order: Sequence[int]
-    letter: str
-    """Symbol of states."""
-    mark: str = ""
-    """Direction and layer of an encoder."""
-    memory: Sequence[int] = ()
-    """Boxes that attention looks at, or the sentence encoding that every step reads, or one for each step."""
-    first: Mapping[str, tuple[Sequence[int], tuple[str, ...]]] = field(default_factory=dict)
-    """Boxes of the initial state and the matrices on the way, by unit."""
-    attention_row: int = 0
-    """Row of attention, below all else."""
-
-    @cached_property
-    def nodes(self) -> list[PartDescription]:
-        """The parts that are boxes."""
-        boxes = (_is_unit, _attends, _gates)
-        return [part for part in self.parts if part is self.parts[-1] or any(one(part) for one in boxes)]
-
-    @cached_property
-    def units(self) -> list[str]:
-        return [node.name for node in self.nodes if _is_unit(node)]
-
-    def layer(self, number: int) -> str:
-        """Return the mark of a layer, from 0; nothing where there is only one."""
-        return _high(number + 1) if len(self.units) > 1 else ""
-
-
-_Way = tuple[str, bool, tuple[str, ...]]
-"""What a box reads: a box, an input or memory; True for that of the step before; matrices on the way."""
-
-
 class _Builder:
     def __init__(self, experiment: ExperimentBase, model: ProgramModel) -> None:
         self._experiment: Any = experiment
         self._model: Any = model
         self._boxes, self._edges = list[Box](), list[Edge]()
-        self._matrices = dict[str, tuple[list[str], Sequence[Sequence[int]]]]()
-        """Places and shapes by symbol."""
-        self._symbols = dict[object, str]()
         self._row, self._column = 0, 0
         decoder = getattr(model, "decoder", None)
         self._of_decoder: Mapping[str, Any] = decoder.weights.tensors() if decoder else {}
         """Weights of the decoder; parts do not name those that a sentence is multiplied by once."""
+        self._matrices = Matrices(self._of_decoder)
 
     def build(self, name: str, cut_every: int) -> NetworkDiagram:
         programs = self._model.programs()
@@ -148,23 +93,20 @@ class _Builder:
         if not encoders:
             found = self._predict(programs["recurrence"])
         elif "decoder" in programs:
-            annotated = any(map(_attends, programs["decoder"])) or self._experiment.decoder.initial_state == "mean"
+            annotated = any(map(attends, programs["decoder"])) or self._experiment.decoder.initial_state == "mean"
             found = self._decode(*self._encode((*SOURCE, END), encoders, annotated), programs)
         else:
             pooling = getattr(getattr(self._experiment, "classes", None), "pooling", "")
             found = self._answer(*self._encode(SOURCE, encoders, pooling != "last"))
-        matrices = {
-            symbol: ", ".join([*places, *(" × ".join(map(str, shape)) for shape in shapes if all(shape))])
-            for symbol, (places, shapes) in self._matrices.items()
-        }
         boxes, edges = tuple(self._boxes), tuple(self._edges)
-        return NetworkDiagram(name, found, boxes, edges, matrices, self._cuts(cut_every) if cut_every else ())
+        cuts = self._cuts(cut_every) if cut_every else ()
+        return NetworkDiagram(name, found, boxes, edges, self._matrices.listed(), cuts)
 
     def _cuts(self, every: int) -> tuple[tuple[float, str], ...]:
         steps = 1 + int(max(box.column for box in self._boxes if box.kind == "unit"))
         truncation = getattr(getattr(self._experiment, "recurrence", None), "truncation", None)
         if getattr(truncation, "kind", "chunk") == "window":
-            last = f"L{_low(steps)}"
+            last = f"L{low(steps)}"
             return ((steps - every - 1.5, f"the gradient of {last} stops here"),) if every < steps - 1 else ()
         return tuple((cut - 0.5, "the gradient stops here") for cut in range(every, steps, every))
 
@@ -177,27 +119,16 @@ class _Builder:
         if not any((one.start, one.end, one.kind == "state") == (start, end, state) for one in self._edges):
             self._edges.append(Edge(start, end, kind, matrices, label))
 
-    def _matrix(self, symbol: str, place: str, shapes: Sequence[Sequence[int]] = (), weight: object = None) -> str:
-        """Return the symbol of a matrix, with a prime where another has it; a shared ``weight`` has one symbol."""
-        key = place if weight is None else id(weight)
-        if key not in self._symbols:
-            while symbol in self._matrices:
-                symbol += "\u2032"
-            self._symbols[key] = symbol
-        places = self._matrices.setdefault(self._symbols[key], ([], shapes))[0]
-        places += [place] if place not in places else []
-        return self._symbols[key]
-
     def _inputs(self, words: Sequence[str], side: str, embedding: Any, letter: str = "x", note: str = "") -> list[int]:
         """Draw words and their vectors; of a network of vectors, these alone."""
         vectors, symbol, weight = list[int](), "", getattr(embedding, "weight", None)
         if embedding is not None:
             note = "characters" if weight is None else "and characters" if hasattr(self._model, "characters") else ""
             place, shapes = f"{side} embedding", () if weight is None else [weight.shape]
-            symbol = self._matrix("E_l" if letter == "z" else "E", place, shapes, weight)
+            symbol = self._matrices.add("E_l" if letter == "z" else "E", place, shapes, weight)
         for column, word in enumerate(words):
             above = self._row + (embedding is not None)
-            vectors.append(self._box(f"{letter}{_low(column + 1)}", "embedding", column, above, note))
+            vectors.append(self._box(f"{letter}{low(column + 1)}", "embedding", column, above, note))
             if embedding is not None:
                 self._link(self._box(word, "word", column, self._row), vectors[-1], "flow", symbol)
         self._row += 1 + (embedding is not None)
@@ -210,8 +141,8 @@ class _Builder:
         words: Sequence[str] = "cat" if tokenizer == "character" else SOURCE
         begin = END if getattr(self._model.config, "reads", "") == "stream" else START
         below = self._inputs([begin, *words], "word", embedding)
-        states = self._unroll(_Lane("recurrence", parts, {"x": below}, range(len(below)), "h"))
-        self._outputs(states, [*words, END] if embedding else [f"x{_low(n + 2)}" for n in range(len(below))])
+        states = self._unroll(Lane("recurrence", parts, {"x": below}, range(len(below)), "h"))
+        self._outputs(states, [*words, END] if embedding else [f"x{low(n + 2)}" for n in range(len(below))])
         return "each step predicts what it reads next, from what it has read before"
 
     def _encode(
@@ -239,19 +170,19 @@ class _Builder:
             return [whole], [[whole]]
         both, deep = len(programs) > config.layers, config.layers > 1
         for layer in range(config.layers):
-            number, states = _high(layer + 1) if deep else "", dict[bool, list[int]]()
+            number, states = high(layer + 1) if deep else "", dict[bool, list[int]]()
             for name, parts in programs.items():
                 if name.startswith(f"encoder layer {layer},"):
                     back = name.endswith("right to left")
                     order = range(len(words))[::-1] if back else range(len(words))
                     arrow = (BACKWARD if back else FORWARD) if both else ""
-                    states[back] = self._unroll(_Lane(name, parts, {"x": below}, order, "h", arrow + number))
+                    states[back] = self._unroll(Lane(name, parts, {"x": below}, order, "h", arrow + number))
             used = {"both": (True, False), "backward": (True,)}.get(config.sentence_encoding_from, (False,))
             last.append([one[0 if back else -1] for back, one in states.items() if back in used or not both])
             below = list(states.values())[-1]
             if both and (annotated or layer < config.layers - 1):
                 below = [
-                    self._box(f"h{number}{_low(n + 1)}", "sentence", n, self._row, "[\u2190; \u2192]")
+                    self._box(f"h{number}{low(n + 1)}", "sentence", n, self._row, "[\u2190; \u2192]")
                     for n in range(len(words))
                 ]
                 for one_way in states.values():
@@ -265,39 +196,39 @@ class _Builder:
     ) -> str:
         """Draw a decoder from <s>, one word behind what it writes."""
         config, parts, words = self._experiment.decoder, programs["decoder"], (START, *TARGET)
-        attention = [part for part in parts if _attends(part)]
+        attention = [part for part in parts if attends(part)]
         columns = any(part.kind.startswith("Column") for part in parts)
-        memory, low = annotations, 0
+        memory, bottom = annotations, 0
         if not any(part.memory for part in parts):  # beside the encoder, as Sutskever et al. (2014) draw it
             self._row, self._column = 0, len(annotations)
         else:
             self._row += 1
-            low = self._row
+            bottom = self._row
             if columns:
-                memory = [self._box(f"c{_low(n + 1)}", "sentence", n, low, "column") for n in range(len(words))]
+                memory = [self._box(f"c{low(n + 1)}", "sentence", n, bottom, "column") for n in range(len(words))]
                 for one in memory:
                     self._link(annotations[0], one)
             elif not attention and len(annotations) > 1:
                 tanh = "summary.weight" in self._of_decoder
-                memory = [self._box("c", "sentence", (len(annotations) - 1) / 2, low, "tanh" if tanh else "")]
+                memory = [self._box("c", "sentence", (len(annotations) - 1) / 2, bottom, "tanh" if tanh else "")]
                 for one in last[-1]:
-                    self._link(one, memory[0], "flow", *self._of_sentence("summary"))
+                    self._link(one, memory[0], "flow", *self._matrices.of_sentence("summary"))
                 last = [memory] if tanh else last
             self._row += attention != [] or memory is not annotations
         above, first = max(0, len(last) - config.layers), dict[str, tuple[Sequence[int], tuple[str, ...]]]()
         for n in range(config.layers if config.initial_state != "zero" else 0):
             encoding = annotations if config.initial_state == "mean" else last[min(above + n, len(last) - 1)]
-            number = _high(n + 1) if config.layers > 1 else ""
+            number = high(n + 1) if config.layers > 1 else ""
             place = f"initial state of {layer_name(f'decoder layer{n}')}"
             shapes = [one.shape for name, one in self._of_decoder.items() if re.fullmatch(rf"start{n}_..weight", name)]
-            first[f"layer{n}"] = encoding, (self._matrix(f"W{number}_s", place, shapes),) if shapes else ()
+            first[f"layer{n}"] = encoding, (self._matrices.add(f"W{number}_s", place, shapes),) if shapes else ()
         inputs = {"x": self._inputs(words, "target", getattr(self._model, "written", None), "y")}
         if "language model" in programs:
             language = self._inputs(words, "language model", self._model.language_model.embedding, "z")
-            lane = _Lane("language model", programs["language model"], {"x": language}, range(len(words)), "l")
+            lane = Lane("language model", programs["language model"], {"x": language}, range(len(words)), "l")
             inputs["language"] = self._unroll(lane)
-        lane = _Lane("decoder", parts, inputs, range(len(words)), "s", "", memory, first, low)
-        ends = [*TARGET, END] if hasattr(self._model, "written") else [f"y{_low(n + 2)}" for n in range(len(words))]
+        lane = Lane("decoder", parts, inputs, range(len(words)), "s", "", memory, first, bottom)
+        ends = [*TARGET, END] if hasattr(self._model, "written") else [f"y{low(n + 2)}" for n in range(len(words))]
         self._outputs(self._unroll(lane), ends)
         config = self._experiment.encoder
         order = "in both directions" if getattr(config, "bidirectional", False) else "from left to right"
@@ -312,20 +243,20 @@ class _Builder:
     def _answer(self, annotations: list[int], last: list[list[int]]) -> str:
         """Draw tags, or the pooling and the class of a classifier."""
         if not hasattr(self._experiment, "classes"):
-            self._outputs(annotations, [f"tag{_low(n + 1)}" for n in range(len(annotations))])
+            self._outputs(annotations, [f"tag{low(n + 1)}" for n in range(len(annotations))])
             return "each word is tagged from what stands on both sides of it"
         pooling, weights = self._experiment.classes.pooling, self._model.weights.tensors()
         middle, kind, symbols = (len(annotations) - 1) / 2, "flow", tuple[str, ...]()
         if pooling == "attention":
             shapes = [weights[name].shape for name in ("pool.weight", "pool.query")]
-            kind, symbols = "attention", (self._matrix("W_a", "attention of the pooling", shapes),)
+            kind, symbols = "attention", (self._matrices.add("W_a", "attention of the pooling", shapes),)
         pooled = self._box("v", "sentence", middle, self._row, pooling)
         for number, one in enumerate(last[-1] if pooling == "last" else annotations, 1):
-            labels = {"mean": f"1/{len(annotations)}", "attention": f"\u03b1{_low(number)}", "max": "max"}
+            labels = {"mean": f"1/{len(annotations)}", "attention": f"\u03b1{low(number)}", "max": "max"}
             self._link(one, pooled, kind, *symbols, label=labels.get(pooling, ""))
         self._row += 1
         weight = weights["output.weight"]
-        self._output(pooled, "class", middle, "", self._matrix("V", "output layer", [weight.shape], weight))
+        self._output(pooled, "class", middle, "", self._matrices.add("V", "output layer", [weight.shape], weight))
         return f"{pooling} pooling makes one vector of the sentence, and from it comes the class"
 
     def _outputs(self, states: Sequence[int], words: Sequence[str]) -> None:
@@ -333,9 +264,9 @@ class _Builder:
         output = self._model.output
         weight = getattr(output, "weight", None)
         several = [one.shape for one in output.parameters() if one.ndim == 2]
-        symbol = self._matrix("V", "output layer", several if weight is None else [weight.shape], weight)
+        symbol = self._matrices.add("V", "output layer", several if weight is None else [weight.shape], weight)
         numbered = enumerate(zip(states, words, strict=True))
-        losses = [self._output(state, word, column, _low(column + 1), symbol) for column, (state, word) in numbered]
+        losses = [self._output(state, word, column, low(column + 1), symbol) for column, (state, word) in numbered]
         total = self._box("L", "loss", (len(losses) - 1) / 2, self._row + 3, "sum")
         for one in losses:
             self._link(one, total)
@@ -353,119 +284,44 @@ class _Builder:
         self._link(said, loss)
         return loss
 
-    def _unroll(self, lane: _Lane) -> list[int]:
+    def _unroll(self, lane: Lane) -> list[int]:
         """Draw the boxes of a program at every step; return the last of each step, by column."""
         nodes, depths = lane.nodes, dict[str, int]()
-        ways = {node.name: self._ways(node, lane) for node in nodes}
+        read = {node.name: ways(node, lane, self._matrices) for node in nodes}
         for node in nodes:
-            below = [depths[name] + 1 for name, previous, _ in ways[node.name] if name in depths and not previous]
+            below = [depths[name] + 1 for name, previous, _ in read[node.name] if name in depths and not previous]
             depths[node.name] = max(below, default=0)
-        upper = sorted((node.name for node in nodes if not _attends(node)), key=lambda name: depths[name])
+        upper = sorted((node.name for node in nodes if not attends(node)), key=lambda name: depths[name])
         rows = {name: self._row + row for row, name in enumerate(upper)}
         placed: dict[tuple[str, int], int] = {}
         for step, column in enumerate(lane.order):
             for node in nodes:
-                letter, kind = ("g" if _gates(node) else "o"), "readout"
-                if _attends(node):
+                letter, kind = ("g" if gates(node) else "o"), "readout"
+                if attends(node):
                     letter, kind = "c", "attention"
-                elif _is_unit(node):
+                elif is_unit(node):
                     letter, kind = f"{lane.letter}{lane.mark}{lane.layer(lane.units.index(node.name))}", "unit"
                 row = rows.get(node.name, lane.attention_row)
-                placed[node.name, step] = self._box(f"{letter}{_low(column + 1)}", kind, column, row, _note(node))
+                placed[node.name, step] = self._box(f"{letter}{low(column + 1)}", kind, column, row, note(node))
             for node in nodes:
                 end = placed[node.name, step]
-                for name, previous, matrices in ways[node.name]:
+                for name, previous, matrices in read[node.name]:
                     how = "carried" if previous else "flow"
                     starts: Sequence[int | None] = [placed.get((name, step - previous))]
                     if name in lane.inputs:
                         starts = [lane.inputs[name][column]]
-                    elif name == "memory" and _attends(node):
+                    elif name == "memory" and attends(node):
                         starts, how = [*lane.memory], "attention"
                     elif name == "memory":
                         several = len(lane.memory) > 1
                         starts, how = [lane.memory[column if several else 0]], "flow" if several else "context"
                     elif previous and not step:
-                        starts, matrices = lane.first.get(name, ([], ())) if _is_unit(node) else ([], ())
+                        starts, matrices = lane.first.get(name, ([], ())) if is_unit(node) else ([], ())
                         how = "state"
                     for number, start in enumerate(starts, 1):
-                        label = f"\u03b1{_low(column + 1)}{_low(number)}" if how == "attention" and column == 1 else ""
+                        label = f"\u03b1{low(column + 1)}{low(number)}" if how == "attention" and column == 1 else ""
                         if start is not None:
                             self._link(start, end, how, *matrices, label=label)
         self._row += len(upper)
         steps = {column: step for step, column in enumerate(lane.order)}
         return [placed[nodes[-1].name, steps[column]] for column in range(len(lane.order))]
-
-    def _ways(self, node: PartDescription, lane: _Lane) -> list[_Way]:
-        """Return what a box reads, directly first, then through projections and sums on the way."""
-        writer = {signal: part for part in lane.parts for signal in part.writes}
-
-        def trace(read: SignalRead, previous: bool, matrices: tuple[str, ...], passed: Sequence[str]) -> Iterator[_Way]:
-            part, previous = writer.get(read.signal), previous or read.previous
-            if part is None or part in lane.nodes:
-                yield (read.signal if part is None else part.name), previous, matrices
-            elif part.memory:
-                yield "memory", False, (*self._of_sentence(part.name), *matrices)
-            elif part.name not in passed:
-                for one in part.reads:
-                    yield from trace(one, previous, (*self._of(part, lane), *matrices), [*passed, part.name])
-
-        name = "annotations" if _attends(node) else "context"
-        general = name == "annotations" and "attention.query" not in node.weights
-        found = [("memory", False, self._of_sentence(name, "W_a" if general else ""))] if node.memory else list[_Way]()
-        for read in sorted(node.reads, key=lambda read: writer.get(read.signal) not in lane.nodes):
-            found += trace(read, False, self._of(node, lane) if writer.get(read.signal) in lane.nodes else (), [])
-        return found
-
-    def _of(self, part: PartDescription, lane: _Lane) -> tuple[str, ...]:
-        """Return the symbol of the matrices of a part."""
-        shapes = [shape for shape in part.weights.values() if len(shape) == 2]
-        base = part.name.rstrip("0123456789")
-        base = "centre" if _attends(part) and "attention.query" not in part.weights else base
-        symbol = _SYMBOLS.get(base, "W")
-        if _is_unit(part) and len({columns for _, columns in shapes}) == 1:
-            shapes = [(sum(rows for rows, _ in shapes), shapes[0][1])]
-        if base in ("input", "layer", "ask"):
-            number = lane.units.index(part.name) if _is_unit(part) else int(part.name[len(base) :])
-            symbol += lane.mark + lane.layer(number) + ("_l" if lane.letter == "l" else "")
-        place = f"{layer_name(f'{lane.name} {part.name}')}: {_words(base)}"
-        return (self._matrix(symbol, place, shapes),) if shapes else ()
-
-    def _of_sentence(self, name: str, symbol: str = "") -> tuple[str, ...]:
-        """Return the symbol of the matrix that multiplies what a sentence has once for all steps; none without one."""
-        weight = self._of_decoder.get("attention.memory" if name == "annotations" else f"{name}.weight")
-        place = f"decoder: {_words(name)}"
-        return () if weight is None else (self._matrix(symbol or _SYMBOLS[name], place, [weight.shape]),)
-
-
-def _is_unit(part: PartDescription) -> bool:
-    return part.kind.startswith("Unit")
-
-
-def _attends(part: PartDescription) -> bool:
-    return "weights" in part.writes
-
-
-def _gates(part: PartDescription) -> bool:
-    return part.kind.startswith("Gated")
-
-
-def _note(part: PartDescription) -> str:
-    """Return the unit, the score or the function of a box."""
-    kind, _, options = part.kind.rstrip(")").partition(" (")
-    if _is_unit(part):
-        return options.split(",")[0]
-    return options.split(",")[0] or {"Activate": "tanh", "GaussianWindow": "window", "Add": "sum"}.get(
-        kind, kind.lower()
-    )
-
-
-def _words(name: str) -> str:
-    return _WORDS.get(name) or name.replace("combine_", "readout of the ").replace("_", " ")
-
-
-def _low(number: int) -> str:
-    return str(number).translate(_SUBSCRIPTS)
-
-
-def _high(number: int) -> str:
-    return str(number).translate(_SUPERSCRIPTS)
