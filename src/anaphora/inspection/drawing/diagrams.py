@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from anaphora.inspection.cell_diagram import CellDiagram
+from anaphora.inspection.cell_diagram import Node as CellNode
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
 from anaphora.inspection.labels import BACKWARD, FORWARD, ellipsize
@@ -32,8 +33,7 @@ _HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
 _PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
 """Distance of steps and of rows, half the sides of a box, and the left margin."""
 
-_CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
-_CELL_WIDE, _CELL_HIGH = 130, 34
+_CELL_GAP, _CELL_DOWN, _CELL_LEFT, _CELL_TOP, _CELL_HIGH = 40, 60, 20, 76, 36
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
 _STEPS, _ACROSS, _ROW = 12, 12.4, 0.39
@@ -179,6 +179,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     for number, node in enumerate(nodes):
         for one in node.reads:
             ends[one] = max(ends[one], at[number])
+    spans = [max(_width_of(nodes[number]) for number in column) for column in columns]
     places: dict[_Place, _Point] = {}
 
     def level(place: _Place) -> tuple[float, str]:
@@ -194,23 +195,24 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         passing = [number for number in at if at[number] < x < ends[number]]
         ordered = sorted([(number, x) for number in (*column, *passing)], key=level)
         rows = max(rows, len(ordered))
-        across = float(_CELL_LEFT + _CELL_ACROSS * x)
+        across = _CELL_LEFT + sum(spans[:x]) + _CELL_GAP * x + spans[x] / 2
         places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
-    width = _CELL_ACROSS * (len(columns) - 1) + 2 * _CELL_LEFT
+    width = max(sum(spans) + _CELL_GAP * (len(columns) - 1) + 2 * _CELL_LEFT, 560.0)
     height = _CELL_TOP + _CELL_DOWN * rows - 20
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     title = f"one step of {shown.name}" + (f": {shown.finding}" if shown.finding else "")
     _text(axes, 20, 28, title, 11, weight="bold")
     for number, node in enumerate(nodes):
         for one in node.reads:
-            way = [places[one, x] for x in range(at[one], at[number])]
-            _draw_way(axes, _width_of(nodes[one].kind), way, places[number, at[number]], _width_of(node.kind))
+            way = [(*places[one, x], spans[x] / 2) for x in range(at[one], at[number])]
+            way.append((*places[number, at[number]], spans[at[number]] / 2))
+            _draw_way(axes, way, _width_of(nodes[one]) / 2, _width_of(node) / 2)
         middle, down = places[number, at[number]]
-        wide = _width_of(node.kind)
+        wide = _width_of(node)
         rounding = _CELL_HIGH / 2 if node.kind == "point-wise" else 6
         fill = _FILLS[_KINDS.index(node.kind)]
         _box(axes, middle - wide / 2, down - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
-        _text(axes, middle, down, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center", zorder=4)
+        _text(axes, middle, down, node.label, 9, ha="center", va="center", zorder=4)
     return figure
 
 
@@ -224,21 +226,24 @@ def _columns(shown: CellDiagram) -> list[list[int]]:
     return [[number for number, own in enumerate(columns) if own == column] for column in range(last + 1)]
 
 
-def _width_of(kind: str) -> float:
-    return _CELL_HIGH if kind == "point-wise" else _CELL_WIDE
+def _width_of(node: CellNode) -> float:
+    """Return the width of a box, which has room for its label; that of an operation is a circle."""
+    longest = max(map(len, node.label.replace("_", "").split("\n")))
+    return _CELL_HIGH if node.kind == "point-wise" else max(56.0, 6.3 * longest + 16)
 
 
-def _draw_way(axes: "Axes", leaves: float, way: Sequence[_Point], end: _Point, enters: float) -> None:
-    """Draw an arrow from the right of the first place of a way, through the others, to the left of ``end``."""
-    (x, y), *passed = way
-    x += leaves / 2
-    start, steps = (x, y), list[list[_Point]]()
-    for to_x, to_y, half in (*((*place, _CELL_WIDE / 2) for place in passed), (*end, enters / 2)):
-        bend = max(10.0, (to_x - half - x) / 2)
-        steps.append([(x + bend, y), (to_x - half - bend, to_y), (to_x - half, to_y)])
-        x, y = to_x + half, to_y
+def _draw_way(axes: "Axes", way: Sequence[tuple[float, float, float]], leaves: float, enters: float) -> None:
+    """Draw an arrow between boxes, with half of their widths, through columns, each a place and half of its width."""
+    (x, y, half), *passed = way
+    start, steps = (x + leaves, y), [[(x + half, y)]]
+    x += half
+    for to_x, to_y, to_half in passed:
+        bend = max(10.0, (to_x - to_half - x) / 2)
+        steps.append([(x + bend, y), (to_x - to_half - bend, to_y), (to_x - to_half, to_y)])
+        x, y = to_x + to_half, to_y
         steps.append([(x, y)])
-    _arrow(axes, "flow", start, *steps[:-1])
+    steps[-1] = [(passed[-1][0] - enters, y)]
+    _arrow(axes, "flow", start, *(steps if passed[-1][2] > enters else steps[:-1]))
 
 
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
