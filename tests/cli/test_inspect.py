@@ -110,11 +110,12 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"lstm.html", "lstm.json", "lstm-blank.html"}
     assert "1.51763" not in (tmp_path / "lstm-blank.html").read_text()
     assert "1.51763" in (tmp_path / "lstm.html").read_text()  # the answers to the sheet
-    assert "recurrence" in cli("inspect", "diagram", "character-lm").out
-    assert "W_f x + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
-    assert "U_g (..)" in cli("inspect", "diagram", "gru", "reset=before").out
+    assert "layer 1: recurrent" in cli("inspect", "diagram", "character-lm").out
+    assert "W_f x\u209c + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
+    assert "U_g (r \u00d7 h" in cli("inspect", "diagram", "gru", "reset=before").out
     assert "W\u00b2" in cli("inspect", "diagram", "character-lm", "recurrence.layers=2").out
-    assert "<svg" in (tmp_path / "lstm.svg").read_text() and json.loads((tmp_path / "lstm.json").read_text())
+    assert "<svg" in (tmp_path / "diagram-lstm.svg").read_text()
+    assert json.loads((tmp_path / "diagram-lstm.json").read_text()) != json.loads((tmp_path / "lstm.json").read_text())
 
 
 @pytest.mark.parametrize(

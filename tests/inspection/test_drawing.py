@@ -19,10 +19,14 @@ from anaphora.inspection.subject import Subject
 
 SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
     "attention": (lambda t, m: alignments([t, t], ["adf"], ["fda"])[0], [""], ["a", "d", "f", "</s>", "attention"]),
-    "gates": (lambda t, m: gates(m, "line"), [""], ["cell state c", "layer0, cell"]),
+    "gates": (lambda t, m: gates(m, "line"), [""], ["cell state c", "layer 1, h, cell"]),
     "saturation": (lambda t, m: saturation(m, ["line", "book"]), [""], ["fraction of steps above 0.9"]),
     "cells": (lambda t, m: followers(m, 'a "line" (of)\nbook'), [""], ["position", "quote", "bracket"]),
-    "gradients": (lambda t, m: gradients(m, "line"), ["-reach", "-terms", "-items"], ["recurrence"]),
+    "gradients": (
+        lambda t, m: gradients(m, "line"),
+        ["-reach", "-terms", "-items"],
+        ["layer 2, h (lstm)", "recurrent layers"],
+    ),
     "gradients of two": (
         lambda t, m: [gradients(m, "line"), gradients(m, "book")],
         ["-reach"],

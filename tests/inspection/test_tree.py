@@ -121,6 +121,8 @@ def test_where_greedy_search_is_misled_the_tree_shows_both_paths() -> None:
     assert (found.output, found.greedy_output) == ("ba</s>", "ac</s>")
     assert found.score == pytest.approx(log(0.36)) and found.greedy_score == pytest.approx(log(0.2))
     assert "[pruned" in str(found) and "*" in str(found)
+    assert "greedy search takes \u201ca\u201d instead of \u201cb\u201d at step 1" in found.finding
+    assert "less likely: ln p -1.61" in found.finding
 
 
 def test_a_translator_and_a_language_model_show_their_searches(translator: Subject, language_model: Subject) -> None:
@@ -150,3 +152,35 @@ def test_what_cannot_be_drawn_is_refused(translator: Subject) -> None:
         tree(translator, "adf", LARGEST + 1)
     with pytest.raises(DataError, match="no lines"):
         greedy_against_beam(translator, [], 3)
+
+
+@pytest.mark.parametrize(("steps", "size"), [(3, 1), (12, 5), (20, 5), (20, 12)])
+def test_a_tree_is_readable_on_a_slide_and_its_result_is_one_straight_line_in_each_row_of_steps(
+    steps: int, size: int
+) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from anaphora.inspection.drawing.diagrams import tree_figure
+
+    class Long(Table):
+        def log_probs(self, path: Sequence[int]) -> Array:
+            row = super().log_probs((path[0], path[-1], len(path)))
+            row[self.eos] = -inf if len(path) < steps else 0
+            return row
+
+    search = search_over(0)._replace(stepper=Long(steps), request=SearchRequest(max_length=steps))
+    found = tree_of(search, size, Runtime.inference(), "run", "text")
+    figure = tree_figure(found)
+    width, height = figure.get_size_inches()
+    assert width < 13.4 and (size > 5 or height < 7.6)
+    best = [line for line in figure.axes[0].lines if line.get_gid() == "best"]
+    assert len(best) == len([node for node in found.nodes if node.best]) - 1
+    assert all(len(set(line.get_ydata())) == 1 for line in best)
+    assert len({line.get_ydata()[0] for line in best}) <= 1 + (steps > 12)
+    assert all(line.get_linewidth() < best[0].get_linewidth() for line in figure.axes[0].lines if line not in best)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    places = [one.get_window_extent(renderer).padded(-2) for one in figure.axes[0].texts]
+    assert not [one for n, one in enumerate(places) for other in places[n + 1 :] if one.overlaps(other)]
+    written = {one.get_text() for one in figure.axes[0].texts}
+    assert {f"{node.score:.2f}" for node in found.nodes if node.fate != "pruned"} <= written

@@ -159,7 +159,7 @@ def _diagram(request: "Request") -> Results:
             "diagram luong2015, or anaphora inspect diagram gru reset=before."
         )
     if name in cells():
-        return {name: cell_diagram(name, parse(cells()[name], override({}, settings), name))}
+        return {f"diagram-{name}": cell_diagram(name, parse(cells()[name], override({}, settings), name))}
     if settings and Path(name).is_dir():
         raise ConfigError(f"{name} is a run, whose options are fixed: leave {settings[0]} out.")
     experiment = (
@@ -168,7 +168,7 @@ def _diagram(request: "Request") -> Results:
     drawn = diagrams(Path(name).name, experiment, request.cut_every)
     if not drawn:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
-    names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
+    names = [f"diagram-{Path(name).name}" + (f"-step-{number}" if number else "") for number in range(len(drawn))]
     return dict(zip(names, drawn, strict=True))
 
 

@@ -4,7 +4,8 @@ The reference step of a unit (``kernels/naive/units.py``) runs once over symbols
 therefore shows the equations, and a new unit needs no drawing code.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -15,6 +16,8 @@ from anaphora.inspection.result import Result
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.naive.units import unit_step
 
+_NOW, _BEFORE = "\u209c", "\u209c\u208b\u2081"
+"""Indices t and t - 1."""
 PEEPHOLES = {"c": "P", "c_new": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o"}
 """Symbols of the weights of a unit that its memory is multiplied by; all other matrices are U."""
 
@@ -24,7 +27,7 @@ class Node:
     """Value within a step."""
 
     label: str
-    """"W_f x + U_f h", "tanh", "+"; the name of an input, a result, or a part with its shapes."""
+    """"W_f x + U_f h", "f = \u03c3", "+"; the name of an input, a result, or a part with its shapes."""
     kind: str
     """"given", "matrix", "function", "point-wise" or "result"."""
     reads: tuple[int, ...]
@@ -38,9 +41,11 @@ class CellDiagram(Result):
     name: str
     nodes: tuple[Node, ...]
     """Each after those that it reads."""
+    finding: str = ""
+    """Equations of what it carries on."""
 
     def __str__(self) -> str:
-        lines = [f"one step of {self.name}"]
+        lines = [f"one step of {self.name}" + (f": {self.finding}" if self.finding else "")]
         for number, node in enumerate(self.nodes):
             reads = f" <- {', '.join(map(str, node.reads))}" if node.reads else ""
             lines.append(f"  {number:>2} {' '.join(node.label.split())}{reads}")
@@ -127,6 +132,8 @@ def cell_diagram(name: str, options: AnyCell | None = None) -> CellDiagram:
     except (AttributeError, TypeError, ValueError):
         raise ConfigError(f"{name} has operations that a diagram has no symbols for: draw a run that has it.") from None
     places: dict[Symbol, int] = {}
+    values = {symbol: f"{field}{_NOW}" for field, symbol in zip(cell.state, after, strict=True)}
+    finding = ", ".join(f"{name} = {_expression(one, values, whole=True)}" for one, name in values.items())
 
     def visit(symbol: Symbol) -> None:
         """Give a symbol a place after those that it reads."""
@@ -137,9 +144,9 @@ def cell_diagram(name: str, options: AnyCell | None = None) -> CellDiagram:
 
     for symbol in after:
         visit(symbol)
-    nodes = [_node(symbol, tuple(places[one] for one in symbol.reads)) for symbol in places]
-    nodes += [Node(f"{field} after", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
-    return CellDiagram(name, tuple(nodes))
+    nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), values) for symbol in places]
+    nodes += [Node(f"{field}{_NOW}", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
+    return CellDiagram(name, tuple(nodes), finding)
 
 
 def trace(cell: Any) -> tuple[Symbol, ...]:
@@ -148,8 +155,8 @@ def trace(cell: Any) -> tuple[Symbol, ...]:
     def symbol(base: str, blocks: str) -> str:
         return f"{base}_{blocks}" if cell.gates > 1 else base
 
-    x: Any = Symbol("affine", (Symbol("given", (), ("x",)),), (symbol("W", cell.blocks),))
-    before: Any = tuple(Symbol("given", (), (f"{field} before",)) for field in cell.state)
+    x: Any = Symbol("affine", (Symbol("given", (), (f"x{_NOW}",)),), (symbol("W", cell.blocks),))
+    before: Any = tuple(Symbol("given", (), (f"{field}{_BEFORE}",)) for field in cell.state)
     names = {short: symbol(PEEPHOLES.get(short, "U"), blocks) for short, blocks in cell.matmuls}
     names |= {short: PEEPHOLES.get(short, short) for short in cell.vectors}
     weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
@@ -157,14 +164,36 @@ def trace(cell: Any) -> tuple[Symbol, ...]:
     return tuple(after)
 
 
-def _node(symbol: Symbol, reads: tuple[int, ...]) -> Node:
+def _gate(symbol: Symbol, values: Mapping[Symbol, str]) -> str:
+    """Return the letter of a gate or a candidate: the one block that its function is taken of; empty without."""
+    function = len(symbol.reads) == 1 and symbol.done != "affine"
+    blocks = {*re.findall(r"_(\w)", _expression(symbol.reads[0], values))} if function else set()
+    return blocks.pop() if len(blocks) == 1 else ""
+
+
+def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = False) -> str:
+    """Return a value as a formula of inputs, gates and results; a gate or result itself only where it is ``whole``."""
+    if named := not whole and (values.get(symbol) or _gate(symbol, values)):
+        return named
+    terms = [_expression(one, values) for one in symbol.reads]
     match symbol.done:
         case "given":
-            return Node(symbol.names[0], "given", ())
+            return symbol.names[0]
         case "affine":
-            # an input that a matrix multiplies by its name, or a bracket
-            shorts = [one.names[0].removesuffix(" before") if one.done == "given" else "(..)" for one in symbol.reads]
-            terms = zip(symbol.names, shorts, strict=True)
-            return Node(" + ".join(f"{name} {short}" for name, short in terms), "matrix", reads)
+            terms = [f"({term})" if " " in term else term for term in terms]
+            return " + ".join(f"{name} {term}" for name, term in zip(symbol.names, terms, strict=True))
+        case "\u00d7":
+            sums = [one.done in ("+", "\u2212") and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
+            terms = [f"({term})" if is_sum else term for term, is_sum in zip(terms, sums, strict=True)]
+    if len(terms) > 1:
+        return f" {symbol.done} ".join(terms)
+    return f"({symbol.done} {terms[0]})" if symbol.done.endswith("\u2212") else f"{symbol.done}({terms[0]})"
+
+
+def _node(symbol: Symbol, reads: tuple[int, ...], values: Mapping[Symbol, str]) -> Node:
+    if symbol.done in ("given", "affine"):
+        label = re.sub(r"\(.{13,}\)", "(..)", _expression(symbol, values, whole=True))  # a box has room for no more
+        return Node(label, "matrix" if reads else "given", reads)
     pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u2212")
-    return Node(symbol.done, "point-wise" if pointwise else "function", reads)
+    gate = "" if symbol in values else _gate(symbol, values)
+    return Node(f"{gate} = {symbol.done}" if gate else symbol.done, "point-wise" if pointwise else "function", reads)

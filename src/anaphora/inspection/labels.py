@@ -1,5 +1,6 @@
 """Labels of pieces of text in pictures."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ LONGEST = 24
 
 _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 """Pieces that would be invisible, and what stands for them."""
+BACKWARD, FORWARD = "\u20d6", "\u20d7"
+"""Arrows above the letter before them."""
 
 
 def labels(pieces: Sequence[str]) -> list[str]:
@@ -39,3 +42,25 @@ def _label(piece: str, subwords: bool) -> str:
 def ellipsize(text: str, longest: int) -> str:
     """Return at most so many characters of a text, the last of them an ellipsis where it is longer."""
     return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
+
+
+def layer_name(name: str) -> str:
+    """Return the words for a layer that a module, a program or a unit of them names: "encoder layer 1, backward".
+
+    "encoder.layers.0.right_to_left layer0" and "encoder layer 0, right to left" are the same layer.
+    """
+    found = re.match(r"(encoder|decoder|recurrence|language.model)(?:.*? ?ask$|\D*)(\d*)", name)
+    if not found:
+        return name
+    side = "" if found[1] == "recurrence" else found[1].replace("_", " ")
+    place = f"{side} layer {int(found[2]) + 1}".strip() if found[2] else side or "recurrent layers"
+    direction = {"right_to_left": ", backward", "left_to_right": ", forward"}
+    place += next((words for way, words in direction.items() if way in name.replace(" ", "_")), "")
+    return f"{place}, first transition" if name.endswith(" ask") else place
+
+
+def layer_label(name: str) -> str:
+    """Return the words for a layer, and the papers' symbol for its states: "encoder layer 1, backward, h\u20d6"."""
+    words = layer_name(name)
+    arrow = BACKWARD if words.endswith("backward") else FORWARD if words.endswith("forward") else ""
+    return words if words == name else f"{words}, {'s' if name.startswith('decoder') else 'h'}{arrow}"

@@ -4,22 +4,19 @@ Programs (``programs.py``) have a part for each operation. Here units, attention
 between them become the matrices of arrows. Embeddings, outputs and losses are added around them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from anaphora.inspection.labels import BACKWARD, FORWARD, layer_name
+from anaphora.inspection.network_parts import Lane, Matrices, attends, gates, high, is_unit, low, note, ways
 from anaphora.inspection.result import Result
-from anaphora.protocols import PartDescription, ProgramModel, SignalRead
+from anaphora.protocols import PartDescription, ProgramModel
 from anaphora.tasks.base import ExperimentBase
 
 SOURCE, TARGET = ("I", "am", "here"), ("Je", "suis", "là")
 START, END = "<s>", "</s>"
-_SYMBOLS = {"input": "W", "layer": "U", "ask": "U", "feed": "W_o", "context": "C", "attention": "W_a", "window": "W_a"}
-_SYMBOLS |= {"combine_context": "C_o", "combine_state": "U_o", "combine_word": "V_o", "context_gate": "W_g"}
-"""Symbols of the matrices of parts: Bahdanau et al. (2015), appendix A."""
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,11 @@ class Edge:
     start: int
     end: int
     kind: str
-    """"flow", "carried" to the next step, "state" into the first step, or "attention"."""
+    """"flow", "carried" to the next step, "state" into the first step, or "attention", or "context" into every step."""
     matrices: tuple[str, ...] = ()
     """Symbols of the matrices on the way; none where the value itself is passed."""
+    label: str = ""
+    """Factor on the way: an attention weight, or that of a mean."""
 
 
 @dataclass(frozen=True)
@@ -77,50 +76,16 @@ def network_diagram(name: str, experiment: ExperimentBase, model: ProgramModel, 
     return _Builder(experiment, model).build(name, cut_every)
 
 
-@dataclass(frozen=True)
-class _Lane:
-    """Steps of one program: its input by column, and the columns in the order in which it runs."""
-
-    name: str
-    parts: Sequence[PartDescription]
-    below: Sequence[int]
-    order: Sequence[int]
-    letter: str
-    """Symbol of states."""
-    mark: str = ""
-    """Layer and direction of an encoder."""
-    memory: Sequence[int] = ()
-    """Boxes that attention looks at, or the sentence encoding that every step reads."""
-    first: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Boxes of the initial state, by unit."""
-    start: tuple[str, ...] = ()
-    """Matrices of the initial state."""
-
-    @cached_property
-    def nodes(self) -> list[PartDescription]:
-        """The parts that are boxes."""
-        return [part for part in self.parts if _is_unit(part) or _attends(part) or part is self.parts[-1]]
-
-    @cached_property
-    def units(self) -> list[str]:
-        return [node.name for node in self.nodes if _is_unit(node)]
-
-    def layer(self, number: int) -> str:
-        """Return the mark of a layer; nothing where there is only one."""
-        return _high(number) if len(self.units) > 1 else ""
-
-
-_Way = tuple[str, bool, tuple[str, ...]]
-"""What a box reads: a box, an input or memory; True for that of the step before; matrices on the way."""
-
-
 class _Builder:
     def __init__(self, experiment: ExperimentBase, model: ProgramModel) -> None:
         self._experiment: Any = experiment
         self._model: Any = model
         self._boxes, self._edges = list[Box](), list[Edge]()
-        self._matrices, self._symbols = dict[str, list[str]](), dict[int, str]()
-        self._row = 0
+        self._row, self._column = 0, 0
+        decoder = getattr(model, "decoder", None)
+        self._of_decoder: Mapping[str, Any] = decoder.weights.tensors() if decoder else {}
+        """Weights of the decoder; parts do not name those that a sentence is multiplied by once."""
+        self._matrices = Matrices(self._of_decoder)
 
     def build(self, name: str, cut_every: int) -> NetworkDiagram:
         programs = self._model.programs()
@@ -128,51 +93,42 @@ class _Builder:
         if not encoders:
             found = self._predict(programs["recurrence"])
         elif "decoder" in programs:
-            found = self._decode(*self._encode((*SOURCE, END), encoders), programs["decoder"])
+            annotated = any(map(attends, programs["decoder"])) or self._experiment.decoder.initial_state == "mean"
+            found = self._decode(*self._encode((*SOURCE, END), encoders, annotated), programs)
         else:
-            found = self._answer(self._encode(SOURCE, encoders)[0])
-        matrices = {symbol: ", ".join(places) for symbol, places in self._matrices.items()}
+            pooling = getattr(getattr(self._experiment, "classes", None), "pooling", "")
+            found = self._answer(*self._encode(SOURCE, encoders, pooling != "last"))
         boxes, edges = tuple(self._boxes), tuple(self._edges)
-        return NetworkDiagram(name, found, boxes, edges, matrices, self._cuts(cut_every) if cut_every else ())
+        cuts = self._cuts(cut_every) if cut_every else ()
+        return NetworkDiagram(name, found, boxes, edges, self._matrices.listed(), cuts)
 
     def _cuts(self, every: int) -> tuple[tuple[float, str], ...]:
         steps = 1 + int(max(box.column for box in self._boxes if box.kind == "unit"))
         truncation = getattr(getattr(self._experiment, "recurrence", None), "truncation", None)
         if getattr(truncation, "kind", "chunk") == "window":
-            last = f"L{_low(steps)}"
+            last = f"L{low(steps)}"
             return ((steps - every - 1.5, f"the gradient of {last} stops here"),) if every < steps - 1 else ()
         return tuple((cut - 0.5, "the gradient stops here") for cut in range(every, steps, every))
 
     def _box(self, label: str, kind: str, column: float, row: int, note: str = "") -> int:
-        self._boxes.append(Box(label, kind, column, row, note))
+        self._boxes.append(Box(label, kind, self._column + column, row, note))
         return len(self._boxes) - 1
 
-    def _link(self, start: int, end: int, kind: str = "flow", *matrices: str) -> None:
+    def _link(self, start: int, end: int, kind: str = "flow", *matrices: str, label: str = "") -> None:
         state = kind == "state"
         if not any((one.start, one.end, one.kind == "state") == (start, end, state) for one in self._edges):
-            self._edges.append(Edge(start, end, kind, matrices))
+            self._edges.append(Edge(start, end, kind, matrices, label))
 
-    def _matrix(self, symbol: str, place: str, shapes: Sequence[Sequence[int]] = (), weight: object = None) -> str:
-        """Return the symbol of a matrix: that of the same ``weight`` where it has one already."""
-        if weight is not None:
-            symbol = self._symbols.setdefault(id(weight), symbol)
-        known = [" × ".join(map(str, shape)) for shape in shapes if all(shape)]
-        text = " ".join([place, ", ".join(known)]).strip()
-        places = self._matrices.setdefault(symbol, [])
-        if text not in places:
-            places.append(text)
-        return symbol
-
-    def _inputs(self, words: Sequence[str], side: str, embedding: Any) -> list[int]:
+    def _inputs(self, words: Sequence[str], side: str, embedding: Any, letter: str = "x", note: str = "") -> list[int]:
         """Draw words and their vectors; of a network of vectors, these alone."""
-        letter, vectors = ("y" if side == "target" else "x"), list[int]()
+        vectors, symbol, weight = list[int](), "", getattr(embedding, "weight", None)
         if embedding is not None:
-            weight = getattr(embedding, "weight", None)
-            symbol = "E\u2032" if "E" in self._matrices else "E"
-            symbol = self._matrix(symbol, f"{side} embedding", () if weight is None else [weight.shape], weight)
+            note = "characters" if weight is None else "and characters" if hasattr(self._model, "characters") else ""
+            place, shapes = f"{side} embedding", () if weight is None else [weight.shape]
+            symbol = self._matrices.add("E_l" if letter == "z" else "E", place, shapes, weight)
         for column, word in enumerate(words):
             above = self._row + (embedding is not None)
-            vectors.append(self._box(f"{letter}{_low(column + 1)}", "embedding", column, above))
+            vectors.append(self._box(f"{letter}{low(column + 1)}", "embedding", column, above, note))
             if embedding is not None:
                 self._link(self._box(word, "word", column, self._row), vectors[-1], "flow", symbol)
         self._row += 1 + (embedding is not None)
@@ -185,40 +141,48 @@ class _Builder:
         words: Sequence[str] = "cat" if tokenizer == "character" else SOURCE
         begin = END if getattr(self._model.config, "reads", "") == "stream" else START
         below = self._inputs([begin, *words], "word", embedding)
-        states = self._unroll(_Lane("recurrence", parts, below, range(len(below)), "h"))
-        self._outputs(states, [*words, END] if embedding else [f"x{_low(n + 2)}" for n in range(len(below))])
+        states = self._unroll(Lane("recurrence", parts, {"x": below}, range(len(below)), "h"))
+        self._outputs(states, [*words, END] if embedding else [f"x{low(n + 2)}" for n in range(len(below))])
         return "each step predicts what it reads next, from what it has read before"
 
     def _encode(
-        self, words: Sequence[str], programs: Mapping[str, Sequence[PartDescription]]
+        self, words: Sequence[str], programs: Mapping[str, Sequence[PartDescription]], annotated: bool
     ) -> tuple[list[int], list[list[int]]]:
-        """Draw an encoder; return its annotations, and for each layer the states that encode the sentence."""
+        """Draw an encoder; return its annotations, and for each layer the states that encode the sentence.
+
+        Directions of the last layer are concatenated only where its annotations are read.
+        """
         config, model, last = self._experiment.encoder, self._model, list[list[int]]()
         if getattr(config, "reversed", False):
             words = (*reversed(words[:-1]), words[-1])
         own = None if hasattr(model, "written") else getattr(model, "embedding", None)
-        below = self._inputs(words, "source", getattr(model, "source_embedding", own))
-        if not any(programs.values()):
-            whole = self._box("c", "sentence", (len(words) - 1) / 2, self._row, getattr(config, "kind", ""))
+        embedding = getattr(model, "source_embedding", own)
+        steps = any(programs.values())
+        below = self._inputs(words, "source", embedding, *(("a", "region") if annotated and not steps else ()))
+        if annotated and not steps:
+            return below, [below]
+        if not steps:
+            note = config.kind.replace("-convolution", " conv.")
+            whole = self._box("c", "sentence", (len(words) - 1) / 2, self._row, note)
             for one in below:
                 self._link(one, whole)
             self._row += 1
             return [whole], [[whole]]
         both, deep = len(programs) > config.layers, config.layers > 1
         for layer in range(config.layers):
-            mark, states = _high(layer + 1) if deep else "", dict[bool, list[int]]()
+            number, states = high(layer + 1) if deep else "", dict[bool, list[int]]()
             for name, parts in programs.items():
                 if name.startswith(f"encoder layer {layer},"):
                     back = name.endswith("right to left")
                     order = range(len(words))[::-1] if back else range(len(words))
-                    arrow = ("\u2190" if back else "\u2192") if both else ""
-                    states[back] = self._unroll(_Lane(name, parts, below, order, "h", mark + arrow))
+                    arrow = (BACKWARD if back else FORWARD) if both else ""
+                    states[back] = self._unroll(Lane(name, parts, {"x": below}, order, "h", arrow + number))
             used = {"both": (True, False), "backward": (True,)}.get(config.sentence_encoding_from, (False,))
             last.append([one[0 if back else -1] for back, one in states.items() if back in used or not both])
             below = list(states.values())[-1]
-            if both:
+            if both and (annotated or layer < config.layers - 1):
                 below = [
-                    self._box(f"h{mark}{_low(n + 1)}", "sentence", n, self._row, "[\u2190; \u2192]")
+                    self._box(f"h{number}{low(n + 1)}", "sentence", n, self._row, "[\u2190; \u2192]")
                     for n in range(len(words))
                 ]
                 for one_way in states.values():
@@ -227,60 +191,89 @@ class _Builder:
                 self._row += 1
         return below, last
 
-    def _decode(self, annotations: list[int], last: list[list[int]], parts: Sequence[PartDescription]) -> str:
+    def _decode(
+        self, annotations: list[int], last: list[list[int]], programs: Mapping[str, Sequence[PartDescription]]
+    ) -> str:
         """Draw a decoder from <s>, one word behind what it writes."""
-        config, first, start = self._experiment.decoder, dict[str, Sequence[int]](), tuple[str, ...]()
-        attention = [part for part in parts if _attends(part)]
-        if config.initial_state != "zero":
-            above = max(0, len(last) - config.layers)
-            of_layer = [last[min(above + n, len(last) - 1)] for n in range(config.layers)]
-            first = {
-                f"layer{n}": annotations if config.initial_state == "mean" else of_layer[n]
-                for n in range(config.layers)
-            }
-        if config.initial_state in ("project", "mean"):
-            start = (self._matrix("W_s", "initial state of the decoder"),)
-        self._row += 1
-        below = self._inputs([START, *TARGET], "target", getattr(self._model, "written", None))
-        memory = annotations if attention else last[-1]
-        lane = _Lane("decoder", parts, below, range(len(below)), "s", "", memory, first, start)
-        words = [*TARGET, END] if hasattr(self._model, "written") else [f"y{_low(n + 2)}" for n in range(len(below))]
-        self._outputs(self._unroll(lane), words)
+        config, parts, words = self._experiment.decoder, programs["decoder"], (START, *TARGET)
+        attention = [part for part in parts if attends(part)]
+        columns = any(part.kind.startswith("Column") for part in parts)
+        memory, bottom = annotations, 0
+        if not any(part.memory for part in parts):  # beside the encoder, as Sutskever et al. (2014) draw it
+            self._row, self._column = 0, len(annotations)
+        else:
+            self._row += 1
+            bottom = self._row
+            if columns:
+                memory = [self._box(f"c{low(n + 1)}", "sentence", n, bottom, "column") for n in range(len(words))]
+                for one in memory:
+                    self._link(annotations[0], one)
+            elif not attention and len(annotations) > 1:
+                tanh = "summary.weight" in self._of_decoder
+                memory = [self._box("c", "sentence", (len(annotations) - 1) / 2, bottom, "tanh" if tanh else "")]
+                for one in last[-1]:
+                    self._link(one, memory[0], "flow", *self._matrices.of_sentence("summary"))
+                last = [memory] if tanh else last
+            self._row += attention != [] or memory is not annotations
+        above, first = max(0, len(last) - config.layers), dict[str, tuple[Sequence[int], tuple[str, ...]]]()
+        for n in range(config.layers if config.initial_state != "zero" else 0):
+            encoding = annotations if config.initial_state == "mean" else last[min(above + n, len(last) - 1)]
+            number = high(n + 1) if config.layers > 1 else ""
+            place = f"initial state of {layer_name(f'decoder layer{n}')}"
+            shapes = [one.shape for name, one in self._of_decoder.items() if re.fullmatch(rf"start{n}_..weight", name)]
+            first[f"layer{n}"] = encoding, (self._matrices.add(f"W{number}_s", place, shapes),) if shapes else ()
+        inputs = {"x": self._inputs(words, "target", getattr(self._model, "written", None), "y")}
+        if "language model" in programs:
+            language = self._inputs(words, "language model", self._model.language_model.embedding, "z")
+            lane = Lane("language model", programs["language model"], {"x": language}, range(len(words)), "l")
+            inputs["language"] = self._unroll(lane)
+        lane = Lane("decoder", parts, inputs, range(len(words)), "s", "", memory, first, bottom)
+        ends = [*TARGET, END] if hasattr(self._model, "written") else [f"y{low(n + 2)}" for n in range(len(words))]
+        self._outputs(self._unroll(lane), ends)
         config = self._experiment.encoder
         order = "in both directions" if getattr(config, "bidirectional", False) else "from left to right"
         order = "backwards" if getattr(config, "reversed", False) else order
-        order = order if len(annotations) > 1 else "as a whole"
+        order = order if getattr(config, "layers", 0) else "as a whole"
         if attention:
             asks = "before" if any(one.previous for one in attention[0].reads) else "of the step"
             return f"the source is read {order}, and each output looks at all of it, asked by the state {asks}"
-        return f"the source is read {order}, and one vector carries all of it to the decoder"
+        carries = "a vector of it for each output enters the decoder" if columns else ""
+        return f"the source is read {order}, and {carries or 'one vector carries all of it to the decoder'}"
 
-    def _answer(self, annotations: list[int]) -> str:
+    def _answer(self, annotations: list[int], last: list[list[int]]) -> str:
         """Draw tags, or the pooling and the class of a classifier."""
         if not hasattr(self._experiment, "classes"):
-            self._outputs(annotations, [f"tag{_low(n + 1)}" for n in range(len(annotations))])
+            self._outputs(annotations, [f"tag{low(n + 1)}" for n in range(len(annotations))])
             return "each word is tagged from what stands on both sides of it"
-        pooling, middle = self._experiment.classes.pooling, (len(annotations) - 1) / 2
-        pooled = self._box("v", "sentence", middle, self._row, f"{pooling} pooling")
-        for one in annotations:
-            self._link(one, pooled)
+        pooling, weights = self._experiment.classes.pooling, self._model.weights.tensors()
+        middle, kind, symbols = (len(annotations) - 1) / 2, "flow", tuple[str, ...]()
+        if pooling == "attention":
+            shapes = [weights[name].shape for name in ("pool.weight", "pool.query")]
+            kind, symbols = "attention", (self._matrices.add("W_a", "attention of the pooling", shapes),)
+        pooled = self._box("v", "sentence", middle, self._row, pooling)
+        for number, one in enumerate(last[-1] if pooling == "last" else annotations, 1):
+            labels = {"mean": f"1/{len(annotations)}", "attention": f"\u03b1{low(number)}", "max": "max"}
+            self._link(one, pooled, kind, *symbols, label=labels.get(pooling, ""))
         self._row += 1
-        weight = self._model.weights.tensors()["output.weight"]
-        self._output(pooled, "class", middle, "", self._matrix("V", "output layer", [weight.shape], weight))
+        weight = weights["output.weight"]
+        self._output(pooled, "class", middle, "", self._matrices.add("V", "output layer", [weight.shape], weight))
         return f"{pooling} pooling makes one vector of the sentence, and from it comes the class"
 
     def _outputs(self, states: Sequence[int], words: Sequence[str]) -> None:
         """Draw the probabilities, the words, the losses and their sum."""
-        weight = getattr(self._model.output, "weight", None)
-        symbol = self._matrix("V", "output layer", () if weight is None else [weight.shape], weight)
+        output = self._model.output
+        weight = getattr(output, "weight", None)
+        several = [one.shape for one in output.parameters() if one.ndim == 2]
+        symbol = self._matrices.add("V", "output layer", several if weight is None else [weight.shape], weight)
         numbered = enumerate(zip(states, words, strict=True))
-        losses = [self._output(state, word, column, _low(column + 1), symbol) for column, (state, word) in numbered]
+        losses = [self._output(state, word, column, low(column + 1), symbol) for column, (state, word) in numbered]
         total = self._box("L", "loss", (len(losses) - 1) / 2, self._row + 3, "sum")
         for one in losses:
             self._link(one, total)
 
     def _output(self, state: int, word: str, column: float, number: str, symbol: str) -> int:
-        kind = getattr(getattr(self._experiment, "output", None), "kind", "full")
+        of_classes = getattr(getattr(self._experiment, "classes", None), "output", "full")
+        kind = getattr(getattr(self._experiment, "output", None), "kind", of_classes)
         p = self._box(f"p{number}", "output", column, self._row, "softmax" if kind == "full" else kind)
         said, loss = (
             self._box(word, "word", column, self._row + 1),
@@ -291,89 +284,44 @@ class _Builder:
         self._link(said, loss)
         return loss
 
-    def _unroll(self, lane: _Lane) -> list[int]:
+    def _unroll(self, lane: Lane) -> list[int]:
         """Draw the boxes of a program at every step; return the last of each step, by column."""
         nodes, depths = lane.nodes, dict[str, int]()
-        ways = {node.name: self._ways(node, lane) for node in nodes}
+        read = {node.name: ways(node, lane, self._matrices) for node in nodes}
         for node in nodes:
-            below = [depths[name] + 1 for name, previous, _ in ways[node.name] if name in depths and not previous]
+            below = [depths[name] + 1 for name, previous, _ in read[node.name] if name in depths and not previous]
             depths[node.name] = max(below, default=0)
-        rows = {name: self._row + row for row, name in enumerate(sorted(depths, key=lambda name: depths[name]))}
+        upper = sorted((node.name for node in nodes if not attends(node)), key=lambda name: depths[name])
+        rows = {name: self._row + row for row, name in enumerate(upper)}
         placed: dict[tuple[str, int], int] = {}
         for step, column in enumerate(lane.order):
             for node in nodes:
-                letter, kind = ("c", "attention") if _attends(node) else ("o", "readout")
-                if _is_unit(node):
-                    letter, kind = f"{lane.letter}{lane.layer(lane.units.index(node.name) + 1)}{lane.mark}", "unit"
-                end = self._box(f"{letter}{_low(column + 1)}", kind, column, rows[node.name], _note(node))
-                placed[node.name, step] = end
+                letter, kind = ("g" if gates(node) else "o"), "readout"
+                if attends(node):
+                    letter, kind = "c", "attention"
+                elif is_unit(node):
+                    letter, kind = f"{lane.letter}{lane.mark}{lane.layer(lane.units.index(node.name))}", "unit"
+                row = rows.get(node.name, lane.attention_row)
+                placed[node.name, step] = self._box(f"{letter}{low(column + 1)}", kind, column, row, note(node))
             for node in nodes:
-                for name, previous, matrices in ways[node.name]:
-                    starts, how = [placed.get((name, step - previous))], "carried" if previous else "flow"
-                    if name in ("x", "memory"):
-                        starts = [lane.below[column]] if name == "x" else [*lane.memory]
-                        how = "attention" if name == "memory" and _attends(node) else "flow"
+                end = placed[node.name, step]
+                for name, previous, matrices in read[node.name]:
+                    how = "carried" if previous else "flow"
+                    starts: Sequence[int | None] = [placed.get((name, step - previous))]
+                    if name in lane.inputs:
+                        starts = [lane.inputs[name][column]]
+                    elif name == "memory" and attends(node):
+                        starts, how = [*lane.memory], "attention"
+                    elif name == "memory":
+                        several = len(lane.memory) > 1
+                        starts, how = [lane.memory[column if several else 0]], "flow" if several else "context"
                     elif previous and not step:
-                        starts, how = [*lane.first.get(name, ())] if name == node.name else [], "state"
-                        matrices = lane.start
-                    for start in starts:
+                        starts, matrices = lane.first.get(name, ([], ())) if is_unit(node) else ([], ())
+                        how = "state"
+                    for number, start in enumerate(starts, 1):
+                        label = f"\u03b1{low(column + 1)}{low(number)}" if how == "attention" and column == 1 else ""
                         if start is not None:
-                            self._link(start, placed[node.name, step], how, *matrices)
-        self._row += len(nodes)
+                            self._link(start, end, how, *matrices, label=label)
+        self._row += len(upper)
         steps = {column: step for step, column in enumerate(lane.order)}
         return [placed[nodes[-1].name, steps[column]] for column in range(len(lane.order))]
-
-    def _ways(self, node: PartDescription, lane: _Lane) -> list[_Way]:
-        """Return what a box reads, directly first, then through projections and sums on the way."""
-        writer = {signal: part for part in lane.parts for signal in part.writes}
-
-        def trace(read: SignalRead, previous: bool, matrices: tuple[str, ...], passed: Sequence[str]) -> Iterator[_Way]:
-            part, previous = writer.get(read.signal), previous or read.previous
-            if part is None or part in lane.nodes:
-                yield (read.signal if part is None else part.name), previous, matrices
-            elif part.memory:
-                yield "memory", False, (*self._of(part, lane), *matrices)
-            elif part.name not in passed:
-                for one in part.reads:
-                    yield from trace(one, previous, (*self._of(part, lane), *matrices), [*passed, part.name])
-
-        found: list[_Way] = [("memory", False, ())] if node.memory else []
-        for read in sorted(node.reads, key=lambda read: writer.get(read.signal) not in lane.nodes):
-            found += trace(read, False, self._of(node, lane) if writer.get(read.signal) in lane.nodes else (), [])
-        return found
-
-    def _of(self, part: PartDescription, lane: _Lane) -> tuple[str, ...]:
-        """Return the symbol of the matrices of a part."""
-        shapes = [shape for shape in part.weights.values() if len(shape) == 2]
-        base = part.name.rstrip("0123456789")
-        symbol = _SYMBOLS.get(base, "W")
-        if base in ("input", "layer", "ask"):
-            number = int(part.name[len(base) :] or 0)
-            symbol += lane.layer(number + 1) + lane.mark + ("\u2032" if lane.letter == "s" else "")
-        return (self._matrix(symbol, f"{lane.name}, {part.name}", shapes),) if shapes else ()
-
-
-def _is_unit(part: PartDescription) -> bool:
-    return part.kind.startswith("Unit")
-
-
-def _attends(part: PartDescription) -> bool:
-    return "weights" in part.writes
-
-
-def _note(part: PartDescription) -> str:
-    """Return the unit, the score or the function of a box."""
-    kind, _, options = part.kind.rstrip(")").partition(" (")
-    if _is_unit(part):
-        return options.split(",")[0]
-    return options.split(",")[0] or {"Activate": "tanh", "GaussianWindow": "window", "Add": "sum"}.get(
-        kind, kind.lower()
-    )
-
-
-def _low(number: int) -> str:
-    return str(number).translate(_SUBSCRIPTS)
-
-
-def _high(number: int) -> str:
-    return str(number).translate(_SUPERSCRIPTS)

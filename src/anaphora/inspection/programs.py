@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from anaphora.inspection.cell_diagram import CellDiagram, Node
+from anaphora.inspection.labels import layer_name
 from anaphora.inspection.network_diagram import NetworkDiagram, network_diagram
 from anaphora.models import registry
 from anaphora.protocols import PartDescription, ProgramModel, VocabularyInfo
@@ -42,7 +43,7 @@ def diagrams(name: str, experiment: ExperimentBase, cut_every: int = 0) -> list[
     programs = {} if model is None else model.programs()
     if model is None or not any(programs.values()):
         return []
-    steps = [_step(f"{name}, {one}", parts) for one, parts in programs.items() if parts]
+    steps = [_step(f"{name}, {layer_name(one)}", parts) for one, parts in programs.items() if parts]
     return [network_diagram(name, experiment, model, cut_every), *steps]
 
 
@@ -60,4 +61,6 @@ def _step(name: str, parts: Sequence[PartDescription]) -> CellDiagram:
         kind, label = "matrix" if shapes else "function", f"{part.name}\n{shapes}" if shapes else part.name
         nodes.append(Node(label, kind, tuple(places[one] for one in reads)))
         places |= dict.fromkeys(part.writes, len(nodes) - 1)
-    return CellDiagram(name, (*nodes, Node(", ".join(parts[-1].writes), "result", (len(nodes) - 1,))))
+    results = [one.signal for part in parts for one in part.reads if one.previous and one.signal in places]
+    nodes += [Node(one, "result", (places[one],)) for one in dict.fromkeys([*results, *parts[-1].writes])]
+    return CellDiagram(name, tuple(nodes))

@@ -72,6 +72,25 @@ class Tree(Result):
     mass: tuple[float, ...]
     """The probability of all outputs that begin with a hypothesis of the beam, or are finished, after each step."""
 
+    @property
+    def finding(self) -> str:
+        """Comparison with greedy search, in one sentence."""
+        best, greedy = (self.output.removesuffix("</s>"), self.greedy_output.removesuffix("</s>"))
+        found = f"Beam {self.size} writes \u201c{best}\u201d, ln p {self.score:.2f}"
+        paths = [
+            [one for one in self.nodes if one.best],
+            sorted((one for one in self.nodes if one.greedy), key=lambda one: one.step),
+        ]
+        parting = next((pair for pair in zip(*paths, strict=False) if pair[0] != pair[1]), None)
+        if parting is None:
+            return f"{found}; greedy search writes the same"
+        own, other = parting
+        than = "less" if self.greedy_score < self.score else "more"
+        return (
+            f"{found}; greedy search takes \u201c{other.token}\u201d instead of \u201c{own.token}\u201d at step "
+            f"{own.step}, and writes \u201c{greedy}\u201d, {than} likely: ln p {self.greedy_score:.2f}"
+        )
+
     def __str__(self) -> str:
         lines = [
             f"{self.run}: {self.text}",

@@ -16,7 +16,7 @@ from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIE
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
 from anaphora.inspection.gradients import GradientFlow, Reach
-from anaphora.inspection.labels import ellipsize, labels
+from anaphora.inspection.labels import ellipsize, labels, layer_label
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
 from anaphora.inspection.remedies import Remedies
@@ -108,7 +108,7 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
             _reach_line(axes, number, values, name)
         canvas.logarithmic(axes)
         steep = "\n(zero, where layer normalization is steepest)" if unit.steep_start else ""
-        axes.set_title(f"{unit.unit} ({unit.cell})", fontsize=9)
+        axes.set_title(f"{layer_label(unit.unit)} ({unit.cell})", fontsize=9)
         axes.set_xlabel(
             f"k, steps before the last; the points at {first} are of the initial state h_0{steep}", fontsize=8
         )
@@ -124,9 +124,8 @@ def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
         for unit in flow.reach:
             for state, values in (("h", unit.norms), ("c", unit.memory)):
                 if values:
-                    _reach_line(
-                        axes, number, values, f"|d{state}_T / d{state}_T-k|, {flow.run}, {unit.unit} ({unit.cell})"
-                    )
+                    where = f"{flow.run}, {layer_label(unit.unit)} ({unit.cell})"
+                    _reach_line(axes, number, values, f"|d{state}_T / d{state}_T-k|, {where}")
                     number += 1
     canvas.logarithmic(axes)
     before = " before training" if flows[0].fresh else ""
@@ -154,7 +153,7 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
             called = name if name == "total" else f"through {name}"
             _line(axes, number, places, [term[name] for term in unit.terms], called)
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7)
-        axes.set_title(f"|terms of dh_t / dh_t-1|, {unit.unit}", fontsize=9)
+        axes.set_title(f"|terms of dh_t / dh_t-1|, {layer_label(unit.unit)}", fontsize=9)
     _legend(figure, panels[0], len(units[0].terms[0]))
     return figure
 
@@ -170,7 +169,7 @@ def saturation_figure(found: Saturation) -> "Figure":
     for gate, top, below in zip(found.gates, grid[:, 0].flat, grid[:, 1].flat, strict=False):
         fractions = np.array(gate.histogram) / max(1, sum(gate.histogram))
         top.bar((np.arange(BINS) + 0.5) / BINS, fractions, 0.9 / BINS, color=COLOURS[0])
-        top.set_title(f"{gate.gate}, {gate.unit}", fontsize=7)
+        top.set_title(f"{gate.gate}, {layer_label(gate.unit)}", fontsize=7)
         top.set_xlabel("|value|" if gate.candidate else "value", fontsize=7)
         top.set_xticks((0, 0.5, 1))
         top.locator_params(axis="y", nbins=4)
@@ -196,7 +195,8 @@ def followers_figure(found: Followers) -> "Figure":
         _line(beside, 0, places, one.values, "cell")
         axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
         beside.set_ylabel(f"cell {one.cell}", color=COLOURS[0], fontsize=8)
-        axes.set_title(f"{name} (dashed): {one.unit} cell {one.cell}, r = {one.correlation:+.2f}", fontsize=8)
+        where = f"{layer_label(one.unit)} cell {one.cell}"
+        axes.set_title(f"{name} (dashed): {where}, r = {one.correlation:+.2f}", fontsize=8)
         axes.set_xticks(places, labels(found.steps), fontsize=6)
         axes.tick_params(axis="x", length=0)
     return figure

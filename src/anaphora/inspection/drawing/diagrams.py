@@ -1,15 +1,17 @@
 """Boxes and arrows: the steps of a network, the inside of a unit, and the tree of a beam search."""
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+import re
+from collections.abc import Sequence
+from itertools import chain, pairwise, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from anaphora.inspection.cell_diagram import CellDiagram
+from anaphora.inspection.cell_diagram import Node as CellNode
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
-from anaphora.inspection.labels import ellipsize
+from anaphora.inspection.labels import BACKWARD, FORWARD, ellipsize
 from anaphora.inspection.network_diagram import Edge, NetworkDiagram
 from anaphora.inspection.tree import Node, Tree
 
@@ -24,44 +26,41 @@ _EDGE = "#4b515c"
 _Point = tuple[float, float]
 _BOXES = dict(zip(("unit", "attention", "sentence", "readout", "embedding", "loss", "output"), _FILLS, strict=False))
 """Fills by the kind of a box."""
+_LINES = [*COLOURS[:6], "#332288", "#882255", "#117733", "#999933", "#661100", "#000000", "#aa4499", "#44aa99"]
+_LINES += ["#cc6677", "#b59f2a", "#4a6fe3", "#8a5a2b", "#6b3fa0", "#5f7f1f", "#c2185b", "#00695c"]
+"""Colours of matrices: those of all pictures, then of the muted scheme of Tol (2021), then others."""
 _HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
 _PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
 """Distance of steps and of rows, half the sides of a box, and the left margin."""
 
-_CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
-_CELL_WIDE, _CELL_HIGH = 130, 34
+_CELL_GAP, _CELL_DOWN, _CELL_LEFT, _CELL_TOP, _CELL_HIGH = 40, 60, 20, 76, 36
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
-_LINK, _SCORE = 0.42, 0.34
-"""Inches of the lines before a node of a tree, and of its score."""
-_LONGEST = 13
+_STEPS, _ACROSS, _ROW = 12, 12.4, 0.39
+"""Steps of a tree side by side, the inches that they have, and those of a row: slides are 13.3 inches wide."""
+_LONGEST = 9
 """Characters of a token that are shown."""
 
 
 def network_figure(shown: NetworkDiagram) -> "Figure":
     """Draw a network over a sentence from the bottom up; an arrow has the colour and the dashes of its matrix."""
     rows = 1 + max(box.row for box in shown.boxes)
-    columns = 1 + max(box.column for box in shown.boxes)
-    title = wrap(f"{shown.name}: {shown.finding}", 62)
-    top, width = 40 + 20 * len(title), _MARGIN + _PITCH * columns + 20
+    width = float(_MARGIN + _PITCH * (1 + max(box.column for box in shown.boxes)) + 20)
+    title = wrap(f"{shown.name}: {shown.finding}", int(width / 9.6))
+    top = 40 + 20 * len(title)
     foot = float(top + _RISE * rows + 20)
-    height = foot + 18 * len(shown.matrices) + 30
+    across = max(1, int((width - 16) / (100 + 5.2 * max(map(len, shown.matrices.values()), default=0))))
+    down = -(-len(shown.matrices) // across)
+    height = foot + 18 * down + 30
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     _text(axes, 12, 24, "\n".join(title), 10, weight="bold", va="top")
     places = [(_MARGIN + _PITCH * (box.column + 0.5), top + _RISE * (rows - box.row - 0.5)) for box in shown.boxes]
     styles = {symbol: _style(number) for number, symbol in enumerate(shown.matrices)}
-    named = set[str]()
-    for edge in shown.edges:
+    ways = _ways(shown, places)
+    for edge, (start, *ends) in zip(shown.edges, ways, strict=True):
         style = styles[edge.matrices[0]] if edge.matrices else {"color": QUIET, "linewidth": 0.9}
-        symbols, bold = " ".join(edge.matrices), shown.boxes[edge.end].column == 1
-        if edge.kind == "attention":
-            style = {**style, "alpha": 1.0 if bold else 0.25}
-            symbols = symbols or (f"\u03b1{shown.boxes[edge.start].label[-1]}" if bold else "")
-        x, y = _route(axes, shown, edge, places, style)
-        if symbols and symbols not in named:
-            halo = {"ha": "center", "va": "center", "bbox": _HALO, "zorder": 2.5}
-            _text(axes, x, y, symbols, 8, color=style["color"], weight="bold", **halo)
-        named.add(symbols)
+        pale = edge.kind == "attention" and not edge.label
+        _arrow(axes, edge.kind, start, *([end] for end in ends), **{**style, "alpha": 0.25 if pale else 1.0})
     for box, (x, y) in zip(shown.boxes, places, strict=True):
         middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 4}
         if box.kind == "word":
@@ -70,63 +69,102 @@ def network_figure(shown: NetworkDiagram) -> "Figure":
         _box(axes, x - _HALF, y - _TALL, 2 * _HALF, 2 * _TALL, _BOXES[box.kind])
         _text(axes, x, y - 5 if box.note else y, box.label, 10, **middle)
         _text(axes, x, y + 9, ellipsize(box.note, 14), 6.5, **middle)
+    for symbols, (x, y) in _label_places(shown, places, ways).items():
+        colour = styles[symbols]["color"] if symbols in styles else QUIET
+        _text(axes, x, y, symbols, 8, color=colour, ha="center", va="center", weight="bold", bbox=_HALO, zorder=2.5)
     for column, label in shown.cuts:
         x = _MARGIN + _PITCH * (column + 0.5)
-        axes.plot([x, x], [top + 8, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
+        highest = min(y for box, (_, y) in zip(shown.boxes, places, strict=True) if box.kind == "unit")
+        axes.plot([x, x], [highest - _TALL - 12, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
         _text(axes, x, foot - 12, label, 8, ha="center", color=COLOURS[1])
     for number, (symbol, place) in enumerate(shown.matrices.items()):
-        y = foot + 14 + 18 * number
-        axes.plot([16, 52], [y, y], gid="matrix", **styles[symbol])
-        _text(axes, 60, y, symbol, 8.5, va="center", weight="bold")
-        _text(axes, 104, y, place, 8, va="center")
-    note = "Each colour and dash is one matrix. Grey passes a value as it is."
+        x, y = 16 + (width - 16) / across * (number // down), foot + 14 + 18 * (number % down)
+        axes.plot([x, x + 36], [y, y], gid="matrix", **styles[symbol])
+        _text(axes, x + 43, y, symbol, 8.5, va="center", weight="bold")
+        _text(axes, x + 75, y, place, 7.5, va="center")
+    note = "Each colour with its dashes is one matrix. Grey passes a value as it is."
     _text(axes, 16, height - 16, note, 7.5, va="center", color=QUIET)
     return figure
 
 
 def _style(number: int) -> dict[str, Any]:
-    """Return the line of a matrix: a colour, and from the seventh on other dashes."""
-    colours = len(COLOURS) - 1
-    return {"color": COLOURS[number % colours], "linestyle": DASHES[number // colours % len(DASHES)], "linewidth": 1.5}
+    """Return the line of a matrix: a colour, with other dashes from the seventh on."""
+    dashes = DASHES[number // 6 % len(DASHES)]
+    return {"color": _LINES[number % len(_LINES)], "linestyle": dashes, "linewidth": 1.5}
 
 
-def _route(
-    axes: "Axes", shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], style: Mapping[str, Any]
-) -> _Point:
-    """Draw an arrow around the boxes, and return the place of its label."""
+def _ways(shown: NetworkDiagram, places: Sequence[_Point]) -> list[list[_Point]]:
+    """Return the ends of the lines of each arrow, which go around boxes; those between other rows have other lanes."""
+    lanes: dict[tuple[str, bool], set[tuple[int, int]]] = {}
+    ends = [(shown.boxes[edge.start], shown.boxes[edge.end]) for edge in shown.edges]
+    kinds = [(edge.kind, start.kind == "attention") for edge, (start, _) in zip(shown.edges, ends, strict=True)]
+    for kind, (start, end) in zip(kinds, ends, strict=True):
+        lanes.setdefault(kind, set()).add((start.row, end.row))
+    return [_way(shown, edge, places, sorted(lanes[kind])) for edge, kind in zip(shown.edges, kinds, strict=True)]
+
+
+def _way(shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], rows: Sequence[tuple[int, int]]) -> list[_Point]:
     (x, y), (to_x, to_y) = places[edge.start], places[edge.end]
     start, end = shown.boxes[edge.start], shown.boxes[edge.end]
     rise, side = end.row - start.row, -1.0 if to_x < x else 1.0
-    if edge.kind == "state":
+    if edge.kind == "context" or (edge.kind == "state" and start.label == "c"):  # over the words, and up at the left
+        lane = 8.0 * rows.index((start.row, end.row)) if edge.kind == "context" else 20.0
+        corner, channel = to_x - _HALF - 10 - lane, y - _TALL - 6 - lane / 2
+        enters = to_y + 8 if edge.kind == "context" else to_y
+        return [(x, y - _TALL), (x, channel), (corner, channel), (corner, enters), (to_x - _HALF, enters)]
+    if edge.kind == "state" and to_x < x + _PITCH:
         out = 14.0 + 7 * (start.row % 4)
         corner = to_x - _HALF - out
-        way, begin = [(corner, y)], (x - _HALF, y)
+        way = [(x - _HALF, y), (corner, y)]
         if start.column:  # over the free row between encoder and decoder
             free = max(set(range(end.row)) - {box.row for box in shown.boxes})
-            channel, begin = y - _RISE * (free - start.row) + 8 * (start.row % 4), (x + _HALF, y)
-            way = [(x + _HALF + out, y), (x + _HALF + out, channel), (corner, channel)]
-        _arrow(axes, edge.kind, begin, *_lines(*way, (corner, to_y), (to_x - _HALF, to_y)), **style)
-        return corner, to_y + _RISE / 2
-    if edge.kind == "carried":
+            channel = y - _RISE * (free - start.row) + 8 * (start.row % 4)
+            way = [(x + _HALF, y), (x + _HALF + out, y), (x + _HALF + out, channel), (corner, channel)]
+        return [*way, (corner, to_y), (to_x - _HALF, to_y)]
+    if edge.kind in ("carried", "state"):
+        turning = [(low, high) for low, high in rows if low != high]
         shift = -7.0 if rise > 0 else 7.0 if rise else 0.0
-        gap = (x + to_x) / 2 + shift
+        gap = (x + to_x) / 2 + (8 * turning.index((start.row, end.row)) - 4 * (len(turning) - 1) if rise else 0)
         way = [(gap, y + shift), (gap, to_y - shift)] if rise else []
-        end_at = (to_x - side * _HALF, to_y - shift)
-        _arrow(axes, edge.kind, (x + side * _HALF, y + shift), *_lines(*way, end_at), **style)
-        return (gap - 2 * shift if rise > 0 else gap, to_y - 4 * shift) if rise else (gap, y)
-    if x == to_x and rise > 1 and edge.kind == "flow":
-        way_number = (start.row + 2 * end.row) % 4
-        out, entry = x + _HALF + 5 + 5 * way_number, to_y + 2 + 4 * way_number
-        _arrow(axes, edge.kind, (x + _HALF, y - 10), *_lines((out, y - 10), (out, entry), (x + _HALF, entry)), **style)
-        return out, to_y + _RISE / 2 if rise < 3 else y - _RISE / 2
-    _arrow(axes, edge.kind, (x, y - _TALL), [(to_x, to_y + _TALL)], **style)
-    if edge.kind == "attention":
-        return x + 0.16 * (to_x - x), y - _TALL + 0.16 * (to_y - y)
-    return (x + to_x) / 2 + (12 if x == to_x else 0), (y + to_y) / 2
+        return [(x + side * _HALF, y + shift), *way, (to_x - side * _HALF, to_y - shift)]
+    # around boxes: a context at the left, all else at the right
+    if x == to_x and rise not in (0, 1) and edge.kind == "flow":
+        side = -1.0 if start.kind == "attention" else 1.0
+        past = [(low, high) for low, high in rows if high - low not in (0, 1)]
+        lane = past.index((start.row, end.row))
+        out, enters = x + side * (_HALF + 6 + lane * min(6.0, 22 / len(past))), to_y + 12 - 4 * (lane % 6)
+        leaves = y - 11 + 5 * (lane % 4)
+        return [(x + side * _HALF, leaves), (out, leaves), (out, enters), (x + side * _HALF, enters)]
+    return [(x, y - _TALL), (to_x, to_y + _TALL)]
 
 
-def _lines(*ends: _Point) -> list[list[_Point]]:
-    return [[end] for end in ends]
+def _label_places(
+    shown: NetworkDiagram, places: Sequence[_Point], ways: Sequence[Sequence[_Point]]
+) -> dict[str, _Point]:
+    """Return where each symbol stands, once: on one of its arrows, away from boxes, labels and other arrows."""
+    from matplotlib.path import Path
+    from matplotlib.transforms import Bbox
+
+    taken = list[Bbox]()
+    for box, (x, y) in zip(shown.boxes, places, strict=True):
+        half = 4.0 * len(box.label) + 2 if box.kind == "word" else _HALF
+        taken.append(Bbox.from_extents(x - half, y - _TALL, x + half, y + _TALL))
+    lines = [Path(way) for way in ways]
+    found: dict[str, _Point] = {}
+    of_edges = [(edge.label, *edge.matrices) for edge in shown.edges]
+    for symbol in dict.fromkeys(one for own in of_edges for one in own if one):
+        half, tried = 4.0 * len(symbol.replace("_", "")) + 2, list[tuple[float, _Point, Bbox]]()
+        for number, way in ((number, ways[number]) for number, own in enumerate(of_edges) if symbol in own):
+            for ((x, y), (to_x, to_y)), part in product(pairwise(way), (0.5, 0.3, 0.7, 0.2, 0.8)):
+                # beside a short arrow upwards, which it would hide
+                beside = half + 3 if x == to_x and abs(to_y - y) < 2 * _TALL else 0.0
+                place = x + part * (to_x - x) + beside, y + part * (to_y - y)
+                around = Bbox.from_extents(place[0] - half, place[1] - 8, place[0] + half, place[1] + 8)
+                crossed = sum(one.intersects_bbox(around, filled=False) for one in lines[:number] + lines[number + 1 :])
+                tried.append((9.0 * around.count_overlaps(taken) + crossed, place, around))
+        _, found[symbol], around = min(tried, key=lambda one: one[0])
+        taken.append(around)
+    return found
 
 
 _Place = tuple[int, int]
@@ -141,9 +179,10 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     for number, node in enumerate(nodes):
         for one in node.reads:
             ends[one] = max(ends[one], at[number])
+    spans = [max(_width_of(nodes[number]) for number in column) for column in columns]
     places: dict[_Place, _Point] = {}
 
-    def height(place: _Place) -> tuple[float, str]:
+    def level(place: _Place) -> tuple[float, str]:
         """Return how high a place should stand: as what it continues or reads."""
         number, x = place
         before = [number] if at[number] < x else nodes[number].reads
@@ -154,22 +193,26 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     for x, column in enumerate(columns):
         # a value that is read further on takes a row of each column that it passes, so that no arrow is hidden
         passing = [number for number in at if at[number] < x < ends[number]]
-        ordered = sorted([(number, x) for number in (*column, *passing)], key=height)
+        ordered = sorted([(number, x) for number in (*column, *passing)], key=level)
         rows = max(rows, len(ordered))
-        across = float(_CELL_LEFT + _CELL_ACROSS * x)
+        across = _CELL_LEFT + sum(spans[:x]) + _CELL_GAP * x + spans[x] / 2
         places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
-    width = _CELL_ACROSS * (len(columns) - 1) + 2 * _CELL_LEFT
-    figure, axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, f"one step of {shown.name}")
+    width = max(sum(spans) + _CELL_GAP * (len(columns) - 1) + 2 * _CELL_LEFT, 560.0)
+    height = _CELL_TOP + _CELL_DOWN * rows - 20
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
+    title = f"one step of {shown.name}" + (f": {shown.finding}" if shown.finding else "")
+    _text(axes, 20, 28, title, 11, weight="bold")
     for number, node in enumerate(nodes):
         for one in node.reads:
-            way = [places[one, x] for x in range(at[one], at[number])]
-            _draw_way(axes, _width_of(nodes[one].kind), way, places[number, at[number]], _width_of(node.kind))
+            way = [(*places[one, x], spans[x] / 2) for x in range(at[one], at[number])]
+            way.append((*places[number, at[number]], spans[at[number]] / 2))
+            _draw_way(axes, way, _width_of(nodes[one]) / 2, _width_of(node) / 2)
         middle, down = places[number, at[number]]
-        wide = _width_of(node.kind)
+        wide = _width_of(node)
         rounding = _CELL_HIGH / 2 if node.kind == "point-wise" else 6
         fill = _FILLS[_KINDS.index(node.kind)]
         _box(axes, middle - wide / 2, down - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
-        _text(axes, middle, down, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center", zorder=4)
+        _text(axes, middle, down, node.label, 9, ha="center", va="center", zorder=4)
     return figure
 
 
@@ -183,32 +226,33 @@ def _columns(shown: CellDiagram) -> list[list[int]]:
     return [[number for number, own in enumerate(columns) if own == column] for column in range(last + 1)]
 
 
-def _width_of(kind: str) -> float:
-    return _CELL_HIGH if kind == "point-wise" else _CELL_WIDE
+def _width_of(node: CellNode) -> float:
+    """Return the width of a box, which has room for its label; that of an operation is a circle."""
+    longest = max(map(len, node.label.replace("_", "").split("\n")))
+    return _CELL_HIGH if node.kind == "point-wise" else max(56.0, 6.3 * longest + 16)
 
 
-def _draw_way(axes: "Axes", leaves: float, way: Sequence[_Point], end: _Point, enters: float) -> None:
-    """Draw an arrow from the right of the first place of a way, through the others, to the left of ``end``."""
-    (x, y), *passed = way
-    x += leaves / 2
-    start, steps = (x, y), list[list[_Point]]()
-    for to_x, to_y, half in (*((*place, _CELL_WIDE / 2) for place in passed), (*end, enters / 2)):
-        bend = max(10.0, (to_x - half - x) / 2)
-        steps.append([(x + bend, y), (to_x - half - bend, to_y), (to_x - half, to_y)])
-        x, y = to_x + half, to_y
+def _draw_way(axes: "Axes", way: Sequence[tuple[float, float, float]], leaves: float, enters: float) -> None:
+    """Draw an arrow between boxes, with half of their widths, through columns, each a place and half of its width."""
+    (x, y, half), *passed = way
+    start, steps = (x + leaves, y), [[(x + half, y)]]
+    x += half
+    for to_x, to_y, to_half in passed:
+        bend = max(10.0, (to_x - to_half - x) / 2)
+        steps.append([(x + bend, y), (to_x - to_half - bend, to_y), (to_x - to_half, to_y)])
+        x, y = to_x + to_half, to_y
         steps.append([(x, y)])
-    _arrow(axes, "flow", start, *steps[:-1])
-
-
-def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
-    """Return a figure and its axes without a frame, in units of ``_PIXELS`` from the top left, with a title."""
-    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
-    _text(axes, 20, 28, title, 11, weight="bold")
-    return figure, axes
+    steps[-1] = [(passed[-1][0] - enters, y)]
+    _arrow(axes, "flow", start, *(steps if passed[-1][2] > enters else steps[:-1]))
 
 
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
-    axes.text(x, y, text, fontsize=size, **style)
+    """Draw a text, with what follows a symbol's underscore as an index, and arrows over letters: "W_f x"."""
+    over = text
+    for arrow, name in ((BACKWARD, "left"), (FORWARD, "right")):
+        over = re.sub(rf"(\w){arrow}(\w*)", rf"$\\over{name}arrow{{\1}}$\2", over)
+    over = re.sub(r"(\w\S*?)_(\w)\b", r"$\1_\2$", over)
+    axes.text(x, y, over, fontsize=size, parse_math=over != text, **style)
 
 
 def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6) -> None:
@@ -232,32 +276,59 @@ def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point], **l
 
 
 def tree_figure(shown: Tree) -> "Figure":
-    """Draw kept nodes in black, pruned ones grey and struck out; the result's path thick, greedy search's dotted."""
-    places = _places(shown)
-    steps = max(node.step for node in shown.nodes)
-    rows = max(row for row in places.values()) + 1
-    column = _LINK + _SCORE + max(_width(_label_of(node)) for node in shown.nodes)
-    width = column * steps + 0.6
-    # across in inches, down in rows
-    figure, axes = canvas.sheet(width, max(2.0, 0.24 * rows), (0, width), (rows + 0.6, -1.9))
+    """Draw hypotheses from left to right, the result straight in the first row; more than ``_STEPS`` go on below."""
+    rows, steps = _rows(shown), max(node.step for node in shown.nodes)
+    across = -(-steps // -(-steps // _STEPS))
+    column, down = min(1.6, _ACROSS / across), max(rows.values()) + 3.0
+    width = 0.9 + column * max(across, 6)
+    title = [line for text in (shown.text, shown.finding) for line in wrap(text, int(9.5 * width))]
+    top = 0.3 + 0.22 * len(title)
+    height = top + _ROW * down * -(-steps // across) + 0.3
+    figure, axes = canvas.sheet(width, height, (0, width), (height, 0))
+    _text(axes, 0.1, 0.1, "\n".join(title), 11, weight="bold", va="top")
+
+    def at(step: int, row: float) -> _Point:
+        """Return a place: a row of the beam, -1 for the number of the step, beyond the last row for what is pruned."""
+        band, number = divmod(step - 1, across)
+        return 0.9 + column * number, top + _ROW * (down * band + row + 1.1)
+
+    last, parents = max(rows.values()) + 0.9, {node.parent for node in shown.nodes if node.number in rows}
     for node in shown.nodes:
-        x, y = 0.6 + column * (node.step - 1), places[node.number]
-        if node.parent is not None:
-            from_y, ends = places[node.parent], [x - _LINK, x - 0.04]
-            style: dict[str, Any] = {"color": FRAME if node.fate == "pruned" else QUIET, "linewidth": 0.7}
-            if node.best:
-                style = {"color": COLOURS[0], "linewidth": 2.2}
-            axes.plot(ends, [from_y, y], zorder=1, **style)
-            if node.greedy:
-                axes.plot(ends, [from_y + 0.16, y + 0.16], color=COLOURS[1], linestyle=":", linewidth=1.6)
-        _node(axes, node, x, y, x + column - _LINK - 0.04)
-    for step, mass in enumerate(shown.mass):
-        axes.text(0.6 + column * step, -0.9, f"{mass:.3f}", fontsize=7, color=QUIET)
-    axes.text(0, -0.9, "mass kept", fontsize=7, color=QUIET)
-    title = f"{shown.text}    beam {shown.size}: {shown.score:.3f}    greedy: {shown.greedy_score:.3f}"
-    axes.text(0, -1.5, title, fontsize=9, fontweight="bold")
-    legend = "thick: result    dotted: greedy    struck out: pruned    square brackets: finished    numbers: ln p"
-    axes.text(0, rows + 0.2, legend, fontsize=7, color=QUIET)
+        if node.number in rows:
+            _node(axes, node, at(node.step, rows[node.number]), stops=node.number not in parents)
+            before = None if node.parent is None else shown.nodes[node.parent]
+            if before and before.number in rows:
+                (x, y), (_, from_y) = at(node.step, rows[node.number]), at(node.step, rows[before.number])
+                begins = x - column + _width(_label_of(before)) + 0.05
+                way = [min(begins, x - 0.3), x - 0.22, x - 0.04], [from_y, from_y, y]
+                line: dict[str, Any] = (
+                    {"color": COLOURS[0], "linewidth": 2.6} if node.best else {"color": FRAME, "linewidth": 0.9}
+                )
+                axes.plot(*way, zorder=1.0 + node.best, gid="best" if node.best else "other", **line)
+                if node.greedy:
+                    axes.plot(
+                        way[0],
+                        [one + 0.06 for one in way[1]],
+                        color=COLOURS[1],
+                        linestyle=":",
+                        linewidth=1.8,
+                        gid="greedy",
+                    )
+    for step in range(1, steps + 1):
+        pruned = [node for node in shown.nodes if node.step == step and node.number not in rows]
+        _text(axes, *at(step, -0.9), str(step), 8, color=QUIET)
+        for one in sorted(pruned, key=lambda node: -node.score)[:1]:
+            x, y = at(step, last)
+            _text(axes, x, y, _label_of(one), 7, color=QUIET, va="center")
+            axes.plot([x, x + 0.7 * _width(_label_of(one))], [y, y], color=QUIET, linewidth=0.6)
+            _text(axes, x, y + 0.13, f"{one.score:.2f}", 7, color=QUIET, va="center")
+        if step <= len(shown.mass):
+            _text(axes, *at(step, -0.6), f"{shown.mass[step - 1]:.3f}", 7, color=QUIET)
+        if step % across == 1 or across == 1:
+            for name, row in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
+                _text(axes, 0.1, at(step, row)[1], name, 7, color=QUIET, va="center" if row == last else "baseline")
+    legend = "thick: result    dotted: greedy search    \u00d7: nothing that continues it stays in the beam"
+    _text(axes, 0.1, height - 0.12, f"{legend}    [ ]: finished    numbers: ln p up to a token", 7, color=QUIET)
     return figure
 
 
@@ -268,35 +339,33 @@ def _label_of(node: Node) -> str:
 
 def _width(token: str) -> float:
     """Return about as many inches as a token takes."""
-    return sum(0.13 if east_asian_width(letter) in "WF" else 0.07 for letter in token)
+    return sum(0.155 if east_asian_width(letter) in "WF" else 0.085 for letter in token)
 
 
-def _node(axes: "Axes", node: Node, x: float, y: float, end: float) -> None:
-    token = _label_of(node)
-    colour = QUIET if node.fate == "pruned" else INK
+def _node(axes: "Axes", node: Node, place: _Point, stops: bool) -> None:
+    """Draw a token and its score; a cross behind one that ``stops`` before its output is finished."""
+    (x, y), token = place, _label_of(node)
     weight = "bold" if node.best else "normal"
-    axes.text(x, y, token, fontsize=8, color=colour, fontweight=weight, va="center")
-    axes.text(end, y, f"{node.score:.2f}", fontsize=6, color=QUIET, va="center", ha="right")
-    if node.fate == "pruned":
-        axes.plot([x, x + _width(token)], [y, y], color=QUIET, linewidth=0.6)
+    _text(axes, x, y, token, 10, color=INK if node.fate != "pruned" else QUIET, weight=weight, va="center")
+    _text(axes, x, y + 0.16, f"{node.score:.2f}", 8, color=INK if node.best else QUIET, va="center")
+    if stops and node.fate != "finished":
+        _text(axes, x + _width(token) + 0.04, y, "\u00d7", 9, color=QUIET, va="center")
 
 
-def _places(shown: Tree) -> dict[int, float]:
-    """Return the row of each node: leaves one below the other, a parent beside the first of its children."""
-    children: dict[int | None, list[Node]] = {}
-    for node in shown.nodes:
-        children.setdefault(node.parent, []).append(node)
-    places: dict[int, float] = {}
-    free = 0.0
+def _rows(shown: Tree) -> dict[int, int]:
+    """Return the rows of kept nodes, and of greedy search below them where it is pruned.
 
-    def place(parent: int | None) -> None:
-        nonlocal free
-        own = sorted(children.get(parent, []), key=lambda child: (not child.best, -child.score))
-        for child in own:
-            places[child.number] = free
-            place(child.number)
-        if not own:
-            free += 1
-
-    place(None)
-    return places
+    The result has the first row. A node continues the row of its parent, or goes into the nearest one that is free.
+    """
+    rows: dict[int, int] = {}
+    for step in range(1, 1 + max(node.step for node in shown.nodes)):
+        own = [node for node in shown.nodes if node.step == step and node.fate != "pruned"]
+        free = list(range(shown.size))
+        for node in sorted(own, key=lambda node: (not node.best, rows.get(node.parent or 0) == 0, -node.score)):
+            wanted = 0 if node.best else rows.get(-1 if node.parent is None else node.parent, 0)
+            rows[node.number] = min(free, key=lambda row: (row == 0 and not node.best, abs(row - wanted)))
+            free.remove(rows[node.number])
+        rows |= {
+            node.number: shown.size for node in shown.nodes if node.step == step and node.greedy and node not in own
+        }
+    return rows

@@ -18,7 +18,7 @@ from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
 from anaphora.inspection.gates import Gates, UnitGates
 from anaphora.inspection.gradients import ItemisedGradients
-from anaphora.inspection.labels import labels
+from anaphora.inspection.labels import labels, layer_label, layer_name
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def itemised_figure(items: Sequence[ItemisedGradients]) -> "Figure":
         steps = labels(one.steps)
         rows = [*(f"{number} {name}" for number, name in enumerate(steps, 1)), "last state"]
         values = np.array(one.norms)
-        title = f"{one.layer}\nloss of a step (down), by input (across)"
+        title = f"{layer_name(one.layer)}\nloss of a step (down), by input (across)"
         panels.append((steps, rows, values / max(float(values.max()), 1e-30), title))
     return _figure(panels, "fraction of the largest")
 
@@ -128,7 +128,7 @@ def gates_figure(shown: Gates) -> "Figure":
                 axes.set_visible(False)
             else:
                 images.setdefault(_is_signed(unit, name), _gate(axes, unit, name))
-        row[0].set_ylabel(f"{unit.unit}, cell", fontsize=8)
+        row[0].set_ylabel(f"{layer_label(unit.unit)}, cell", fontsize=8)
     for signed, image in images.items():
         low, high = image.get_clim()
         bar = figure.colorbar(image, ax=panels, fraction=0.01, aspect=25)
