@@ -68,7 +68,8 @@ class Choices:
     target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
     beam: Annotated[int | None, Option("Beam size; 1 is greedy search.", min=1, default="1; beam: 5")] = None
     fresh: Annotated[bool, Option("gradients: with the weights before training.")] = False
-    blank: Annotated[bool, Option("explain: leave the answers out.")] = False
+    blank: Annotated[bool, Option("explain: leave the answers out, and write them to a page of their own.")] = False
+    seed: Annotated[int | None, Option("explain: draw other numbers.", min=0, default="those of the lesson")] = None
     cut_every: Annotated[int, Option("diagram: show where chunks of so many steps cut the gradient.", min=0)] = 0
     token: Annotated[int | None, Option("attribute: one output token, by number.", min=1)] = None
     instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""

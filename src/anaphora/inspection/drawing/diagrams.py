@@ -32,6 +32,8 @@ _CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
 _CELL_WIDE, _CELL_HIGH = 130, 34
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
+_LESSON_PITCH, _LESSON_RISE = 56, 58
+
 _LINK, _SCORE = 0.42, 0.34
 """Inches of the lines before a node of a tree, and of its score."""
 _LONGEST = 13
@@ -200,6 +202,42 @@ def _draw_way(axes: "Axes", leaves: float, way: Sequence[_Point], end: _Point, e
     _arrow(axes, "flow", start, *steps[:-1])
 
 
+def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> "Figure":
+    """Draw the values of a lesson in ``rows`` and columns, with arrows from those that others are computed from.
+
+    The ids of boxes and arrows are "box0", "box1", .. and "arrow0", .. in their order.
+    """
+    from matplotlib.patches import FancyArrowPatch
+
+    width, height = _LESSON_PITCH * max(map(len, rows)), _LESSON_RISE * len(rows)
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
+    places = {
+        key: (_LESSON_PITCH * (x + 0.5), _LESSON_RISE * (y + 0.5))
+        for y, row in enumerate(rows)
+        for x, key in enumerate(row)
+        if key
+    }
+    for number, (start, end) in enumerate(arrows):
+        (x, y), (to_x, to_y) = places[start], places[end]
+        # along a row, the arrow passes over what stands between
+        bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
+        style: dict[str, Any] = {"linewidth": 0.9, "color": _EDGE, "zorder": 2, "gid": f"arrow{number}"}
+        line = {"shrinkA": 14, "shrinkB": 14, "arrowstyle": "-|>", "mutation_scale": 7}
+        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), connectionstyle=f"arc3,rad={bend}", **line, **style))
+    for number, (key, (x, y)) in enumerate(places.items()):
+        _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{number}")
+        _text(axes, x, y, _mathtext(key), 11, ha="center", va="center", zorder=4, parse_math=True)
+    return figure
+
+
+def _mathtext(key: str) -> str:
+    """Return a symbol of a lesson as matplotlib typesets it: "a_i[1]" as "$a_{i,1}$"."""
+    name, _, places = key.rstrip("]").partition("[")
+    head, _, below = name.partition("_")
+    marks = ",".join(filter(None, (below, places)))
+    return f"${head}_{{{marks}}}$" if marks else f"${head}$"
+
+
 def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
     """Return a figure and its axes without a frame, in units of ``_PIXELS`` from the top left, with a title."""
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
@@ -211,12 +249,12 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
     axes.text(x, y, text, fontsize=size, **style)
 
 
-def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6) -> None:
+def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box") -> None:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={rounding}"
     axes.add_patch(
-        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid="box", zorder=3)
+        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid=gid, zorder=3)
     )
 
 
