@@ -69,9 +69,7 @@ def lstm(values: Values) -> dict[str, Any]:
     """Return the states of an LSTM over two steps, and the gradients of its weights."""
     cells = np.size(values["h[0]"])
     shapes = {"W": (4 * cells, -1), "b": (-1,), "U": (4 * cells, cells)}
-    w, b, u = (
-        leaf(np.reshape([values[f"{name}_{gate}"] for gate in "ifgo"], shape)) for name, shape in shapes.items()
-    )
+    w, b, u = (leaf(np.reshape([values[f"{name}_{gate}"] for gate in "ifgo"], shape)) for name, shape in shapes.items())
     first = {name: leaf(np.reshape(values[f"{name}[0]"], (1, cells))) for name in "hc"}
     outputs = scan_unit(Lstm(), [values["x[1]"], values["x[2]"]], (w, b, u), first).outputs
     h_TD, c_TD = outputs["unit.h"][:, 0], outputs["unit.c"][:, 0]
