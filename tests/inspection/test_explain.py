@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError
-from anaphora.inspection.explain.formula import Formulas, plain, typeset
+from anaphora.inspection.explain.formula import Formulas, plain, term_of, typeset
 from anaphora.inspection.explain.lesson import LESSONS, lesson
 
 SEEDS = st.none() | st.integers(0, 2**32)
@@ -90,7 +90,7 @@ def test_a_drawing_shows_values_of_the_lesson_and_most_rows_light_it_up(name: st
     for key in boxes:
         name_of, _, places = key.rstrip("]").partition("[")
         quoted = ",".join(place if place.isdigit() else repr(place) for place in places.split(","))
-        formulas.work_out(f"{name_of}[{quoted}]" if places else name_of, {})
+        term_of(formulas.evaluate(f"{name_of}[{quoted}]" if places else name_of, {}))
     assert {one for arrow in shown.arrows for one in arrow} <= set(boxes)
     rows = [key for key, line in shown.lines.items() if line.formula]
     assert 2 * sum(bool(shown.box_of(key) or [*shown.read_boxes(key)]) for key in rows) > len(rows)
@@ -184,11 +184,11 @@ def test_a_formula_is_worked_out_and_written_with_symbols_and_with_numbers() -> 
         ("-exp(b) + (a if b > 0 else 0)", "-exp(b)", "-exp(-2)", -np.exp(-2)),
         ("[a, b]", "[a, b]", "[0.5, (-2)]", [0.5, -2]),
     ]:
-        term = formulas.work_out(text, {})
-        assert (plain(term.formula), np.allclose(term.value, value)) == (shown, True)
-        assert plain(term.numbers) == numbers
+        term = term_of(formulas.evaluate(text, {}))
+        assert (plain(term.mathml()), plain(term.mathml(numbers=True))) == (shown, numbers)
+        assert np.allclose(term.value, value)
     with pytest.raises(ConfigError, match="unknown has no value"):
-        formulas.work_out("a*unknown", {})
+        formulas.evaluate("a*unknown", {})
     assert [plain(typeset(one)) for one in (0.1 + 0.2, 1 / 3, -1e-17, 0.5)] == ["0.3", "0.33333", "0", "0.5"]
 
 
