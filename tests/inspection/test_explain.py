@@ -3,6 +3,7 @@
 import html
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,8 @@ READ: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_worksheet_has_the_formulas_and_none_of_the_answers(name: str) -> None:
+def test_a_worksheet_has_the_formulas_and_none_of_the_answers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # a page without a drawing
     shown = lesson(name, seed=3)
     text, sheet, full = shown.text(blank=True), shown.html(blank=True), shown.html()
     worked_out = [line for line in shown.lines.values() if line.formula]
@@ -94,6 +96,13 @@ def test_a_drawing_shows_values_of_the_lesson_and_most_rows_light_it_up(name: st
     assert {one for arrow in shown.arrows for one in arrow} <= set(boxes)
     rows = [key for key, line in shown.lines.items() if line.formula]
     assert 2 * sum(bool(shown.box_of(key) or [*shown.read_boxes(key)]) for key in rows) > len(rows)
+
+
+def test_a_page_has_its_drawing_once() -> None:
+    pytest.importorskip("matplotlib")
+    shown = lesson("attention")
+    assert shown.html().count("<svg") == shown.html(blank=True).count("<svg") == 1
+    assert 'id="box0"' in shown.html() and 'id="arrow0"' in shown.html()
 
 
 def test_lstm_has_the_numbers_of_gomez() -> None:
@@ -162,6 +171,7 @@ def test_a_seed_draws_the_same_round_numbers_again_and_keeps_labels_and_sums() -
         ({"y": [1.5, 1.0, 1.0, 1.0]}, "y should be like"),
         ({"b": "two"}, "b should be like 0.1, but is two"),
         ({"y": [1, 2, 3, 1]}, "has no element 3: it has 2"),
+        ({"y": [1, 2, 0, 1]}, "counts and places from 1"),
         ({"W_xh": 1e200, "x": [1e200, 1.0, 1.0, 1.0], "W_hh": -1e308}, "has no finite value with these numbers"),
     ],
 )
