@@ -11,6 +11,7 @@ from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.cell_diagram import Node as CellNode
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
+from anaphora.inspection.explain import formula
 from anaphora.inspection.labels import BACKWARD, FORWARD, ellipsize
 from anaphora.inspection.network_diagram import Edge, NetworkDiagram
 from anaphora.inspection.tree import Node, Tree
@@ -35,6 +36,16 @@ _PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
 
 _CELL_GAP, _CELL_DOWN, _CELL_LEFT, _CELL_TOP, _CELL_HIGH = 40, 60, 20, 76, 36
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
+
+_LESSON_PITCH, _LESSON_RISE = 56, 58
+_LESSON_ARROW: Any = {
+    "arrowstyle": "-|>",
+    "mutation_scale": 7,
+    "linewidth": 0.9,
+    "shrinkA": 0,
+    "shrinkB": 0,
+    "zorder": 2,
+}
 
 _STEPS, _ACROSS, _ROW = 12, 12.4, 0.39
 """Steps of a tree side by side, the inches that they have, and those of a row: slides are 13.3 inches wide."""
@@ -246,6 +257,46 @@ def _draw_way(axes: "Axes", way: Sequence[tuple[float, float, float]], leaves: f
     _arrow(axes, "flow", start, *(steps if passed[-1][2] > enters else steps[:-1]))
 
 
+def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> "Figure":
+    """Draw the values of a lesson in ``rows`` and columns, with arrows from those that others are computed from.
+
+    The ids of boxes and arrows are "box0", "box1", .. and "arrow0", .. in their order.
+    """
+    from matplotlib.patches import FancyArrowPatch
+
+    width, height = _LESSON_PITCH * max(map(len, rows)), _LESSON_RISE * len(rows)
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
+    boxes, places = dict[str, Any](), dict[str, _Point]()
+    for across, down, key in ((x, y, key) for y, row in enumerate(rows) for x, key in enumerate(row) if key):
+        x, y = places[key] = _LESSON_PITCH * (across + 0.5), _LESSON_RISE * (down + 0.5)
+        boxes[key] = _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{len(boxes)}")
+        label = _mathtext(key)
+        size = 11 if len(label) < 6 or label.startswith("$") else 8
+        axes.text(x, y, label, fontsize=size, ha="center", va="center", zorder=4, parse_math=True)
+    for number, (start, end) in enumerate(arrows):
+        (x, y), (to_x, to_y) = places[start], places[end]
+        # along a row, an arrow passes below the boxes between
+        bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
+        ends: dict[str, Any] = {"patchA": boxes[start], "patchB": boxes[end], "gid": f"arrow{number}", "color": _EDGE}
+        line = FancyArrowPatch((x, y), (to_x, to_y), connectionstyle=f"arc3,rad={bend}", **ends, **_LESSON_ARROW)
+        axes.add_patch(line)
+    return figure
+
+
+def _mathtext(key: str) -> str:
+    """Return a symbol of a lesson as matplotlib typesets it, "a_i[1]" as "$a_{i,1}$"; of words, the last one."""
+    name, _, places = key.rstrip("]").partition("[")
+    *_, last = places.split(",")
+    if last and not last.isdigit():
+        return last
+    head, _, below = name.partition("_")
+    accent = next((one for one in ("hat", "tilde", "bar") if head.endswith(one)), "")
+    letter = formula.plain(formula.symbol(head.removesuffix(accent)))
+    letter = letter if len(letter) == 1 else f"\\mathrm{{{letter}}}"
+    base = f"\\{accent}{{{letter}}}" if accent else letter
+    return f"${base}_{{{','.join(filter(None, (below, places)))}}}$"
+
+
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
     """Draw a text, with what follows a symbol's underscore as an index, and arrows over letters: "W_f x"."""
     over = text
@@ -255,12 +306,14 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
     axes.text(x, y, over, fontsize=size, parse_math=over != text, **style)
 
 
-def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6) -> None:
+def _box(
+    axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box"
+) -> Any:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={rounding}"
-    axes.add_patch(
-        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid="box", zorder=3)
+    return axes.add_patch(
+        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid=gid, zorder=3)
     )
 
 
