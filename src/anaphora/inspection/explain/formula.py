@@ -85,9 +85,9 @@ class Formulas:
         self.reads = dict[str, None]()
         """Symbols that formulas read, in their order."""
 
-    def loops(self, text: str) -> list[dict[str, Any]]:
+    def loops(self, text: str, outer: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the numbers of "t in steps(1, 4) for s in steps(t, 1)", one after another."""
-        return list(self._loop(_parse(f"[0 for {text}]").generators, {})) if text else [{}]
+        return list(self._loop(_parse(f"[0 for {text}]").generators, outer)) if text else [{**outer}]
 
     def work_out(self, text: str, numbers: Mapping[str, Any]) -> Term:
         """Return an expression, worked out; ``numbers`` are those of its loops. ConfigError for an unknown symbol."""

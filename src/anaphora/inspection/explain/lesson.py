@@ -203,8 +203,8 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     with np.errstate(all="ignore"):
         made = table["sections"]
         for one in _named(made)(given) if isinstance(made, str) else made:
-            kernels = tuple(one.get("kernels", ()))
-            sections.append(Section(one["title"], one.get("text", ""), kernels, tuple(_lines(formulas, one))))
+            lines = _lines(formulas, one.get("loop", ""), one["rows"], {})
+            sections.append(Section(one["title"], one.get("text", ""), tuple(one.get("kernels", ())), tuple(lines)))
         theirs = _named(table["check"])(formulas.values)
     drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
     difference = max(
@@ -214,10 +214,13 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     return Lesson(table["title"], table["source"], seed, tuple(sections), difference, drawing, table.get("lights", {}))
 
 
-def _lines(formulas: Formulas, section: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield the rows of a section, worked out for each number of its loops."""
-    for numbers in formulas.loops(section.get("loop", "")):
-        for row in section["rows"]:
+def _lines(formulas: Formulas, loop: str, rows: Sequence[Any], outer: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield rows, worked out for each number of their loops; a list of rows has a loop of its own at its head."""
+    for numbers in formulas.loops(loop, outer):
+        for row in rows:
+            if isinstance(row, list):
+                yield from _lines(formulas, row[0], row[1:], numbers)
+                continue
             formula, _, remark = row.format_map(numbers).partition(" # ")
             left, _, right = formula.partition(" = ")
             key, shown = formulas.symbol(left, numbers)
