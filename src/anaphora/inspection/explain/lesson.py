@@ -15,6 +15,7 @@ import torch
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.files import parse_toml
 from anaphora.inspection.explain.formula import Formulas, plain, symbol, typeset
+from anaphora.inspection.explain.network_checks import run_unit
 from anaphora.inspection.page import page, picture
 from anaphora.wording import check_known
 
@@ -205,7 +206,9 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
         for one in _named(made)(given) if isinstance(made, str) else made:
             lines = _lines(formulas, one.get("loop", ""), one["rows"], {})
             sections.append(Section(one["title"], one.get("text", ""), tuple(one.get("kernels", ())), tuple(lines)))
-        theirs = _named(table["check"])(formulas.values)
+        theirs = dict(_named(table["check"])(formulas.values)) if "check" in table else {}
+        for unit in table.get("units", ()):
+            theirs |= run_unit(formulas.values, unit)
     drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
     difference = max(
         float(np.abs(np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value).detach())).max())

@@ -1,0 +1,97 @@
+"""Answers of lessons about units, attention, outputs and training, by the kernels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.inspection.explain.checks import Values, leaf
+from anaphora.kernels import cells
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+from anaphora.kernels.scores import Concat
+from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.attention import AttentionConfig, SoftAttention
+from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.training.rules import Sgd
+
+Answers = dict[str, Any]
+
+
+def gradients(loss: Tensor, of: Mapping[str, Tensor]) -> Answers:
+    """Return the gradients of leaves by the keys of lessons."""
+    return {f"d{key}": one for key, one in zip(of, torch.autograd.grad(loss, [*of.values()]), strict=True)}
+
+
+def run_unit(values: Values, unit: Mapping[str, Any]) -> Answers:
+    """Return the states of a unit, and the gradients of all that it was given.
+
+    Args:
+        values: numbers of the lesson.
+        unit: ``cell`` and its ``options``; keys of the numbers that are its ``inputs`` (without them, ``steps`` of
+            zeros), its ``first`` states and its ``weights``, of several one above the other; keys of its ``states``,
+            and of the gradients that ``arrive`` at them, by field and step.
+    """
+    cell = getattr(cells, unit["cell"])(**unit.get("options", {}))
+    inputs, first, named = unit.get("inputs", []), unit["first"], unit["weights"]
+    of = {
+        key: leaf(values[key]) for key in (*inputs, *first.values(), *(key for keys in named.values() for key in keys))
+    }
+    weights = {name: torch.cat([torch.atleast_2d(of[key]) for key in keys]) for name, keys in named.items()}
+    weights |= {
+        name: one.flatten() for name, one in weights.items() if name.partition(".")[2] in ("bias", *cell.vectors)
+    }
+    start = {f"unit.{field}": of[key].reshape(1, -1) for field, key in first.items()}
+    x_TBD = (
+        torch.stack([of[key].reshape(1, -1) for key in inputs])
+        if inputs
+        else torch.zeros(unit["steps"], *start["unit.h"].shape)
+    )
+    parts = (
+        (Project("in", "x", "a", "in.bias" in weights), Unit("unit", cell, ("a",)))
+        if inputs
+        else (Unit("unit", cell, ("x",)),)
+    )
+    outputs = scan(
+        Program(parts, (*start,)), {"x": x_TBD.double()}, start, weights, {}, torch.tensor([len(x_TBD)])
+    ).outputs
+    steps = {
+        key: outputs[f"unit.{field}"][t, 0] for field, keys in unit["states"].items() for t, key in enumerate(keys)
+    }
+    if "arrive" not in unit:
+        return steps
+    loss = sum((leaf(values[key]) * steps[state]).sum() for state, key in unit["arrive"].items())
+    return steps | {key: one for key, one in gradients(loss, of).items() if key in values}
+
+
+def softmax(values: Values) -> Answers:
+    """Return the loss of the fused softmax and its gradients."""
+    of, y = {key: leaf(values[key]) for key in "Wh"}, torch.tensor([values["y"] - 1])
+    loss = softmax_loss(of["h"].unsqueeze(0), of["W"], leaf([]), y)
+    return {"L": loss, **gradients(loss, of)}
+
+
+def additive(values: Values) -> Answers:
+    """Return weights and context of soft attention with the score "concat", and their gradients."""
+    of = {key: leaf(values[key]) for key in ("W", "U", "v", "h", "k[1]", "k[2]", "k[3]")}
+    w_query, w_keys, v, h, *annotations = of.values()
+    soft = SoftAttention(AttentionConfig(score=Concat()), 2, EncoderSpec(3, 2, 1, ("h",), True))
+    weights = dict(zip(soft.matrices(), (w_query, w_keys, v.unsqueeze(0)), strict=True))
+    memory = soft.prepare(torch.stack(annotations).unsqueeze(0), torch.tensor([3]), weights)
+    program = Program(soft.parts("h"), ("weights", "context"))
+    outputs = scan(program, {"h": h.reshape(1, 1, -1)}, {}, weights, memory, torch.tensor([1])).outputs
+    loss = (outputs["context"] * leaf(values["dc"])).sum()
+    return {"a": outputs["weights"], "c": outputs["context"], **gradients(loss, of)}
+
+
+def sgd(values: Values) -> Answers:
+    """Return the numbers after a step of gradient descent, which touches the rows of a batch alone."""
+    words = ("man", "bites", "dog", "sees")
+    table, rule = leaf([values[f"E[{word}]"] for word in words]), Sgd(learning_rate=values["r"])
+    x_TD = functional.embedding(torch.tensor([0, 1, 0]), table, sparse=True)
+    x_TD.backward(leaf([values[f"dx[{t}]"] for t in (1, 2, 3)]))
+    rule.build_sparse([table]).step()
+    return {f"E[{word},+]": row for word, row in zip(words, table, strict=True)}
