@@ -16,6 +16,7 @@ from anaphora.kernels.scores import Concat
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.attention import AttentionConfig, SoftAttention
 from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.training.clipping import clip, global_norm
 from anaphora.training.rules import Sgd
 
 Answers = dict[str, Any]
@@ -95,3 +96,10 @@ def sgd(values: Values) -> Answers:
     x_TD.backward(leaf([values[f"dx[{t}]"] for t in (1, 2, 3)]))
     rule.build_sparse([table]).step()
     return {f"E[{word},+]": row for word, row in zip(words, table, strict=True)}
+
+
+def clipping(values: Values) -> Answers:
+    """Return the clipped gradient."""
+    gradient = torch.tensor(values["dW"])
+    clip([gradient], global_norm([gradient]), largest_norm=values["c"])
+    return {"dW[clipped]": gradient}
