@@ -34,6 +34,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "prod": lambda *values: math.prod(values),
     "sigm": lambda a: 1 / (1 + np.exp(-a)),
     "softmax": _softmax,
+    "sort": lambda vector: -np.sort(-vector),
     "sqrt": np.sqrt,
     "steps": lambda first, last: range(first, last + 1) if first <= last else range(first, last - 1, -1),
     "sum": lambda *values: sum(values) if len(values) != 1 else np.sum(values[0]),

@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from anaphora.inspection.explain.checks import Values, leaf
 from anaphora.kernels import cells
-from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.densities import MixtureShape
+from anaphora.kernels.losses import label_loss
+from anaphora.kernels.mixture import mixture_loss
+from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
+from anaphora.kernels.outputs.viterbi import best_tags
+from anaphora.kernels.parts import Activate, Add, Mask, Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import Concat
@@ -103,3 +109,47 @@ def clipping(values: Values) -> Answers:
     gradient = torch.tensor(values["dW"])
     clip([gradient], global_norm([gradient]), largest_norm=values["c"])
     return {"dW[clipped]": gradient}
+
+
+def dropout(values: Values) -> Answers:
+    """Return what passes a mask, and the gradient of its input."""
+    x, mask = leaf(values["x"]), leaf([values[f"m[{place}]"] for place in (1, 2, 3, 4)]).detach()
+    program = Program((Mask("drop", "x", "y", "mask"),), ("y",))
+    rows = {"x": x.reshape(1, 1, -1), "mask": mask.reshape(1, 1, -1)}
+    y = scan(program, rows, {}, {}, {}, torch.tensor([1])).outputs["y"].flatten()
+    return {"y": y, **gradients((y * leaf(values["dy"])).sum(), {"x": x})}
+
+
+def residual(values: Values) -> Answers:
+    """Return the last layer and the gradient of the input, without and with connections around layers."""
+    found, x = Answers(), leaf(values["x"])
+    weights = {f"w{k}.weight": leaf([[w]]) for k, w in enumerate(values["w"], 1)}
+    for name, parts in (("plain", lambda k: (Add(f"y{k}", (f"t{k}",), f"y{k}"),)), ("res", lambda k: (Add(f"y{k}", (f"y{k - 1}", f"t{k}"), f"y{k}"),))):
+        layers = [(Project(f"w{k}", f"y{k - 1}", f"a{k}", False), Activate(f"t{k}", (f"a{k}",), f"t{k}"), *parts(k)) for k in range(1, 7)]
+        program = Program(tuple(part for layer in layers for part in layer), ("y6",))
+        y = scan(program, {"y0": x.reshape(1, 1, 1)}, {}, weights, {}, torch.tensor([1])).outputs["y6"].sum()
+        found |= {f"y[{name},6]": y, f"dx[{name}]": torch.autograd.grad(y, x)[0]}
+    return found
+
+
+def mixture(values: Values) -> Answers:
+    """Return the loss of a mixture of two Gaussians and of a label, and their gradients."""
+    of = {key: leaf(values[key]) for key in ("what", "mu", "shat", "rhat", "ehat")}
+    *parameters, e = of.values()
+    row = torch.cat([one.flatten() for one in parameters]).unsqueeze(0)
+    loss = mixture_loss(row, leaf([values["x"]]), MixtureShape(2, 2, True, 1e-16))
+    pen = label_loss(e.reshape(1, 1), leaf([[values["lifted"]]]))
+    found = {"L": loss, "L[pen]": pen, **gradients(loss + pen, of)}
+    by_component = {f"{key}[{k}]": found[key][k - 1] for key in ("dmu", "dshat", "drhat") for k in (1, 2)}
+    return {key: one for key, one in (found | by_component).items() if key in values}
+
+
+def crf(values: Values) -> Answers:
+    """Return the loss of a linear chain, its gradients and the best tags."""
+    emissions_TBC, chain = leaf([[values[f"e[{t}]"]] for t in (1, 2, 3)]), Chain(*(leaf(values[key]) for key in "Abz"))
+    loss = linear_chain_loss(emissions_TBC, chain, torch.tensor([[0], [1], [0]]), torch.tensor([3]))
+    de_TBC, dmoves_CC = torch.autograd.grad(loss, (emissions_TBC, chain.transitions_CC))
+    arrays = (one.detach().numpy() for one in chain)
+    tags_TB = best_tags(emissions_TBC.detach().numpy(), np.array([3]), *arrays) + 1
+    steps = {f"de[{t}]": de_TBC[t - 1] for t in (1, 2, 3)} | {f"y[{t}]": tags_TB[t - 1] for t in (1, 2, 3)}
+    return {"L": loss, **steps, **{f"dA[{i},{j}]": dmoves_CC[i - 1, j - 1] for i in (1, 2) for j in (1, 2)}}
