@@ -231,11 +231,17 @@ def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str
 
 
 def _mathtext(key: str) -> str:
-    """Return a symbol of a lesson as matplotlib typesets it: "a_i[1]" as "$a_{i,1}$"."""
+    """Return a symbol of a lesson as matplotlib typesets it, "a_i[1]" as "$a_{i,1}$"; of words, the last one."""
     name, _, places = key.rstrip("]").partition("[")
+    *_, last = places.split(",")
+    if last and not last.isdigit():
+        return last
     head, _, below = name.partition("_")
+    accent = next((one for one in ("hat", "tilde", "bar") if head.endswith(one)), "")
+    letter = head.removesuffix(accent)
+    letter = f"\\{letter}" if len(letter) > 1 else letter
     marks = ",".join(filter(None, (below, places)))
-    return f"${head}_{{{marks}}}$" if marks else f"${head}$"
+    return f"${f'{chr(92)}{accent}{{{letter}}}' if accent else letter}_{{{marks}}}$"
 
 
 def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:

@@ -61,7 +61,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: lambda a, b: a > b,
     ast.GtE: lambda a, b: a >= b,
 }
-_NOTHING = "<mn>0</mn>"
+_NOTHING, _ONE = "<mn>0</mn>", "<mn>1</mn>"
 _X, _DOT, _SPACE = "<mo>\u00d7</mo>", "<mo>\u00b7</mo>", "<mo>\u2062</mo>"
 _ACCENTS = {"hat": "^", "tilde": "~", "bar": "\u00af"}
 _PLAIN = {"\u2062": " ", "\u00d7": " x ", "\u2212": "-"} | {sign: f" {sign} " for sign in "+\u00b7\u2299"} | {",": ", "}
@@ -183,6 +183,12 @@ def _joined(sign: type[ast.operator], left: Term, right: Term) -> Term:
     if sign is ast.Add and _NOTHING in (left.formula, right.formula):
         return left if right.formula == _NOTHING else right
     value, vectors = apply(left.value, right.value), np.ndim(left.value) and np.ndim(right.value)
+    if isinstance(value, int):  # of steps and places: t - 1
+        return Term(value, typeset(value), typeset(value))
+    if sign is ast.Pow and type(right.value) is int and right.value in (0, 1):
+        return Term(1, _ONE, _ONE) if right.value == 0 else left
+    if sign is ast.Mult and left.formula == _ONE:
+        return right
     if sign is ast.Div:
         return Term(value, *(f"<mfrac>{_row(a)}{_row(b)}</mfrac>" for a, b in _pairs(left, right)), binds)
     if sign is ast.Pow:
@@ -230,8 +236,9 @@ def _call(name: str, terms: Sequence[Term]) -> Term:
 
 def _applied(name: str, terms: Sequence[Term]) -> Iterator[str]:
     """Yield a function of its arguments, with symbols and with numbers."""
-    for one in _columns(terms):
-        yield f"<mi>{name}</mi>{_brackets('<mo>,</mo>'.join(one))}"
+    numbers = [typeset(one.value, True) if one.numbers == typeset(one.value) else one.numbers for one in terms]
+    for parts in ([one.formula for one in terms], numbers):
+        yield f"<mi>{name}</mi>{_brackets('<mo>,</mo>'.join(parts))}"
 
 
 def _columns(terms: Sequence[Term]) -> tuple[list[str], list[str]]:
@@ -321,15 +328,19 @@ def plain(mathml: str) -> str:
 
 def _plain(element: ElementTree.Element) -> str:
     parts = [_plain(one) for one in element]
+    if element.tag in ("mfrac", "msup"):
+        # only operators stand unbracketed within a part
+        marked = ["mo" in {inner.tag for inner in one} for one in element]
+        parts = [f"({part})" if compound else part for part, compound in zip(parts, marked, strict=True)]
     match element.tag:
         case "msub":
             return "_".join(parts).replace(", ", ",")
         case "msup":
             return "^".join(parts)
         case "mover":
-            return parts[0] + parts[1]
+            return parts[0] + next(name for name, mark in _ACCENTS.items() if mark == parts[1])
         case "mfrac":
-            return f"({' / '.join(f'({one})' if ' ' in one else one for one in parts)})"
+            return f"({' / '.join(parts)})"
         case "msqrt":
             return f"sqrt({''.join(parts)})"
         case "mtable":

@@ -1,5 +1,6 @@
 """Lessons: tables of formulas, worked out row by row, as text and as a page."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ from inspect import getsourcelines
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import torch
@@ -190,10 +192,7 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     """
     check_known("lesson", name, LESSONS)
     table = parse_toml((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    given = _given(table["given"])
-    if seed is not None:
-        generator = np.random.default_rng(seed)
-        given = {key: _draw(value, generator) for key, value in given.items()}
+    given = _given(table["given"] if seed is None else _draw(table["given"], np.random.default_rng(seed)))
     for key, value in _given(numbers or {}).items():
         check_known("number", key, given)
         if np.shape(value) != np.shape(given[key]) or np.asarray(value).dtype.kind != np.asarray(given[key]).dtype.kind:
@@ -202,8 +201,8 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     formulas = Formulas(dict(given))
     sections = [Section("Given", table.get("text", ""), (), tuple(_given_line(*one) for one in given.items()))]
     with np.errstate(all="ignore"):
-        made = table["sections"]
-        for one in _named(made)(given) if isinstance(made, str) else made:
+        table |= _named(table["make"])(given) if "make" in table else {}
+        for one in table["sections"]:
             lines = _lines(formulas, one.get("loop", ""), one["rows"], {})
             sections.append(Section(one["title"], one.get("text", ""), tuple(one.get("kernels", ())), tuple(lines)))
         theirs = dict(_named(table["check"])(formulas.values)) if "check" in table else {}
@@ -211,7 +210,7 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
             theirs |= run_unit(formulas.values, unit)
     drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
     difference = max(
-        float(np.abs(np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value).detach())).max())
+        float(np.abs(np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value, dtype=torch.float64).detach())).max())
         for key, value in theirs.items()
     )
     return Lesson(table["title"], table["source"], seed, tuple(sections), difference, drawing, table.get("lights", {}))
@@ -249,13 +248,24 @@ def _given(table: Mapping[str, Any], above: Sequence[str] = ()) -> dict[str, Any
 
 
 def _draw(value: Any, generator: np.random.Generator) -> Any:
-    """Return other numbers of the same shape and range, in tenths; zeros, whole numbers and words stay."""
+    """Return other numbers of the same shape and range, in tenths; zeros, whole numbers and words stay.
+
+    Vectors and tables that sum to 1 do so again, in hundredths.
+    """
+    if isinstance(value, dict):
+        if all(isinstance(one, float) for one in value.values()) and math.isclose(sum(value.values()), 1):
+            return dict(zip(value, _draw([*value.values()], generator), strict=True))
+        return {name: _draw(one, generator) for name, one in value.items()}
     old = np.asarray(value)
     if old.dtype.kind != "f" or not old.any():
         return value
+    if old.ndim and old.min() >= 0 and np.allclose(old.sum(-1), 1):
+        parts = generator.integers(1, 10, old.shape)
+        new = np.floor(100 * parts / parts.sum(-1, keepdims=True))
+        new[..., -1] += 100 - new.sum(-1)
+        return (new / 100).tolist()
     most = max(1, round(10 * np.abs(old).max()))
-    new = generator.integers(-most if old.min() < 0 else 1, most, old.shape, endpoint=True) / 10
-    return new if old.ndim else float(new)
+    return (generator.integers(-most if old.min() < 0 else 1, most, old.shape, endpoint=True) / 10).tolist()
 
 
 def _like(value: Any) -> str:
@@ -280,7 +290,13 @@ def _row(number: int, line: Line, blank: bool) -> str:
 
 
 def _math(mathml: str) -> str:
-    return f'<math displaystyle="true">{mathml}</math>'
+    """Return a formula that may break before a sign of its outermost sum."""
+    parts = [""]
+    for one in ElementTree.fromstring(f"<math>{mathml}</math>"):
+        is_sign = one.tag == "mo" and (one.text == "+" or one.get("form") == "infix")
+        parts += [""] if is_sign else []
+        parts[-1] += ElementTree.tostring(one, encoding="unicode")
+    return "<wbr>".join(f'<math displaystyle="true">{one}</math>' for one in parts)
 
 
 def _lighting(row: str, marks: tuple[list[str], list[str]]) -> str:

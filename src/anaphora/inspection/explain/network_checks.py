@@ -66,7 +66,7 @@ def run_unit(values: Values, unit: Mapping[str, Any]) -> Answers:
         Program(parts, (*start,)), {"x": x_TBD.double()}, start, weights, {}, torch.tensor([len(x_TBD)])
     ).outputs
     steps = {
-        key: outputs[f"unit.{field}"][t, 0] for field, keys in unit["states"].items() for t, key in enumerate(keys)
+        key: outputs[f"unit.{field}"][t, 0] for field, keys in unit["states"].items() for t, key in enumerate(keys) if key
     }
     if "arrive" not in unit:
         return steps

@@ -42,9 +42,9 @@ def kneser_ney_of_lines(values: Values) -> Answers:
     orders = count(ids, order=2, size=len(words), end=3)
     found = {"t": [[(grams.counts == times).sum() for times in (1, 2, 3, 4)] for grams in orders]}
     found |= {f"a[{word}]": orders[0].counts[place] for place, word in enumerate(words)}
-    for context, place in (("", -1), (",see", words.index("see")), (",San", words.index("San"))):
+    for context, place in (("", -1), ("see,", words.index("see")), ("San,", words.index("San"))):
         [log_probs] = model.backoff.log_probs(np.array([[place]]))
-        found |= {f"p[{word}{context}]": np.exp(one) for word, one in zip(words, log_probs, strict=True)}
+        found |= {f"p[{context}{word}]": np.exp(one) for word, one in zip(words, log_probs, strict=True)}
     return {key: one for key, one in found.items() if key in values}
 
 
