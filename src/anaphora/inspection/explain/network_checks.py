@@ -11,6 +11,7 @@ from torch.nn import functional
 from anaphora.inspection.explain.checks import Values, leaf
 from anaphora.kernels import cells
 from anaphora.kernels.densities import MixtureShape
+from anaphora.kernels.linear import linear
 from anaphora.kernels.losses import label_loss
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
@@ -153,3 +154,8 @@ def crf(values: Values) -> Answers:
     tags_TB = best_tags(emissions_TBC.detach().numpy(), np.array([3]), *arrays) + 1
     steps = {f"de[{t}]": de_TBC[t - 1] for t in (1, 2, 3)} | {f"y[{t}]": tags_TB[t - 1] for t in (1, 2, 3)}
     return {"L": loss, **steps, **{f"dA[{i},{j}]": dmoves_CC[i - 1, j - 1] for i in (1, 2) for j in (1, 2)}}
+
+
+def products(values: Values) -> Answers:
+    """Return the product of all vectors at once."""
+    return {"Y": linear(leaf([values[f"h[{k}]"] for k in (1, 2, 3)]), leaf(values["W"])).T}
