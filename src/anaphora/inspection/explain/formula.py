@@ -76,9 +76,10 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.GtE: lambda a, b: a >= b,
 }
 _NOTHING, _ONE = "<mn>0</mn>", "<mn>1</mn>"
-_X, _DOT, _SPACE = "<mo>\u00d7</mo>", "<mo>\u00b7</mo>", "<mo>\u2062</mo>"
+_PLUS, _MINUS, _X, _DOT, _CIRCLE = (f'<mo form="infix">{sign}</mo>' for sign in "+\u2212\u00d7\u00b7\u2299")
+_SIGN, _SPACE = '<mo form="prefix">\u2212</mo>', "<mo>\u2062</mo>"
 _ACCENTS = {"hat": "^", "tilde": "~", "bar": "\u00af"}
-_PLAIN = {"\u2062": " ", "\u00d7": " x ", "\u2212": "-"} | {sign: f" {sign} " for sign in "+\u00b7\u2299"} | {",": ", "}
+_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", "}
 
 
 class Term(NamedTuple):
@@ -132,7 +133,7 @@ class Formulas:
                 return Term(term.value.T, _sup(_bracketed(term, _ATOM).formula, "<mi>T</mi>"), typeset(term.value.T))
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 value, *shown = _bracketed(self._term(inner, here), _TIMES)[:3]
-                return Term(-value, *(f"<mo>\u2212</mo>{one}" for one in shown), _ADD)
+                return Term(-value, *(f"{_SIGN}{one}" for one in shown), _ADD)
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._term(body if self._term(test, here).value else other, here)
             case ast.Compare(left=left, ops=[sign], comparators=[right]):
@@ -168,11 +169,11 @@ class Formulas:
     def _value(self, name: str, places: Sequence[Any]) -> Any:
         """Return the value of a symbol, of an element of a vector or table, or of all its steps from 1 on."""
         keys = [_key(name, places[:known]) for known in range(len(places), -1, -1)]
-        self.reads |= dict.fromkeys(keys)
         found = next((key for key in keys if key in self.values), None)
         if found is not None:
-            value = self.values[found]
-            for place in places[len(places) - keys.index(found) :]:
+            value, rest = self.values[found], keys.index(found)
+            self.reads |= dict.fromkeys(keys[: rest + 1])
+            for place in places[len(places) - rest :]:
                 if place not in range(1, len(value) + 1):
                     raise ConfigError(f"{found} has no element {place}: it has {len(value)}, counted from 1.")
                 value = value[place - 1]
@@ -208,16 +209,16 @@ def _joined(sign: type[ast.operator], left: Term, right: Term) -> Term:
     if sign is ast.Pow:
         return Term(value, *(_sup(a, b) for a, b in _pairs(_bracketed(left, _ATOM), right)), binds)
     if sign in (ast.Add, ast.Sub):
-        mark = "<mo>+</mo>" if sign is ast.Add else '<mo form="infix">\u2212</mo>'
+        mark = _PLUS if sign is ast.Add else _MINUS
         pairs = _pairs(left, _bracketed(right, _ADD if sign is ast.Add else _TIMES))
         return Term(value, *(f"{a}{mark}{b}" for a, b in pairs), binds)
-    dot = "<mo>\u2299</mo>" if vectors and sign is ast.Mult else _SPACE
+    dot = _CIRCLE if vectors and sign is ast.Mult else _SPACE
     pairs = _pairs(_bracketed(left, _TIMES), _bracketed(right, _TIMES))
     formula, numbers = (f"{a}{mark}{b}" for (a, b), mark in zip(pairs, (dot, dot if vectors else _X), strict=True))
     if sign is ast.MatMult and np.ndim(left.value) == np.ndim(right.value) == 1:
-        formula = formula.replace("\u2062", "\u00b7")
+        formula = formula.replace(_SPACE, _DOT)
         products = zip(left.value, right.value, strict=True)
-        return Term(value, formula, "<mo>+</mo>".join(f"{typeset(a)}{_X}{typeset(b)}" for a, b in products), _ADD)
+        return Term(value, formula, _PLUS.join(f"{typeset(a)}{_X}{typeset(b)}" for a, b in products), _ADD)
     return Term(value, formula, numbers, binds)
 
 
@@ -228,7 +229,7 @@ def _call(name: str, terms: Sequence[Term]) -> Term:
     value = FUNCTIONS[name](*(one.value for one in terms))
     match name:
         case "sum" | "prod" if len(terms) != 1:
-            binds, marks = (_ADD, ("<mo>+</mo>",) * 2) if name == "sum" else (_TIMES, (_SPACE, _X))
+            binds, marks = (_ADD, (_PLUS, _PLUS)) if name == "sum" else (_TIMES, (_SPACE, _X))
             columns = _columns([_bracketed(one, binds) for one in terms])
             return Term(value, *(mark.join(one) or _NOTHING for mark, one in zip(marks, columns, strict=True)), binds)
         case "sum" | "prod":
@@ -284,7 +285,7 @@ def _sup(base: str, power: str) -> str:
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
     inner = "".join(f"<mtr>{''.join(f'<mtd>{one}</mtd>' for one in row)}</mtr>" for row in rows)
-    return f"<mrow><mo>[</mo><mtable>{inner}</mtable><mo>]</mo></mrow>"
+    return f"<mtable>{inner}</mtable>"
 
 
 def _key(name: str, places: Sequence[Any]) -> str:
@@ -325,7 +326,7 @@ def typeset(value: Any, alone: bool = False) -> str:
         return _table([typeset(one, True) for one in np.atleast_1d(row)] for row in value)
     if round(value, 5) >= 0:
         return f"<mn>{format_number(abs(value))}</mn>"
-    number = f"<mo>\u2212</mo><mn>{format_number(-value)}</mn>"
+    number = f"{_SIGN}<mn>{format_number(-value)}</mn>"
     return number if alone else _brackets(number)
 
 
@@ -358,10 +359,10 @@ def _plain(element: ElementTree.Element) -> str:
         case "msqrt":
             return f"sqrt({''.join(parts)})"
         case "mtable":
-            return ", ".join(parts)
+            return f"[{', '.join(parts)}]"
         case "mtr":
             return f"[{', '.join(parts)}]" if len(parts) > 1 else parts[0]
         case "mo":
             text = _PLAIN.get(element.text or "", element.text or "")
-            return f" {text} " if element.get("form") else text
+            return f" {text} " if element.get("form") == "infix" else text
     return "".join(parts) or unicodedata.normalize("NFC", element.text or "")

@@ -1,6 +1,7 @@
 """Lessons: tables of formulas, worked out row by row, as text and as a page."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from anaphora.wording import check_known
 
 FOLDER = Path(__file__).parent
 LESSONS = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+_SYMBOL = re.compile(r"\b([A-Za-z]+)_(?:\{(.+?)\}|(\w+))")
 _STYLE = (FOLDER / "lesson.css").read_text(encoding="utf-8")
 
 
@@ -89,20 +91,21 @@ class Lesson:
         """All lines by their keys."""
         return {line.key: line for section in self.sections for line in section.lines}
 
-    def boxes_of(self, key: str) -> Iterator[str]:
-        """Yield the box of the drawing that a value lights up; where it has none, those that it is computed from."""
+    def box_of(self, key: str) -> str:
+        """Return the box of the drawing that a value lights up; empty where it has none."""
         name, bracket, places = key.partition("[")
-        for one in (name, self.lights.get(name, name), name.removeprefix("d")):
-            if f"{one}{bracket}{places}" in self._drawn:
-                yield f"{one}{bracket}{places}"
-                return
-        if key in self.lines:
-            yield from self.read_boxes(key)
+        names = (name, self.lights.get(name, name), name.removeprefix("d"))
+        return next((box for one in names if (box := f"{one}{bracket}{places}") in self._drawn), "")
 
-    def read_boxes(self, key: str) -> Iterator[str]:
-        """Yield the boxes that a value is computed from."""
-        for read in self.lines[key].reads:
-            yield from self.boxes_of(read)
+    def read_boxes(self, key: str, own: str = "") -> Iterator[str]:
+        """Yield the boxes that a value is computed from, directly or through values without a box of their own."""
+        own = own or self.box_of(key)
+        for read in self.lines[key].reads if key in self.lines else ():
+            box = self.box_of(read)
+            if box and box != own:
+                yield box
+            elif read != key:
+                yield from self.read_boxes(read, own)
 
     @cached_property
     def _drawn(self) -> list[str]:
@@ -133,15 +136,16 @@ class Lesson:
     def html(self, blank: bool = False) -> str:
         """Return the lesson as one page that needs nothing else; with ``blank``, without the answers."""
         numbered = {key: number for number, key in enumerate(self.lines)}
-        style, body = [_STYLE], [f"<p>{escape(one)}</p>" for one in self._head]
+        style, body = [_STYLE], [f"<p>{_prose(one)}</p>" for one in self._head]
         body.append('<div class="lesson">')
         if self._drawn and (svg := self._svg()):
-            style += [_lighting(f"#row{number}", self._marks(key)) for key, number in numbered.items()]
+            style += [self._lighting(number, key) for key, number in numbered.items()]
             body.append(picture(svg, f"{self.title}: what each row computes, and what it reads"))
         body.append("<div>")
         for section in self.sections:
-            body += [f"<h2>{escape(section.title)}</h2>", *([f"<p>{escape(section.text)}</p>"] if section.text else [])]
-            body += [_row(numbered[line.key], line, blank) for line in section.lines]
+            body += [f"<h2>{_prose(section.title)}</h2>", *([f"<p>{_prose(section.text)}</p>"] if section.text else [])]
+            rows = [_row(numbered[line.key], line, blank) for line in section.lines]
+            body += ['<div class="given">', *rows, "</div>"] if section is self.sections[0] else rows
             body += [] if blank else [_source(one) for one in section.kernels]
         body += ["</div>\n</div>", *([] if blank else [f"<p>{escape(self._checked)}</p>"])]
         return page(self.title, "<style>", *style, "</style>\n<main>", *body, "</main>")
@@ -160,19 +164,20 @@ class Lesson:
         return [
             (start, end)
             for end in self._drawn
-            if end in self.lines
             for start in dict.fromkeys(self.read_boxes(end))
-            if start != end
         ]
 
-    def _marks(self, key: str) -> tuple[list[str], list[str]]:
-        """Return the ids in the drawing of what a row computes, and of what it reads."""
-        own, reads = [*dict.fromkeys(self.boxes_of(key))], [*dict.fromkeys(self.read_boxes(key))]
-        arrows = [n for n, (start, end) in enumerate(self.arrows) if end in own and start in reads]
-        places = {one: number for number, one in enumerate(self._drawn)}
-        return (
-            [f"#box{places[one]}" for one in own],
-            [f"#box{places[one]}" for one in reads if one not in own] + [f"#arrow{n}" for n in arrows],
+    def _lighting(self, number: int, key: str) -> str:
+        """Return the style that lights up the drawing while a row has the pointer or the focus."""
+        own, reads = self.box_of(key), [*dict.fromkeys(self.read_boxes(key))]
+        marks = {"own": [f"#box{self._drawn.index(own)}"] if own else []}
+        marks["read"] = [f"#box{self._drawn.index(one)}" for one in reads]
+        marks["read"] += [f"#arrow{n}" for n, (start, end) in enumerate(self.arrows) if end == own and start in reads]
+        return "\n".join(
+            f":root:has(#row{number}:is(:hover, :focus)) :is({', '.join(ids)}) path "
+            f"{{ stroke: var(--{name}) !important; stroke-width: 3px !important }}"
+            for name, ids in marks.items()
+            if ids
         )
 
     @property
@@ -289,22 +294,18 @@ def _row(number: int, line: Line, blank: bool) -> str:
     return f'<div class="row" id="row{number}" tabindex="0">{_math(line.symbol)}<div>{" ".join(cells)}</div></div>'
 
 
+def _prose(text: str) -> str:
+    """Return text as HTML, in which symbols such as h_t and h_{t-1} are typeset."""
+    return _SYMBOL.sub(lambda found: _math(symbol(found[1], [found[2] or found[3]])), escape(text))
+
+
 def _math(mathml: str) -> str:
-    """Return a formula that may break before a sign of its outermost sum."""
+    """Return a formula that may break before an operator that is in no brackets."""
     parts = [""]
     for one in ElementTree.fromstring(f"<math>{mathml}</math>"):
-        is_sign = one.tag == "mo" and (one.text == "+" or one.get("form") == "infix")
-        parts += [""] if is_sign else []
+        parts += [""] if one.get("form") == "infix" else []
         parts[-1] += ElementTree.tostring(one, encoding="unicode")
     return "<wbr>".join(f'<math displaystyle="true">{one}</math>' for one in parts)
-
-
-def _lighting(row: str, marks: tuple[list[str], list[str]]) -> str:
-    """Return the style that lights up a drawing while a row has the pointer or the focus."""
-    held = f":root:has({row}:is(:hover, :focus))"
-    names = zip(("own", "read"), marks, strict=True)
-    style = "stroke: var(--{}) !important; stroke-width: 3px !important"
-    return "\n".join(f"{held} :is({', '.join(ids)}) path {{ {style.format(name)} }}" for name, ids in names if ids)
 
 
 def _named(name: str) -> Any:
