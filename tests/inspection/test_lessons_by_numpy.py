@@ -240,7 +240,7 @@ def mixture(v: Values) -> Found:
             p += w * np.exp(-d @ np.linalg.inv(covariance) @ d / 2) / np.sqrt(np.linalg.det(2 * np.pi * covariance))
         return -np.log(p)
 
-    given = {key: np.array(v[key]) for key in ("what", "mu", "shat", "rhat")}
+    given = {"what": v["what"], **{key: np.array([v[f"{key}[1]"], v[f"{key}[2]"]]) for key in ("mu", "shat", "rhat")}}
     found = {"L": loss(**given)}
     for key, one in given.items():
         gradient = differences(lambda one, key=key: loss(**given | {key: one}), one)

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import count, takewhile
-from time import perf_counter
+from timeit import repeat
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -23,13 +23,8 @@ def _softmax(scores: Any) -> Any:
 
 def _seconds(n: int, rows: int, together: int) -> float:
     """Return the time of W h for so many h of n numbers, some of them together: the least of five, measured now."""
-    w, h_RN, times = pack_rows(np.ones((n, n)), "fp32"), np.ones((rows, n)), list[float]()
-    for _ in range(5):
-        begin = perf_counter()
-        for row in range(0, rows, together):
-            gemm(h_RN[row : row + together], w)
-        times.append(perf_counter() - begin)
-    return min(times)
+    w, h_RN = pack_rows(np.ones((n, n))), np.ones((together, n))
+    return min(repeat(lambda: gemm(h_RN, w), number=rows // together, repeat=5))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -1,6 +1,7 @@
 """Answers of lessons about units, attention, outputs and training, by the kernels."""
 
 from collections.abc import Mapping
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.inspection.explain.checks import Values, leaf
+from anaphora.inspection.explain.formula import Formulas
 from anaphora.kernels import cells
 from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.linear import linear
@@ -16,7 +18,7 @@ from anaphora.kernels.losses import label_loss
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
 from anaphora.kernels.outputs.viterbi import best_tags
-from anaphora.kernels.parts import Activate, Add, Mask, Project, Unit
+from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import Concat
@@ -40,39 +42,27 @@ def run_unit(values: Values, unit: Mapping[str, Any]) -> Answers:
     Args:
         values: numbers of the lesson.
         unit: ``cell`` and its ``options``; keys of the numbers that are its ``inputs`` (without them, ``steps`` of
-            zeros), its ``first`` states and its ``weights``, of several one above the other; keys of its ``states``,
-            and of the gradients that ``arrive`` at them, by field and step.
+            zeros), its ``first`` states and its ``weights``, of several one above the other; keys of its ``states``
+            by field, step by step; formulas of the gradients that ``arrive`` at some of them.
     """
     cell = getattr(cells, unit["cell"])(**unit.get("options", {}))
     inputs, first, named = unit.get("inputs", []), unit["first"], unit["weights"]
-    of = {
-        key: leaf(values[key]) for key in (*inputs, *first.values(), *(key for keys in named.values() for key in keys))
-    }
+    of = {key: leaf(values[key]) for key in chain(inputs, first.values(), *named.values())}
     weights = {name: torch.cat([torch.atleast_2d(of[key]) for key in keys]) for name, keys in named.items()}
-    weights |= {
-        name: one.flatten() for name, one in weights.items() if name.partition(".")[2] in ("bias", *cell.vectors)
-    }
+    for name in {"in.bias", *(f"unit.{vector}" for vector in cell.vectors)} & weights.keys():
+        weights[name] = weights[name].flatten()
     start = {f"unit.{field}": of[key].reshape(1, -1) for field, key in first.items()}
-    x_TBD = (
-        torch.stack([of[key].reshape(1, -1) for key in inputs])
-        if inputs
-        else torch.zeros(unit["steps"], *start["unit.h"].shape)
-    )
-    parts = (
-        (Project("in", "x", "a", "in.bias" in weights), Unit("unit", cell, ("a",)))
-        if inputs
-        else (Unit("unit", cell, ("x",)),)
-    )
-    outputs = scan(
-        Program(parts, (*start,)), {"x": x_TBD.double()}, start, weights, {}, torch.tensor([len(x_TBD)])
-    ).outputs
-    steps = {
-        key: outputs[f"unit.{field}"][t, 0] for field, keys in unit["states"].items() for t, key in enumerate(keys) if key
-    }
-    if "arrive" not in unit:
-        return steps
-    loss = sum((leaf(values[key]) * steps[state]).sum() for state, key in unit["arrive"].items())
-    return steps | {key: one for key, one in gradients(loss, of).items() if key in values}
+    x = [of[key].reshape(1, -1) for key in inputs] or [torch.zeros_like(start["unit.h"])] * unit["steps"]
+    projected = [Project("in", "x", "a", "in.bias" in weights)] if inputs else []
+    program = Program((*projected, Unit("unit", cell, ("a",))), tuple(start))
+    given = {"x" if inputs else "a": torch.stack(x)}
+    outputs = scan(program, given, start, weights, {}, torch.tensor([len(x)])).outputs
+    of_fields = unit["states"].items()
+    found = {key: outputs[f"unit.{field}"][t, 0] for field, keys in of_fields for t, key in enumerate(keys)}
+    if arriving := unit.get("arrive"):
+        arrived = {state: leaf(Formulas(dict(values)).work_out(text, {}).value) for state, text in arriving.items()}
+        found |= gradients(torch.stack([(one * found[state]).sum() for state, one in arrived.items()]).sum(), of)
+    return {key: one for key, one in found.items() if key in values}
 
 
 def softmax(values: Values) -> Answers:
@@ -123,34 +113,37 @@ def dropout(values: Values) -> Answers:
 
 def residual(values: Values) -> Answers:
     """Return the last layer and the gradient of the input, without and with connections around layers."""
-    found, x = Answers(), leaf(values["x"])
-    weights = {f"w{k}.weight": leaf([[w]]) for k, w in enumerate(values["w"], 1)}
-    for name, parts in (("plain", lambda k: (Add(f"y{k}", (f"t{k}",), f"y{k}"),)), ("res", lambda k: (Add(f"y{k}", (f"y{k - 1}", f"t{k}"), f"y{k}"),))):
-        layers = [(Project(f"w{k}", f"y{k - 1}", f"a{k}", False), Activate(f"t{k}", (f"a{k}",), f"t{k}"), *parts(k)) for k in range(1, 7)]
-        program = Program(tuple(part for layer in layers for part in layer), ("y6",))
-        y = scan(program, {"y0": x.reshape(1, 1, 1)}, {}, weights, {}, torch.tensor([1])).outputs["y6"].sum()
-        found |= {f"y[{name},6]": y, f"dx[{name}]": torch.autograd.grad(y, x)[0]}
-    return found
+    weights, parts, of = (
+        dict[str, Tensor](),
+        list[Part](),
+        {f"x[{name}]": leaf([[[values["x"]]]]) for name in ("plain", "res")},
+    )
+    for name, k in product(("plain", "res"), range(1, 7)):
+        before, a, t, y = f"{name}{k - 1}", f"{name}_a{k}", f"{name}_t{k}", f"{name}{k}"
+        parts += [Project(a, before, a, False), Activate(t, (a,), t), Add(y, (t, before) if name == "res" else (t,), y)]
+        weights[f"{a}.weight"] = leaf([[values["w"][k - 1]]])
+    given = {"plain0": of["x[plain]"], "res0": of["x[res]"]}
+    outputs = scan(Program(tuple(parts), ("plain6", "res6")), given, {}, weights, {}, torch.tensor([1])).outputs
+    y = {f"y[{name},6]": outputs[f"{name}6"].sum() for name in ("plain", "res")}
+    return y | gradients(torch.stack([*y.values()]).sum(), of)
 
 
 def mixture(values: Values) -> Answers:
     """Return the loss of a mixture of two Gaussians and of a label, and their gradients."""
-    of = {key: leaf(values[key]) for key in ("what", "mu", "shat", "rhat", "ehat")}
-    *parameters, e = of.values()
-    row = torch.cat([one.flatten() for one in parameters]).unsqueeze(0)
-    loss = mixture_loss(row, leaf([values["x"]]), MixtureShape(2, 2, True, 1e-16))
-    pen = label_loss(e.reshape(1, 1), leaf([[values["lifted"]]]))
-    found = {"L": loss, "L[pen]": pen, **gradients(loss + pen, of)}
-    by_component = {f"{key}[{k}]": found[key][k - 1] for key in ("dmu", "dshat", "drhat") for k in (1, 2)}
-    return {key: one for key, one in (found | by_component).items() if key in values}
+    keys = "what", "mu[1]", "mu[2]", "shat[1]", "shat[2]", "rhat[1]", "rhat[2]", "ehat"
+    of = {key: leaf(values[key]) for key in keys}
+    *parameters, e = (one.reshape(1, -1) for one in of.values())
+    loss = mixture_loss(torch.cat(parameters, 1), leaf([values["x"]]), MixtureShape(2, 2, True, 1e-16))
+    pen = label_loss(e, leaf([[values["lifted"]]]))
+    return {"L": loss, "L[pen]": pen, **gradients(loss + pen, of)}
 
 
 def crf(values: Values) -> Answers:
     """Return the loss of a linear chain, its gradients and the best tags."""
-    emissions_TBC, chain = leaf([[values[f"e[{t}]"]] for t in (1, 2, 3)]), Chain(*(leaf(values[key]) for key in "Abz"))
-    loss = linear_chain_loss(emissions_TBC, chain, torch.tensor([[0], [1], [0]]), torch.tensor([3]))
-    de_TBC, dmoves_CC = torch.autograd.grad(loss, (emissions_TBC, chain.transitions_CC))
-    arrays = (one.detach().numpy() for one in chain)
+    emissions_TBC, scores = leaf([[values[f"e[{t}]"]] for t in (1, 2, 3)]), Chain(*(leaf(values[key]) for key in "Abz"))
+    loss = linear_chain_loss(emissions_TBC, scores, torch.tensor([[0], [1], [0]]), torch.tensor([3]))
+    de_TBC, dmoves_CC = torch.autograd.grad(loss, (emissions_TBC, scores.transitions_CC))
+    arrays = (one.detach().numpy() for one in scores)
     tags_TB = best_tags(emissions_TBC.detach().numpy(), np.array([3]), *arrays) + 1
     steps = {f"de[{t}]": de_TBC[t - 1] for t in (1, 2, 3)} | {f"y[{t}]": tags_TB[t - 1] for t in (1, 2, 3)}
     return {"L": loss, **steps, **{f"dA[{i},{j}]": dmoves_CC[i - 1, j - 1] for i in (1, 2) for j in (1, 2)}}

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import pad
-from anaphora.data.ngrams import count
 from anaphora.evaluation.bleu import bleu, metric_of, prepare_texts
 from anaphora.evaluation.perplexity import Likelihood, TextSize, perplexity
 from anaphora.inspection.explain.checks import Values
@@ -33,15 +32,13 @@ def bleu_of_sentences(values: Values) -> Answers:
 
 
 def kneser_ney_of_lines(values: Values) -> Answers:
-    """Return counts, and the probabilities of an n-gram model, which has single precision."""
+    """Return the probabilities of an n-gram model, which has single precision."""
     lines = [line.split() for line in values["lines"].tolist()]
     words = ["<pad>", "<unk>", "<s>", "</s>", *sorted({word for line in lines for word in line})]
     ids = np.array([3, *(words.index(word) for line in lines for word in (*line, "</s>"))])
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=2)), VocabularyInfo(len(words), 0, 1, 2, 3))
     model.fit(ids, lambda order: None)
-    orders = count(ids, order=2, size=len(words), end=3)
-    found = {"t": [[(grams.counts == times).sum() for times in (1, 2, 3, 4)] for grams in orders]}
-    found |= {f"a[{word}]": orders[0].counts[place] for place, word in enumerate(words)}
+    found = Answers()
     for context, place in (("", -1), ("see,", words.index("see")), ("San,", words.index("San"))):
         [log_probs] = model.backoff.log_probs(np.array([[place]]))
         found |= {f"p[{context}{word}]": np.exp(one) for word, one in zip(words, log_probs, strict=True)}
