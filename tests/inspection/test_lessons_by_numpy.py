@@ -40,14 +40,14 @@ def gru(v: Values) -> Found:
     x, h = v["x"], v["h[0]"]
     r, z = (sigm(v[f"W_{gate}"] @ x + v[f"U_{gate}"] @ h) for gate in "rz")
     before, after = np.tanh(v["W_g"] @ x + v["U_g"] @ (r * h)), np.tanh(v["W_g"] @ x + r * (v["U_g"] @ h))
-    found = {f"h[keep,{key}]": z * h + (1 - z) * g for key, g in (("before", before), ("after", after))}
-    found |= {f"h[new,{key}]": z * g + (1 - z) * h for key, g in (("before", before), ("after", after))}
+    found = {f"h_k{key}": z * h + (1 - z) * g for key, g in (("b", before), ("a", after))}
+    found |= {f"h_n{key}": z * g + (1 - z) * h for key, g in (("b", before), ("a", after))}
 
     def keep_before(h: Any) -> Any:
         r, z = (sigm(v[f"W_{gate}"] @ x + v[f"U_{gate}"] @ h) for gate in "rz")
         return v["dh"] @ (z * h + (1 - z) * np.tanh(v["W_g"] @ x + v["U_g"] @ (r * h)))
 
-    return found | {"h[turned]": found["h[new,before]"], "dh[0]": differences(keep_before, h)}
+    return found | {"h_turned": found["h_nb"], "dh[0]": differences(keep_before, h)}
 
 
 def differences(function: Callable[[Any], Any], at: Any) -> Any:
@@ -186,10 +186,10 @@ def lstm_of_one_cell(v: Values, forget: bool, c: Any) -> tuple[list[Any], list[A
 
 def naive_lstm(v: Values) -> Found:
     found = Found()
-    for name, forget in (("add", False), ("forget", True)):
+    for name, forget in (("A", False), ("F", True)):
         h_T, c_T = lstm_of_one_cell(v, forget, v["c[0]"])
-        found |= {f"h[{name},{t}]": h_T[t - 1] for t in (1, 2, 3, 4)} | {f"c[{name},4]": c_T[-1]}
-        found[f"dc[{name},0]"] = differences(lambda c, forget=forget: lstm_of_one_cell(v, forget, c)[1][-1], v["c[0]"])
+        found |= {f"h_{name}[{t}]": h_T[t - 1] for t in (1, 2, 3, 4)} | {f"c_{name}[4]": c_T[-1]}
+        found[f"dc_{name}[0]"] = differences(lambda c, forget=forget: lstm_of_one_cell(v, forget, c)[1][-1], v["c[0]"])
     return found
 
 
@@ -201,15 +201,12 @@ def peephole(v: Values) -> Found:
         return f, new, sigm(a["o"] + sees * v["P_o"] * new) * np.tanh(new)
 
     found = Found()
-    for cell, c in (("a", v["c[a]"]), ("b", -v["c[a]"])):
-        for name, sees in (("plain", False), ("peep", True)):
+    for cell, c in (("a", v["c_a"]), ("b", -v["c_a"])):
+        for name, sees in (("n", False), ("p", True)):
             f, new, h = step(c, sees)
-            found |= {f"f[{cell},{name}]": f, f"c[{cell},{name}]": new, f"h[{cell},{name}]": h}
-    of_a = {
-        name: differences(lambda c, sees=sees: step(c, sees)[0], v["c[a]"])
-        for name, sees in (("plain", 0), ("peep", 1))
-    }
-    return found | {f"s[{name}]": slope for name, slope in of_a.items()}
+            found |= {f"f_{name}{cell}": f, f"c_{name}{cell}": new, f"h_{name}{cell}": h}
+    of_a = {name: differences(lambda c, sees=sees: step(c, sees)[0], v["c_a"]) for name, sees in (("n", 0), ("p", 1))}
+    return found | {f"s_{name}": slope for name, slope in of_a.items()}
 
 
 def dropout(v: Values) -> Found:
@@ -255,9 +252,9 @@ def residual(v: Values) -> Found:
             x = np.tanh(w * x) + around * x
         return x
 
-    ways = {"plain": False, "res": True}.items()
-    slopes = {f"dx[{name}]": differences(lambda x, around=around: last(x, around), v["x"]) for name, around in ways}
-    return slopes | {f"y[{name},6]": last(v["x"], around) for name, around in ways}
+    ways = {"p": False, "r": True}.items()
+    slopes = {f"dx_{name}": differences(lambda x, around=around: last(x, around), v["x"]) for name, around in ways}
+    return slopes | {f"y_{name}[6]": last(v["x"], around) for name, around in ways}
 
 
 def matmul(v: Values) -> Found:
@@ -299,13 +296,13 @@ def test_the_printed_numbers_show_what_the_lessons_claim() -> None:
     assert (v["lamda[1]"], v["lamda[2]"]) == pytest.approx((1.1, 0.5))
     assert v["sigma[16]"] < v["sigma[4]"] < 1 < v["sigma[1]"] < v["sigma[2]"] < v["sigma[1,2]"]
     v = values("naive-lstm")
-    assert v["p[add]"] == 1 > v["p[forget]"] and v["dc[add,0]"] > 1 > v["dc[forget,0]"]
-    assert v["c[add,4]"] > v["c[forget,4]"] and v["s[add,4]"] < v["s[forget,4]"] / 2
+    assert v["p_A"] == 1 > v["p_F"] and v["dc_A[0]"] > 1 > v["dc_F[0]"]
+    assert v["c_A[4]"] > v["c_F[4]"] and v["s_A[4]"] < v["s_F[4]"] / 2
     v = values("peephole")
-    assert v["f[a,plain]"] == pytest.approx(v["f[b,plain]"], abs=0.01) and v["f[a,peep]"] > 0.8 > 0.2 > v["f[b,peep]"]
-    assert v["s[peep]"] > 1000 * v["s[plain]"]
+    assert v["f_na"] == pytest.approx(v["f_nb"], abs=0.01) and v["f_pa"] > 0.8 > 0.2 > v["f_pb"]
+    assert v["s_p"] > 1000 * v["s_n"]
     v = values("residual")
-    assert v["dx[plain]"] < 0.05 < 1 < v["dx[res]"]
+    assert v["dx_p"] < 0.05 < 1 < v["dx_r"]
     v = values("kneser-ney")
     assert v["p[glasses]"] > v["p[Francisco]"] and v["p[San,Francisco]"] > 0.4
     v = values("crf")

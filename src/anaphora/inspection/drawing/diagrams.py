@@ -239,7 +239,8 @@ def _mathtext(key: str) -> str:
     head, _, below = name.partition("_")
     accent = next((one for one in ("hat", "tilde", "bar") if head.endswith(one)), "")
     letter = head.removesuffix(accent)
-    letter = f"\\{letter}" if len(letter) > 1 else letter
+    if len(letter) > 1:  # a Greek letter, or an abbreviation in capitals
+        letter = f"\\mathrm{{{letter}}}" if letter.isupper() else f"\\{letter}"
     marks = ",".join(filter(None, (below, places)))
     return f"${f'{chr(92)}{accent}{{{letter}}}' if accent else letter}_{{{marks}}}$"
 

@@ -113,19 +113,17 @@ def dropout(values: Values) -> Answers:
 
 def residual(values: Values) -> Answers:
     """Return the last layer and the gradient of the input, without and with connections around layers."""
-    weights, parts, of = (
-        dict[str, Tensor](),
-        list[Part](),
-        {f"x[{name}]": leaf([[[values["x"]]]]) for name in ("plain", "res")},
-    )
-    for name, k in product(("plain", "res"), range(1, 7)):
+    weights, parts = dict[str, Tensor](), list[Part]()
+    for name, k in product("pr", range(1, 7)):
         before, a, t, y = f"{name}{k - 1}", f"{name}_a{k}", f"{name}_t{k}", f"{name}{k}"
-        parts += [Project(a, before, a, False), Activate(t, (a,), t), Add(y, (t, before) if name == "res" else (t,), y)]
+        parts += [Project(a, before, a, False), Activate(t, (a,), t), Add(y, (t, before) if name == "r" else (t,), y)]
         weights[f"{a}.weight"] = leaf([[values["w"][k - 1]]])
-    given = {"plain0": of["x[plain]"], "res0": of["x[res]"]}
-    outputs = scan(Program(tuple(parts), ("plain6", "res6")), given, {}, weights, {}, torch.tensor([1])).outputs
-    y = {f"y[{name},6]": outputs[f"{name}6"].sum() for name in ("plain", "res")}
-    return y | gradients(torch.stack([*y.values()]).sum(), of)
+    of = {f"x_{name}": leaf([[[values["x"]]]]) for name in "pr"}
+    given = {"p0": of["x_p"], "r0": of["x_r"]}
+    outputs = scan(Program(tuple(parts), ("p6", "r6")), given, {}, weights, {}, torch.tensor([1])).outputs
+    return {f"y_{name}[6]": outputs[f"{name}6"] for name in "pr"} | gradients(
+        outputs["p6"].sum() + outputs["r6"].sum(), of
+    )
 
 
 def mixture(values: Values) -> Answers:
