@@ -217,16 +217,18 @@ def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str
         for x, key in enumerate(row)
         if key
     }
+    boxes = {}
+    for number, (key, (x, y)) in enumerate(places.items()):
+        boxes[key] = _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{number}")
+        _text(axes, x, y, _mathtext(key), 11, ha="center", va="center", zorder=4, parse_math=True)
     for number, (start, end) in enumerate(arrows):
         (x, y), (to_x, to_y) = places[start], places[end]
-        # along a row, the arrow passes over what stands between
+        # along a row, an arrow passes below the boxes between
         bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
-        style: dict[str, Any] = {"linewidth": 0.9, "color": _EDGE, "zorder": 2, "gid": f"arrow{number}"}
-        line = {"shrinkA": 14, "shrinkB": 14, "arrowstyle": "-|>", "mutation_scale": 7}
-        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), connectionstyle=f"arc3,rad={bend}", **line, **style))
-    for number, (key, (x, y)) in enumerate(places.items()):
-        _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{number}")
-        _text(axes, x, y, _mathtext(key), 11, ha="center", va="center", zorder=4, parse_math=True)
+        ends = {"patchA": boxes[start], "patchB": boxes[end], "shrinkA": 0, "shrinkB": 0}
+        style = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 0.9, "color": _EDGE, "zorder": 2}
+        line = {"connectionstyle": f"arc3,rad={bend}", "gid": f"arrow{number}", **ends, **style}
+        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), **line))
     return figure
 
 
@@ -256,11 +258,11 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
     axes.text(x, y, text, fontsize=size, **style)
 
 
-def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box") -> None:
+def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box") -> Any:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={rounding}"
-    axes.add_patch(
+    return axes.add_patch(
         FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid=gid, zorder=3)
     )
 

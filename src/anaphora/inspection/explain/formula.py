@@ -1,19 +1,162 @@
-"""Formulas of lessons: Python expressions over known values, worked out and typeset in MathML."""
+"""Formulas of lessons: Python expressions over known values, worked out and typeset in MathML.
+
+An expression is evaluated over operands that write down the operations that they take part in. Lessons are files of
+this package; formulas of other people are never evaluated.
+"""
 
 import ast
 import math
+import operator
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, partialmethod
 from html import escape
 from itertools import count, takewhile
 from timeit import repeat
-from typing import Any, NamedTuple
+from types import GeneratorType
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.compiled.gemm import gemm, pack_rows
+
+_ADD, _TIMES, _FRACTION, _ATOM = range(4)
+"""How strongly a term binds."""
+_PLUS, _MINUS, _X, _DOT, _CIRCLE = (f'<mo form="infix">{sign}</mo>' for sign in "+\u2212\u00d7\u00b7\u2299")
+_SIGN, _SPACE = '<mo form="prefix">\u2212</mo>', "<mo>\u2062</mo>"
+_ZERO, _ONE = "<mn>0</mn>", "<mn>1</mn>"
+_ACCENTS = {"hat": "^", "tilde": "~", "bar": "\u00af"}
+_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", "}
+
+
+class Operand:
+    """Value in an expression, with the operators of Python."""
+
+    @property
+    def term(self) -> "Term":
+        """The value with its formula."""
+        raise NotImplementedError
+
+    @property
+    def T(self) -> "Term":
+        """The transposed matrix."""
+        turned = self.term.value.T
+        return Term(turned, _sup(_bracketed(self.term, _ATOM).formula, "<mi>T</mi>"), typeset(turned))
+
+    def __neg__(self) -> "Term":
+        inner = _bracketed(self.term, _TIMES)
+        return Term(-inner.value, f"{_SIGN}{inner.formula}", f"{_SIGN}{inner.numbers}", _ADD)
+
+    def __index__(self) -> int:
+        return int(self.term.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Term(Operand):
+    """Part of a formula, worked out."""
+
+    value: Any
+    formula: str
+    """In MathML."""
+    numbers: str
+    """The same with numbers in place of symbols."""
+    binds: int = _ATOM
+
+    @property
+    def term(self) -> "Term":
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol(Operand):
+    """Symbol, which need not have a value: "h", "h[1]"."""
+
+    name: str
+    values: Mapping[str, Any]
+    reads: dict[str, None]
+    """Symbols whose values were looked up."""
+    places: tuple[Any, ...] = ()
+
+    def __getitem__(self, places: Any) -> "Symbol":
+        inner = [_term(one).value for one in (places if isinstance(places, tuple) else (places,))]
+        return Symbol(self.name, self.values, self.reads, (*self.places, *inner))
+
+    @property
+    def mathml(self) -> str:
+        return symbol(self.name, self.places)
+
+    def key(self, known: int | None = None) -> str:
+        """Return the symbol in plain letters, with its first ``known`` places."""
+        places = self.places[:known]
+        return f"{self.name}[{','.join(map(str, places))}]" if places else self.name
+
+    @property
+    def term(self) -> Term:
+        """Its value, an element of a vector, or all its steps from 1 on; ConfigError where there is none."""
+        known = next((n for n in range(len(self.places), -1, -1) if self.key(n) in self.values), None)
+        steps = [*takewhile(self.values.__contains__, (f"{self.name}[{step}]" for step in count(1)))]
+        self.reads.update(dict.fromkeys([self.key(), *([self.key(known)] if known is not None else steps)]))
+        if known is not None:
+            value = self.values[self.key(known)]
+            for place in self.places[known:]:
+                if place not in range(1, len(value) + 1):
+                    raise ConfigError(f"{self.key(known)} has no element {place}: it has {len(value)}, counted from 1.")
+                value = value[place - 1]
+        elif steps and not self.places:
+            value = np.array([self.values[step] for step in steps])
+        else:
+            raise ConfigError(f"{self.key()} has no value: a symbol of a lesson is given, or a row before.")
+        return Term(value, self.mathml, typeset(value))
+
+
+class Formulas:
+    """Formulas over ``values``, by symbol: "W_xh", "h[1]"."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+        self.reads = dict[str, None]()
+        """Symbols that formulas read, in their order."""
+
+    def loops(self, text: str, outer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the numbers of "t in steps(1, 4) for s in steps(t, 1)", one after another, with ``outer`` ones."""
+        if not text:
+            return [{**outer}]
+        found: Any = ast.parse(f"[0 for {text}]", mode="eval").body
+        names = [ast.unparse(one.target) for one in found.generators]
+        rows = self._evaluate(f"[({', '.join(names)},) for {text}]", outer)
+        return [{**outer, **dict(zip(names, row, strict=True))} for row in rows]
+
+    def work_out(self, text: str, numbers: Mapping[str, Any]) -> Term:
+        """Return an expression, worked out; ``numbers`` are those of its loops. ConfigError for an unknown symbol."""
+        return _term(self._evaluate(text, numbers))
+
+    def symbol(self, text: str, numbers: Mapping[str, Any]) -> Symbol:
+        """Return the symbol that a text names."""
+        found: Symbol = self._evaluate(text, numbers)
+        return found
+
+    def _evaluate(self, text: str, numbers: Mapping[str, Any]) -> Any:
+        functions = {name: partial(_call, name) for name in FUNCTIONS}
+        return eval(text.strip(), _Names(self, {"steps": steps, **functions, **numbers}))
+
+
+class _Names(dict[str, Any]):
+    """Names of an expression: all that are no functions are symbols."""
+
+    def __init__(self, formulas: Formulas, known: Mapping[str, Any]) -> None:
+        super().__init__(known)
+        self._formulas = formulas
+
+    def __missing__(self, name: str) -> Symbol:
+        return Symbol(name, self._formulas.values, self._formulas.reads)
+
+
+def steps(first: int, last: int) -> range:
+    """Return numbers up or down, both ends included."""
+    return range(first, last + 1) if first <= last else range(first, last - 1, -1)
 
 
 def _softmax(scores: Any) -> Any:
@@ -38,197 +181,83 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "norm": np.linalg.norm,
     "onehot": lambda place, size: np.eye(size)[place - 1],
     "outer": np.outer,
-    "relu": lambda a: np.maximum(a, 0),
     "prod": lambda *values: math.prod(values),
+    "relu": lambda a: np.maximum(a, 0),
     "seconds": _seconds,
     "sigm": lambda a: 1 / (1 + np.exp(-a)),
     "softmax": _softmax,
     "sort": lambda vector: -np.sort(-vector),
     "sqrt": np.sqrt,
-    "steps": lambda first, last: range(first, last + 1) if first <= last else range(first, last - 1, -1),
-    "sum": lambda *values: sum(values) if len(values) != 1 else np.sum(values[0]),
+    "sum": lambda *values: np.sum(values, axis=0) if len(values) != 1 else np.sum(values[0]),
     "tanh": np.tanh,
 }
-"""Functions of formulas. ``steps`` counts up or down, both ends included; places count from 1."""
-_ADD, _TIMES, _FRACTION, _POWER, _ATOM = range(1, 6)
-_OPERATORS: Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], int]] = {
-    ast.Add: (lambda a, b: a + b, _ADD),
-    ast.Sub: (lambda a, b: a - b, _ADD),
-    ast.Mult: (lambda a, b: a * b, _TIMES),
-    ast.MatMult: (lambda a, b: a @ b, _TIMES),
-    ast.Div: (lambda a, b: a / b, _FRACTION),
-    ast.Pow: (lambda a, b: a**b, _POWER),
-    ast.FloorDiv: (lambda a, b: a // b, _TIMES),
-    ast.Mod: (lambda a, b: a % b, _TIMES),
-}
-"""Operators, and how strongly they bind."""
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-}
-_NOTHING, _ONE = "<mn>0</mn>", "<mn>1</mn>"
-_PLUS, _MINUS, _X, _DOT, _CIRCLE = (f'<mo form="infix">{sign}</mo>' for sign in "+\u2212\u00d7\u00b7\u2299")
-_SIGN, _SPACE = '<mo form="prefix">\u2212</mo>', "<mo>\u2062</mo>"
-_ACCENTS = {"hat": "^", "tilde": "~", "bar": "\u00af"}
-_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", "}
+"""Functions of formulas; places count from 1."""
 
 
-class Term(NamedTuple):
-    """Part of a formula."""
-
-    value: Any
-    formula: str
-    """In MathML."""
-    numbers: str
-    """The same with numbers in place of symbols."""
-    binds: int = _ATOM
-
-
-class Formulas:
-    """Formulas over ``values``, by symbol: "W_xh", "h[1]"."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values = values
-        self.reads = dict[str, None]()
-        """Symbols that formulas read, in their order."""
-
-    def loops(self, text: str, outer: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the numbers of "t in steps(1, 4) for s in steps(t, 1)", one after another."""
-        return list(self._loop(_parse(f"[0 for {text}]").generators, outer)) if text else [{**outer}]
-
-    def work_out(self, text: str, numbers: Mapping[str, Any]) -> Term:
-        """Return an expression, worked out; ``numbers`` are those of its loops. ConfigError for an unknown symbol."""
-        return self._term(_parse(text), numbers)
-
-    def symbol(self, text: str, numbers: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the key of a symbol among the values, and its MathML."""
-        name, places = self._place(_parse(text), numbers)
-        return _key(name, places), symbol(name, places)
-
-    def _term(self, node: Any, here: Mapping[str, Any]) -> Term:
-        match node:
-            case ast.Constant(value=value):
-                return Term(value, typeset(value), typeset(value))
-            case ast.Name(id=name) if name in here:
-                return Term(here[name], typeset(here[name]), typeset(here[name]))
-            case ast.Name() | ast.Subscript():
-                name, places = self._place(node, here)
-                value = self._value(name, places)
-                return Term(value, symbol(name, places), typeset(value))
-            case ast.List(elts=parts):
-                terms = [self._term(one, here) for one in parts]
-                value = np.array([one.value for one in terms])
-                return Term(value, *(_table([cell] for cell in cells) for cells in _columns(terms)))
-            case ast.Attribute(value=inner, attr="T"):
-                term = self._term(inner, here)
-                return Term(term.value.T, _sup(_bracketed(term, _ATOM).formula, "<mi>T</mi>"), typeset(term.value.T))
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                value, *shown = _bracketed(self._term(inner, here), _TIMES)[:3]
-                return Term(-value, *(f"{_SIGN}{one}" for one in shown), _ADD)
-            case ast.IfExp(test=test, body=body, orelse=other):
-                return self._term(body if self._term(test, here).value else other, here)
-            case ast.Compare(left=left, ops=[sign], comparators=[right]):
-                values = self._term(left, here).value, self._term(right, here).value
-                return Term(_COMPARISONS[type(sign)](*values), "", "")
-            case ast.BinOp(left=left, op=sign, right=right):
-                return _joined(type(sign), self._term(left, here), self._term(right, here))
-            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp(elt=inner, generators=loops)]):
-                return _call(name, [self._term(inner, one) for one in self._loop(loops, here)])
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return _call(name, [self._term(one, here) for one in arguments])
-        raise ConfigError(f"A formula of a lesson cannot have {ast.unparse(node)}: see FUNCTIONS in {__name__}.")
-
-    def _loop(self, loops: Sequence[ast.comprehension], here: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the numbers of nested loops."""
-        if not loops:
-            yield dict(here)
-            return
-        for number in self._term(loops[0].iter, here).value:
-            inside = {**here, ast.unparse(loops[0].target): number}
-            if all(self._term(one, inside).value for one in loops[0].ifs):
-                yield from self._loop(loops[1:], inside)
-
-    def _place(self, node: Any, here: Mapping[str, Any]) -> tuple[str, list[Any]]:
-        """Return the name of a symbol and the places after it."""
-        places: list[Any] = []
-        while isinstance(node, ast.Subscript):
-            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            places[:0] = [self._term(one, here).value for one in inner]
-            node = node.value
-        return ast.unparse(node), places
-
-    def _value(self, name: str, places: Sequence[Any]) -> Any:
-        """Return the value of a symbol, of an element of a vector or table, or of all its steps from 1 on."""
-        keys = [_key(name, places[:known]) for known in range(len(places), -1, -1)]
-        found = next((key for key in keys if key in self.values), None)
-        if found is not None:
-            value, rest = self.values[found], keys.index(found)
-            self.reads |= dict.fromkeys(keys[: rest + 1])
-            for place in places[len(places) - rest :]:
-                if place not in range(1, len(value) + 1):
-                    raise ConfigError(f"{found} has no element {place}: it has {len(value)}, counted from 1.")
-                value = value[place - 1]
-            return value
-        steps = [*takewhile(self.values.__contains__, (f"{name}[{step}]" for step in count(1)))]
-        if places or not steps:
-            raise ConfigError(f"{keys[0]} has no value: a symbol of a lesson is given, or a row before.")
-        self.reads |= dict.fromkeys(steps)
-        return np.array([self.values[step] for step in steps])
+def _term(value: Any) -> Term:
+    """Return an operand, a number or a list of them as a term."""
+    if isinstance(value, Operand):
+        return value.term
+    if isinstance(value, list):
+        terms = [*map(_term, value)]
+        return Term(np.array([one.value for one in terms]), *(_table(zip(one)) for one in _columns(terms)))
+    return Term(value, typeset(value), typeset(value))
 
 
-def _parse(text: str) -> Any:
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        raise ConfigError(f"A formula should be a Python expression, but is {text}.") from None
+def _joined(name: str, one: Any, other: Any) -> Term:
+    """Return two terms joined by an operator of Python."""
+    left, right = _term(one), _term(other)
+    value = getattr(operator, name)(left.value, right.value)
+    vectors = np.ndim(left.value) and np.ndim(right.value)
+    match name:
+        case "add" if _ZERO in (left.formula, right.formula):
+            return left if right.formula == _ZERO else right
+        case "pow" if right.formula == _ONE:
+            return left
+        case "mul" if left.formula == _ONE:
+            return right
+        case "add" | "sub":
+            mark = _PLUS if name == "add" else _MINUS
+            pairs = _pairs(left, _bracketed(right, _ADD if name == "add" else _TIMES))
+            return Term(value, *(f"{a}{mark}{b}" for a, b in pairs), _ADD)
+        case "truediv":
+            pairs = _pairs(left, right)
+            return Term(value, *(f"<mfrac>{_row(a)}{_row(b)}</mfrac>" for a, b in pairs), _FRACTION)
+        case "pow" if right.formula == _ZERO:
+            return _term(1)
+        case "pow":
+            return Term(value, *(_sup(a, b) for a, b in _pairs(_bracketed(left, _ATOM), right)))
+        case "matmul" if np.ndim(left.value) == np.ndim(right.value) == 1:
+            products = zip(left.value, right.value, strict=True)
+            numbers = _PLUS.join(f"{typeset(a)}{_X}{typeset(b)}" for a, b in products)
+            return Term(value, _DOT.join(_pairs(_bracketed(left, _TIMES), _bracketed(right, _TIMES))[0]), numbers, _ADD)
+    mark = _CIRCLE if vectors and name == "mul" else _SPACE
+    formula, numbers = _pairs(_bracketed(left, _TIMES), _bracketed(right, _TIMES))
+    return Term(value, mark.join(formula), (mark if vectors else _X).join(numbers), _TIMES)
 
 
-def _joined(sign: type[ast.operator], left: Term, right: Term) -> Term:
-    """Return two terms joined by an operator."""
-    apply, binds = _OPERATORS[sign]
-    if sign is ast.Add and _NOTHING in (left.formula, right.formula):
-        return left if right.formula == _NOTHING else right
-    value, vectors = apply(left.value, right.value), np.ndim(left.value) and np.ndim(right.value)
-    if isinstance(value, int) and (left.formula, right.formula) == (left.numbers, right.numbers):  # of steps: t - 1
-        return Term(value, typeset(value), typeset(value))
-    if sign is ast.Pow and type(right.value) is int and right.value in (0, 1):
-        return Term(1, _ONE, _ONE) if right.value == 0 else left
-    if sign is ast.Mult and left.formula == _ONE:
-        return right
-    if sign is ast.Div:
-        return Term(value, *(f"<mfrac>{_row(a)}{_row(b)}</mfrac>" for a, b in _pairs(left, right)), binds)
-    if sign is ast.Pow:
-        return Term(value, *(_sup(a, b) for a, b in _pairs(_bracketed(left, _ATOM), right)), binds)
-    if sign in (ast.Add, ast.Sub):
-        mark = _PLUS if sign is ast.Add else _MINUS
-        pairs = _pairs(left, _bracketed(right, _ADD if sign is ast.Add else _TIMES))
-        return Term(value, *(f"{a}{mark}{b}" for a, b in pairs), binds)
-    dot = _CIRCLE if vectors and sign is ast.Mult else _SPACE
-    pairs = _pairs(_bracketed(left, _TIMES), _bracketed(right, _TIMES))
-    formula, numbers = (f"{a}{mark}{b}" for (a, b), mark in zip(pairs, (dot, dot if vectors else _X), strict=True))
-    if sign is ast.MatMult and np.ndim(left.value) == np.ndim(right.value) == 1:
-        formula = formula.replace(_SPACE, _DOT)
-        products = zip(left.value, right.value, strict=True)
-        return Term(value, formula, _PLUS.join(f"{typeset(a)}{_X}{typeset(b)}" for a, b in products), _ADD)
-    return Term(value, formula, numbers, binds)
+def _compared(name: str, one: Any, other: Any) -> bool:
+    return bool(getattr(operator, name)(_term(one).value, _term(other).value))
 
 
-def _call(name: str, terms: Sequence[Term]) -> Term:
+for _name in ("add", "sub", "mul", "matmul", "truediv", "pow", "floordiv", "mod"):
+    setattr(Operand, f"__{_name}__", partialmethod(lambda self, other, name: _joined(name, self, other), name=_name))
+    setattr(Operand, f"__r{_name}__", partialmethod(lambda self, other, name: _joined(name, other, self), name=_name))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Operand, f"__{_name}__", partialmethod(lambda self, other, name: _compared(name, self, other), name=_name))
+
+
+def _call(name: str, *arguments: Any) -> Term:
     """Return a function of terms."""
-    if name not in FUNCTIONS:
-        raise ConfigError(f"{name} is no function of lessons: they have {', '.join(FUNCTIONS)}.")
+    listed = arguments[0] if isinstance(arguments[0], GeneratorType) else arguments
+    terms = [*map(_term, listed)]
     value = FUNCTIONS[name](*(one.value for one in terms))
     match name:
-        case "sum" | "prod" if len(terms) != 1:
+        case "sum" | "prod" if listed is not arguments:
             binds, marks = (_ADD, (_PLUS, _PLUS)) if name == "sum" else (_TIMES, (_SPACE, _X))
             columns = _columns([_bracketed(one, binds) for one in terms])
-            return Term(value, *(mark.join(one) or _NOTHING for mark, one in zip(marks, columns, strict=True)), binds)
-        case "sum" | "prod":
-            return terms[0] if np.ndim(terms[0].value) == 0 else Term(value, *_applied(name, terms))
+            shown = (mark.join(one) or _ZERO for mark, one in zip(marks, columns, strict=True))
+            return terms[0] if len(terms) == 1 else Term(value, *shown, binds)
         case "outer":
             left, right = (_bracketed(one, _TIMES) for one in terms)
             turned = _sup(_bracketed(terms[1], _ATOM).formula, "<mi>T</mi>")
@@ -237,10 +266,10 @@ def _call(name: str, terms: Sequence[Term]) -> Term:
         case "onehot":
             return Term(value, f"<msub><mn>1</mn>{_row(terms[0].formula)}</msub>", typeset(value))
         case "sqrt":
-            return Term(value, *(f"<msqrt>{one}</msqrt>" for one in terms[0][1:3]))
+            return Term(value, *(f"<msqrt>{one}</msqrt>" for [one] in _columns(terms)))
         case "norm" | "abs":
             bar = "<mo>|</mo>" if name == "abs" else "<mo>\u2016</mo>"
-            return Term(value, *(f"<mrow>{bar}{one}{bar}</mrow>" for one in terms[0][1:3]))
+            return Term(value, *(f"<mrow>{bar}{one}{bar}</mrow>" for [one] in _columns(terms)))
     return Term(value, *_applied(name, terms))
 
 
@@ -281,10 +310,6 @@ def _sup(base: str, power: str) -> str:
 def _table(rows: Iterable[Sequence[str]]) -> str:
     inner = "".join(f"<mtr>{''.join(f'<mtd>{one}</mtd>' for one in row)}</mtr>" for row in rows)
     return f"<mtable>{inner}</mtable>"
-
-
-def _key(name: str, places: Sequence[Any]) -> str:
-    return f"{name}[{','.join(map(str, places))}]" if places else name
 
 
 def symbol(name: str, places: Sequence[Any] = ()) -> str:

@@ -51,11 +51,11 @@ class Line:
 
     def text(self, blank: bool) -> str:
         """Return the line without its symbol; with ``blank``, a gap in place of what is worked out."""
-        answer = typeset(self.value, alone=True)
-        shown = [self.formula, answer if not self.formula else "<mtext>________</mtext>"]
-        if not (blank and self.formula):
-            shown = [self.formula, self.numbers if self.numbers != answer else "", answer]
-        return " = ".join(plain(one) for one in shown if one) + (f"  ({self.remark})" if self.remark else "")
+        if blank and self.formula:
+            return f"{plain(self.formula)} = ________"
+        shown = [self.formula, self.numbers, typeset(self.value, alone=True)]
+        remark = f"  ({self.remark})" if self.remark else ""
+        return " = ".join(plain(one) for one in dict.fromkeys(shown) if one) + remark
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Lesson:
             body += ['<div class="given">', *rows, "</div>"] if section is self.sections[0] else rows
             body += [] if blank else [_source(one) for one in section.kernels]
         body += ["</div>\n</div>", *([] if blank else [f"<p>{escape(self._checked)}</p>"])]
-        return page(self.title, "<style>", *style, "</style>\n<main>", *body, "</main>")
+        return page(self.title, "<style>", *style, "</style>", *body)
 
     def _svg(self) -> str:
         from anaphora.inspection.drawing import canvas, diagrams
@@ -230,13 +230,14 @@ def _lines(formulas: Formulas, loop: str, rows: Sequence[Any], outer: Mapping[st
                 continue
             formula, _, remark = row.format_map(numbers).partition(" # ")
             left, _, right = formula.partition(" = ")
-            key, shown = formulas.symbol(left, numbers)
+            named = formulas.symbol(left, numbers)
+            key = named.key()
             formulas.reads.clear()
             term = formulas.work_out(right, numbers)
             if not isinstance(term.value, str) and not np.isfinite(term.value).all():
                 raise ConfigError(f"{key} has no finite value with these numbers: give others.")
             formulas.values[key] = term.value
-            yield Line(key, shown, term.formula, term.numbers, term.value, remark.strip(), tuple(formulas.reads))
+            yield Line(key, named.mathml, term.formula, term.numbers, term.value, remark.strip(), tuple(formulas.reads))
 
 
 def _given(table: Mapping[str, Any], above: Sequence[str] = ()) -> dict[str, Any]:
@@ -288,9 +289,12 @@ def _row(number: int, line: Line, blank: bool) -> str:
     answer, hidden = typeset(line.value, alone=True), blank and line.formula
     parts = [line.formula, "" if hidden or line.numbers == answer else line.numbers]
     cells = [f"<span>= {_math(one)}</span>" for one in parts if one]
-    gap = '<span class="blank">&nbsp;</span>' if hidden else _math(answer)
-    cells.append(f'<span class="value">= {gap}</span>')
-    cells += [f"<small>{escape(line.remark)}</small>"] if line.remark else []
+    if hidden:
+        # an empty matrix shows the shape of the answer
+        empty = np.full(np.shape(line.value), " ").tolist()
+        answer = f'<span class="blank">{_math(typeset(empty))}</span>'
+    cells.append(f'<span class="value">= {answer if hidden else _math(answer)}</span>')
+    cells += [f"<small>{escape(line.remark)}</small>"] if line.remark and not hidden else []
     return f'<div class="row" id="row{number}" tabindex="0">{_math(line.symbol)}<div>{" ".join(cells)}</div></div>'
 
 
