@@ -150,6 +150,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
         (["explain"], "takes one of additive, "),
         (["explain", "lstm", "bptt"], "takes one of additive, "),
         (["explain", "lstm", "U_x=1"], "Did you mean"),
+        (["explain", "truncation", "K=0"], "K should be like 2, but is 0"),
         (["explain", "lstm", "x.1=[1]"], "x[1] should be like [1, 2], but is [1]"),
         (["explain", "lsmt"], "Did you mean"),
         (["model", "explain", "lstm"], "takes no run: leave model out"),
