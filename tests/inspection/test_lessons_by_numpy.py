@@ -144,15 +144,13 @@ def crf(v: Values) -> Found:
         for y in product((0, 1), repeat=3)
     }
     z = sum(map(np.exp, score.values()))
-    best = max(score, key=lambda y: score[y])
     tags, moves = np.zeros((3, 2)), np.zeros((2, 2))
     for y, one in score.items():
         for t in range(3):
             tags[t, y[t]] += np.exp(one) / z
         for move in pairwise(y):
             moves[move] += np.exp(one) / z
-    found = {"Z": z, "L": np.log(z) - score[0, 1, 0]}
-    found |= {f"y[{t}]": best[t - 1] + 1 for t in (1, 2, 3)}
+    found = {"Z": z, "L": np.log(z) - score[0, 1, 0], "S": max(score.values())}
     found |= {f"de[{t}]": tags[t - 1] - np.eye(2)[(0, 1, 0)[t - 1]] for t in (1, 2, 3)}
     return found | {f"dA[{i + 1},{j + 1}]": moves[i, j] - (i != j) for i in (0, 1) for j in (0, 1)}
 
@@ -306,6 +304,6 @@ def test_the_printed_numbers_show_what_the_lessons_claim() -> None:
     v = values("kneser-ney")
     assert v["p[glasses]"] > v["p[Francisco]"] and v["p[San,Francisco]"] > 0.4
     v = values("crf")
-    assert [v[f"y[{t}]"] for t in (1, 2, 3)] == [1, 2, 1] and v["p[3,2]"] > v["p[3,1]"]
+    assert v["S"] == pytest.approx(v["s[1,2,1]"]) and v["d[2,2]"] < 0 < v["d[3,1]"] and v["p[3,2]"] > v["p[3,1]"]
     v = values("padding")
     assert v["R"] == v["R_s"] and v["W_s"] < v["W_m"] / 2

@@ -241,7 +241,7 @@ def _call(name: str, *arguments: Any) -> Term:
         case "onehot", [place, _]:
             return Term(value, _either(f"<msub>{_ONE}{_row(place.shown)}</msub>", typeset(value)))
         case "sqrt", [inner]:
-            return Term(value, f"<msqrt>{inner.shown}</msqrt>")
+            return Term(value, f"<msqrt>{_row(inner.shown)}</msqrt>")
         case "norm" | "abs", [inner]:
             bar = "<mo>|</mo>" if name == "abs" else "<mo>\u2016</mo>"
             return Term(value, _row(f"{bar}{inner.shown}{bar}"))

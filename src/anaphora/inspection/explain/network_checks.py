@@ -143,8 +143,8 @@ def crf(values: Values) -> Answers:
     loss = linear_chain_loss(emissions_TBC, scores, torch.tensor([[0], [1], [0]]), torch.tensor([3]))
     de_TBC, dmoves_CC = torch.autograd.grad(loss, (emissions_TBC, scores.transitions_CC))
     arrays = (one.detach().numpy() for one in scores)
-    tags_TB = best_tags(emissions_TBC.detach().numpy(), np.array([3]), *arrays) + 1
-    steps = {f"de[{t}]": de_TBC[t - 1] for t in (1, 2, 3)} | {f"y[{t}]": tags_TB[t - 1] for t in (1, 2, 3)}
+    y = (best_tags(emissions_TBC.detach().numpy(), np.array([3]), *arrays)[:, 0] + 1).tolist()
+    steps = {f"de[{t}]": de_TBC[t - 1] for t in (1, 2, 3)} | {"S": values[f"s[{y[0]},{y[1]},{y[2]}]"]}
     return {"L": loss, **steps, **{f"dA[{i},{j}]": dmoves_CC[i - 1, j - 1] for i in (1, 2) for j in (1, 2)}}
 
 
