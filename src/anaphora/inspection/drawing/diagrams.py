@@ -9,6 +9,7 @@ from unicodedata import east_asian_width
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
+from anaphora.inspection.explain import formula
 from anaphora.inspection.labels import ellipsize
 from anaphora.inspection.network_diagram import Edge, NetworkDiagram
 from anaphora.inspection.tree import Node, Tree
@@ -33,6 +34,14 @@ _CELL_WIDE, _CELL_HIGH = 130, 34
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
 _LESSON_PITCH, _LESSON_RISE = 56, 58
+_LESSON_ARROW: Any = {
+    "arrowstyle": "-|>",
+    "mutation_scale": 7,
+    "linewidth": 0.9,
+    "shrinkA": 0,
+    "shrinkB": 0,
+    "zorder": 2,
+}
 
 _LINK, _SCORE = 0.42, 0.34
 """Inches of the lines before a node of a tree, and of its score."""
@@ -211,24 +220,20 @@ def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str
 
     width, height = _LESSON_PITCH * max(map(len, rows)), _LESSON_RISE * len(rows)
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
-    places = {
-        key: (_LESSON_PITCH * (x + 0.5), _LESSON_RISE * (y + 0.5))
-        for y, row in enumerate(rows)
-        for x, key in enumerate(row)
-        if key
-    }
-    boxes = {}
-    for number, (key, (x, y)) in enumerate(places.items()):
-        boxes[key] = _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{number}")
-        _text(axes, x, y, _mathtext(key), 11, ha="center", va="center", zorder=4, parse_math=True)
+    boxes, places = dict[str, Any](), dict[str, _Point]()
+    for across, down, key in ((x, y, key) for y, row in enumerate(rows) for x, key in enumerate(row) if key):
+        x, y = places[key] = _LESSON_PITCH * (across + 0.5), _LESSON_RISE * (down + 0.5)
+        boxes[key] = _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{len(boxes)}")
+        label = _mathtext(key)
+        size = 11 if len(label) < 6 or label.startswith("$") else 8
+        _text(axes, x, y, label, size, ha="center", va="center", zorder=4, parse_math=True)
     for number, (start, end) in enumerate(arrows):
         (x, y), (to_x, to_y) = places[start], places[end]
         # along a row, an arrow passes below the boxes between
         bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
-        ends = {"patchA": boxes[start], "patchB": boxes[end], "shrinkA": 0, "shrinkB": 0}
-        style = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 0.9, "color": _EDGE, "zorder": 2}
-        line = {"connectionstyle": f"arc3,rad={bend}", "gid": f"arrow{number}", **ends, **style}
-        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), **line))
+        ends: dict[str, Any] = {"patchA": boxes[start], "patchB": boxes[end], "gid": f"arrow{number}", "color": _EDGE}
+        line = FancyArrowPatch((x, y), (to_x, to_y), connectionstyle=f"arc3,rad={bend}", **ends, **_LESSON_ARROW)
+        axes.add_patch(line)
     return figure
 
 
@@ -240,11 +245,10 @@ def _mathtext(key: str) -> str:
         return last
     head, _, below = name.partition("_")
     accent = next((one for one in ("hat", "tilde", "bar") if head.endswith(one)), "")
-    letter = head.removesuffix(accent)
-    if len(letter) > 1:  # a Greek letter, or an abbreviation in capitals
-        letter = f"\\mathrm{{{letter}}}" if letter.isupper() else f"\\{letter}"
-    marks = ",".join(filter(None, (below, places)))
-    return f"${f'{chr(92)}{accent}{{{letter}}}' if accent else letter}_{{{marks}}}$"
+    letter = formula.plain(formula.symbol(head.removesuffix(accent)))
+    letter = letter if len(letter) == 1 else f"\\mathrm{{{letter}}}"
+    base = f"\\{accent}{{{letter}}}" if accent else letter
+    return f"${base}_{{{','.join(filter(None, (below, places)))}}}$"
 
 
 def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
