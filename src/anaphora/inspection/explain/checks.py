@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import Cell, Elman, Lstm
+from anaphora.kernels.cells import Cell, Elman
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Activate, Project, Unit
 from anaphora.kernels.program import Program
@@ -63,24 +63,6 @@ def simple_unit_gradients(
         state = scanned.state["unit.h"].detach()
     gradients = torch.autograd.grad(torch.stack(losses).sum(), list(leaves.values()))
     return torch.stack(losses), dict(zip(leaves, gradients, strict=True))
-
-
-def lstm(values: Values) -> dict[str, Any]:
-    """Return the states of an LSTM over two steps, and the gradients of its weights."""
-    cells = np.size(values["h[0]"])
-    shapes = {"W": (4 * cells, -1), "b": (-1,), "U": (4 * cells, cells)}
-    w, b, u = (leaf(np.reshape([values[f"{name}_{gate}"] for gate in "ifgo"], shape)) for name, shape in shapes.items())
-    first = {name: leaf(np.reshape(values[f"{name}[0]"], (1, cells))) for name in "hc"}
-    outputs = scan_unit(Lstm(), [values["x[1]"], values["x[2]"]], (w, b, u), first).outputs
-    h_TD, c_TD = outputs["unit.h"][:, 0], outputs["unit.c"][:, 0]
-    y_TD = torch.tensor(np.array([values["y[1]"], values["y[2]"]])).reshape(2, cells)
-    dw, db, du, dh, dc = torch.autograd.grad(((h_TD - y_TD) ** 2 / 2).sum(), (w, b, u, *first.values()))
-    of_gates = {
-        f"d{name}_{gate}": rows
-        for name, gradient in (("W", dw), ("U", du), ("b", db))
-        for gate, rows in zip("ifgo", gradient.chunk(4), strict=True)
-    }
-    return _steps("h", h_TD) | _steps("c", c_TD) | of_gates | {"dh[0]": dh, "dc[0]": dc}
 
 
 def attention(values: Values) -> dict[str, Any]:

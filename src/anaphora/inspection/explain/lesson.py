@@ -18,6 +18,7 @@ import torch
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.files import parse_toml
 from anaphora.inspection.explain.formula import Formulas, Symbol, plain, symbol, term_of, typeset
+from anaphora.inspection.explain.network_checks import run_unit
 from anaphora.inspection.page import page, picture
 from anaphora.wording import check_known
 
@@ -211,8 +212,10 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
         table |= _named(table["make"])(given) if "make" in table else {}
         for one in table["sections"]:
             head = one["title"], one.get("text", ""), tuple(one.get("kernels", ()))
-            sections.append(Section(*head, tuple(_lines(formulas, one))))
-        theirs = _named(table["check"])(formulas.values)
+            sections.append(Section(*head, tuple(_lines(formulas, one.get("loop", ""), one["rows"], {}))))
+        theirs = dict(_named(table["check"])(formulas.values)) if "check" in table else {}
+        for unit in table.get("units", ()):
+            theirs |= run_unit(formulas.values, unit)
     drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
     ours = [np.ravel(formulas.values[key]) for key in theirs]
     kernels = [torch.as_tensor(one, dtype=torch.float64).detach().numpy().ravel() for one in theirs.values()]
@@ -220,10 +223,13 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     return Lesson(table["title"], table["source"], seed, tuple(sections), difference, drawing, table.get("lights", {}))
 
 
-def _lines(formulas: Formulas, section: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield the rows of a section, worked out for each number of its loops."""
-    for numbers in formulas.loops(section.get("loop", "")):
-        for row in section["rows"]:
+def _lines(formulas: Formulas, loop: str, rows: Sequence[Any], outer: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield rows, worked out for each number of their loops; a list of rows has a loop of its own at its head."""
+    for numbers in formulas.loops(loop, outer):
+        for row in rows:
+            if isinstance(row, list):
+                yield from _lines(formulas, row[0], row[1:], numbers)
+                continue
             formula, _, remark = row.format_map(numbers).partition(" # ")
             left, _, right = formula.partition(" = ")
             named: Symbol = formulas.evaluate(left, numbers)
