@@ -161,7 +161,7 @@ def test_a_tree_is_readable_on_a_slide_and_its_result_is_one_straight_line_in_ea
     pytest.importorskip("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from anaphora.inspection.drawing.diagrams import tree_figure
+    from anaphora.inspection.drawing.trees import tree_figure
 
     class Long(Table):
         def log_probs(self, path: Sequence[int]) -> Array:

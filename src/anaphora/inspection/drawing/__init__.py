@@ -14,7 +14,7 @@ from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
-from anaphora.inspection.drawing import canvas, charts, diagrams, heat
+from anaphora.inspection.drawing import canvas, charts, diagrams, heat, trees
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
@@ -86,7 +86,7 @@ _ALONE: Mapping[type, Callable[[Any], "Figure"]] = {
     Remedies: charts.remedies_figure,
     Spans: charts.spans_figure,
     EffectiveContext: charts.context_figure,
-    Tree: diagrams.tree_figure,
+    Tree: trees.tree_figure,
 }
 
 
