@@ -207,6 +207,8 @@ def _list(runs: Sequence[str], known: "dict[str, Verb]") -> None:
 
 
 def _print(shown: "Results", request: Request, as_json: bool) -> None:
+    from anaphora.inspection.drawing import explanations_of
+
     for stem, result in shown.items():
         if as_json:
             print_json({stem: _as_json(result)})
@@ -214,6 +216,7 @@ def _print(shown: "Results", request: Request, as_json: bool) -> None:
             show(result.text(blank=True))
         else:
             show("\n".join(map(str, result)) if isinstance(result, list | tuple) else str(result))
+            show("".join(f"\n{one}\n" for one in explanations_of(result)), end="")
 
 
 def _as_json(result: Any) -> Any:

@@ -8,6 +8,9 @@ from anaphora.text.tokenizer import MARKS, SPACE
 LONGEST = 24
 """Characters of the longest label; a longer one ends in an ellipsis."""
 
+UNITS = {"elman": "Elman network", "lstm": "LSTM", "gru": "GRU"}
+"""Words for kinds of units, where they have other ones."""
+
 _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 """Pieces that would be invisible, and what stands for them."""
 
@@ -39,3 +42,14 @@ def _label(piece: str, subwords: bool) -> str:
 def ellipsize(text: str, longest: int) -> str:
     """Return at most so many characters of a text, the last of them an ellipsis where it is longer."""
     return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
+
+
+def unit_words(name: str) -> str:
+    """Return words for a recurrent unit: "encoder, layer 1, left to right" for "encoder.layers.0.left_to_right"."""
+    module, _, unit = name.partition(" ")
+    parts = [part for part in module.split(".") if part not in ("layers", "recurrence")]
+    number = unit.removeprefix("layer")
+    if number.isdigit() and not any(map(str.isdigit, parts)):
+        parts.append(number)
+    words = (f"layer {int(part) + 1}" if part.isdigit() else part.replace("_", " ") for part in parts)
+    return ", ".join(words) or "the recurrent layer"

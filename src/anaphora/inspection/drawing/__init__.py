@@ -2,13 +2,18 @@
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anaphora.errors import MissingExtraError
 from anaphora.formats.lines import writing_text
+from anaphora.inspection import findings
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.cell_diagram import CellDiagram
@@ -30,8 +35,57 @@ from anaphora.inspection.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Figures = dict[str, Callable[[], "Figure"]]
-"""Functions that make a figure, by the ending of its file's name."""
+_CAPTIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("captions.toml").read_text(encoding="utf-8")
+)
+_LETTER = 0.0078
+"""Inches that a letter is wide, a point of its size."""
+_WIDE = 9.0
+"""Inches of a figure beyond which the words around it grow with it."""
+_GAP = 0.14
+"""Inches between a figure and the words around it."""
+
+
+class Picture(NamedTuple):
+    """Figure of results, and what explains it."""
+
+    name: str
+    """Its entry among the captions; empty for a figure that has its words inside."""
+    draw: Callable[[Any], "Figure"] | None
+    """None where the finding says all that there is."""
+    results: Any
+    finding: str = ""
+    panels: Sequence[Any] = ()
+    """The results of each panel, where a narrow page has them one below the other."""
+
+    @property
+    def caption(self) -> str:
+        """What is seen, and what to look for."""
+        return "\n".join(f"{name}: {_CAPTIONS[self.name][key]}" for key, name in _PARTS.items()) if self.name else ""
+
+    def figure(self) -> "Figure":
+        """Return the figure, with the finding above it and the caption below."""
+        assert self.draw
+        made = self.draw(self.results)
+        if not self.name:
+            return made
+        if engine := made.get_layout_engine():
+            engine.execute(made)
+            made.set_layout_engine(None)
+        box = made.get_tightbbox()
+        for legend in made.legends:  # stays where it is while the page grows
+            legend.set_bbox_to_anchor((0, 0, 1, 1), made.transFigure)
+        (across, down), width = made.get_size_inches(), max(box.width, 4.5)
+        size = max(1.0, width / _WIDE)
+        words = (self.finding, 11 * size, box.y1 + _GAP, "bottom"), (self.caption, 8.5 * size, box.y0 - _GAP, "top")
+        for text, points, place, edge in words:
+            wrapped = "\n".join(fill(line, int(width / (_LETTER * points))) for line in text.split("\n"))
+            style: Any = {"fontsize": points, "fontweight": "bold" if edge == "bottom" else "normal", "va": edge}
+            made.text(box.x0 / across, place / down, wrapped, linespacing=1.35, **style)
+        return made
+
+
+_PARTS = {"see": "What you see", "look": "What to look for"}
 
 
 def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
@@ -48,67 +102,118 @@ def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
             write(_report_page(result))
         return [folder / f"{stem}.html"], []
     files, notes = list[Path](), list[str]()
-    for ending, make in figures_of(result).items():
+    for ending, shown in pictures_of(result).items():
+        if shown.draw is None:
+            continue
         paths = [folder / f"{stem}{ending}.{form}" for form in ("png", "svg")]
-        notes += canvas.draw(paths, make)
+        notes += canvas.draw(paths, shown.figure)
         files += paths
     return files, notes
 
 
-def figures_of(result: Any) -> Figures:
-    """Return the figures of a result, not made yet."""
+def pictures_of(result: Any) -> dict[str, Picture]:
+    """Return the pictures of a result, not drawn yet, by the ending of the names of their files."""
     several: Sequence[Any] = result if isinstance(result, list | tuple) else [result]
-    first = several[0]
-    if together := _TOGETHER.get(type(first)):
-        return {"": lambda: together(several)}
-    if isinstance(first, GradientFlow):
-        return _of_gradients(several)
-    make = _ALONE.get(type(first))
-    return {"": lambda: make(first)} if make and getattr(first, "found", True) else {}
+    make = _PICTURES.get(type(several[0]))
+    return make(several) if make else {}
 
 
-_TOGETHER: Mapping[type, Callable[[Sequence[Any]], "Figure"]] = {
-    Alignment: heat.alignment_figure,
-    Curves: charts.curves_figure,
-    ByLength: charts.lengths_figure,
-}
-"""Figures that show several results side by side."""
-_ALONE: Mapping[type, Callable[[Any], "Figure"]] = {
-    Attribution: heat.attribution_figure,
-    TokenAttribution: charts.token_figure,
-    CellDiagram: diagrams.cell_figure,
-    NetworkDiagram: diagrams.network_figure,
-    Embeddings: charts.embeddings_figure,
-    Gates: heat.gates_figure,
-    Saturation: charts.saturation_figure,
-    Followers: charts.followers_figure,
-    TrainingNeighbours: charts.neighbours_figure,
-    Remedies: charts.remedies_figure,
-    Spans: charts.spans_figure,
-    EffectiveContext: charts.context_figure,
-    Tree: diagrams.tree_figure,
-}
+def explanations_of(result: Any) -> list[str]:
+    """Return what the pictures of a result show, and what to look for in them, for a terminal."""
+    pictures = (one for one in pictures_of(result).values() if one.name)
+    return [f"{one.finding}.\n{_PARTS['look']}: {_CAPTIONS[one.name]['look']}" for one in pictures]
 
 
-def _of_gradients(flows: Sequence[GradientFlow]) -> Figures:
+def _kind(
+    name: str,
+    finding: Callable[[Any], str],
+    draw: Callable[[Any], "Figure"],
+    *,
+    together: bool = False,
+    panels: Callable[[Any], Sequence[Any]] = lambda results: [],
+    enough: Callable[[Any], bool] = lambda results: True,
+) -> Callable[[Sequence[Any]], dict[str, Picture]]:
+    """Return a function from results to their picture: several ``together``, or the first; ``enough`` to be drawn."""
+
+    def pictures(several: Sequence[Any]) -> dict[str, Picture]:
+        results = several if together else several[0]
+        drawn = draw if enough(results) else None
+        return {"": Picture(name, drawn, results, finding(results), panels(results))}
+
+    return pictures
+
+
+def _of_gradients(flows: Sequence[GradientFlow]) -> dict[str, Picture]:
     if len(flows) > 1:
-        return {"-reach": lambda: charts.reach_of_runs_figure(flows)}
+        return {"-reach": Picture("reach", charts.reach_of_runs_figure, flows, findings.of_reach(flows))}
     [flow] = flows
-    figures: Figures = {"-reach": lambda: charts.reach_figure(flow.reach)}
-    if with_terms := [unit for unit in flow.reach if unit.terms]:
-        figures["-terms"] = lambda: charts.terms_figure(with_terms)
-    if flow.itemised:
-        figures["-items"] = lambda: heat.itemised_figure(flow.itemised)
-    return figures
+    with_terms = [unit for unit in flow.reach if unit.terms]
+    kinds = {
+        "reach": (charts.reach_figure, flow.reach, findings.of_reach(flows)),
+        "terms": (charts.terms_figure, with_terms, findings.of_terms(with_terms)),
+        "items": (heat.itemised_figure, flow.itemised, findings.of_items(flow.itemised)),
+    }
+    return {
+        f"-{name}": Picture(name, draw, found, finding, [[one] for one in found])
+        for name, (draw, found, finding) in kinds.items()
+        if found
+    }
+
+
+_PICTURES: Mapping[type, Callable[[Sequence[Any]], dict[str, Picture]]] = {
+    Alignment: _kind("attention", findings.of_attention, heat.alignment_figure, together=True),
+    Attribution: _kind("attribution", findings.of_attribution, heat.attribution_figure),
+    ByLength: _kind("length", findings.of_lengths, charts.lengths_figure, together=True, enough=charts.are_curves),
+    CellDiagram: lambda several: {"": Picture("", diagrams.cell_figure, several[0])},
+    Curves: _kind(
+        "curves",
+        findings.of_curves,
+        charts.curves_figure,
+        together=True,
+        panels=lambda runs: [[run.only(*one) for run in runs] for one in charts.quantities(runs)],
+        enough=charts.quantities,
+    ),
+    EffectiveContext: _kind("context", findings.of_context, charts.context_figure),
+    Embeddings: _kind("embeddings", findings.of_embeddings, charts.embeddings_figure),
+    Followers: _kind(
+        "cells", findings.of_followers, charts.followers_figure, enough=lambda results: bool(results.found)
+    ),
+    Gates: _kind(
+        "gates",
+        findings.of_gates,
+        heat.gates_figure,
+        panels=lambda found: [
+            replace(found, units=(replace(unit, values={name: rows}),))
+            for unit in found.units
+            for name, rows in unit.values.items()
+        ],
+    ),
+    GradientFlow: _of_gradients,
+    NetworkDiagram: lambda several: {"": Picture("", diagrams.network_figure, several[0])},
+    Remedies: _kind("remedies", findings.of_remedies, charts.remedies_figure),
+    Saturation: _kind(
+        "saturation",
+        findings.of_saturation,
+        charts.saturation_figure,
+        panels=lambda found: [replace(found, gates=(gate,)) for gate in found.gates],
+    ),
+    Spans: _kind("spans", findings.of_spans, charts.spans_figure),
+    TokenAttribution: _kind("token", findings.of_token, charts.token_figure),
+    TrainingNeighbours: _kind("neighbours", findings.of_neighbours, charts.neighbours_figure),
+    Tree: lambda several: {"": Picture("", diagrams.tree_figure, several[0])},
+}
 
 
 def _report_page(report: Report) -> str:
     """Return a report as one page: pictures with real text, their numbers below."""
     names = {one.title.lower().replace(" ", "-"): one for one in report.sections}
     contents = [f'<li><a href="#{name}">{escape(one.title)}</a></li>' for name, one in names.items()]
+    texts = {"Source" if report.output else "Text": report.text, "Translation": report.output}
     return page(
         report.run,
-        f'<p dir="auto">{escape(report.text)}</p>',
+        "<dl>",
+        *(f'<dt>{name}</dt><dd dir="auto">{escape(text)}</dd>' for name, text in texts.items() if text),
+        "</dl>",
         '<nav aria-label="Sections"><ul>',
         *contents,
         "</ul></nav>\n<main>",
@@ -139,9 +244,14 @@ def html_of(result: Any) -> str:
 
 def _pictures(result: Any, title: str, name: str) -> Iterator[str]:
     """Yield the pictures of a result, and its numbers; ``name`` begins their ids."""
-    for ending, make in figures_of(result).items():
-        description = f"{title}{ending.replace('-', ', ')}; its numbers are below"
-        yield picture(_inline(canvas.svg(make), f"{name}{ending}"), description)
+    for ending, shown in pictures_of(result).items():
+        if shown.finding:
+            yield f'<h3 dir="auto">{escape(shown.finding)}</h3>'
+        if draw := shown.draw:
+            description = f"{title}{ending.replace('-', ', ')}; its numbers are below"
+            panels = [canvas.svg(partial(draw, one)) for one in shown.panels or [shown.results]]
+            drawn = (_inline(svg, f"{name}{ending}-{number}") for number, svg in enumerate(panels))
+            yield picture("\n".join(drawn), description, shown.caption)
     yield f'<details><summary>Numbers</summary><pre dir="auto" tabindex="0">{escape(str(result))}</pre></details>'
 
 
