@@ -74,6 +74,7 @@ class Choices:
     instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""
     points: Annotated[int | None, Option("attribute: points of the integral, at most.", min=1, default="32")] = None
     remedies: Annotated[bool, Option("gradients: train small networks with one remedy each, without a run.")] = False
+    yes: Annotated[bool, Option("neighbours: write a large index without asking (asked at a terminal).")] = False
     quick: Annotated[bool, Option("span: small networks, in minutes.")] = False
     output: Annotated[Path | None, Option("Write pictures and numbers here.", metavar="FOLDER")] = None
 

@@ -48,10 +48,8 @@ class EffectiveContext:
     """Nats a token with the last k tokens alone."""
     shuffled: tuple[float, ...]
     """Nats a token with the last k tokens, and those before them in random order."""
-    cut_intervals: tuple[tuple[float, float], ...] = ()
-    """For each of ``cut``, what holds its difference from ``whole`` in 95 of 100 bootstrap draws of the predictions."""
-    shuffled_intervals: tuple[tuple[float, float], ...] = ()
-    """The same for each of ``shuffled``."""
+    intervals: tuple[tuple[tuple[float, float], ...], ...]
+    """For each of ``cut``, and of ``shuffled``: ``whole``, and what holds the difference from it in 95 of 100 draws."""
 
     @property
     def effective(self) -> int | None:
@@ -111,11 +109,15 @@ def effective_context(
         shuffled.append(_loss(subject, mixed, targets))
     whole = _loss(subject, contexts, targets)
     losses = [tuple(one.value for one in curve) for curve in (cut, shuffled)]
-    intervals = [
-        tuple(bootstrap_difference([whole], [one], SAMPLES, SEED).interval for one in curve)
-        for curve in (cut, shuffled)
-    ]
-    return EffectiveContext(subject.name, len(targets), longest, whole.value, tuple(sizes), *losses, *intervals)
+    intervals = tuple(tuple(_interval(whole, one) for one in curve) for curve in (cut, shuffled))
+    return EffectiveContext(
+        subject.name, len(targets), longest, whole.value, tuple(sizes), losses[0], losses[1], intervals
+    )
+
+
+def _interval(whole: SegmentMetric, loss: SegmentMetric) -> tuple[float, float]:
+    low, high = bootstrap_difference([whole], [loss], SAMPLES, SEED).interval
+    return whole.value + low, whole.value + high
 
 
 def _loss(subject: Subject, contexts: Sequence[Sequence[int]], targets: Sequence[int]) -> SegmentMetric:

@@ -34,8 +34,12 @@ class Curves(Result):
 
     def only(self, split: str, name: str) -> "Curves":
         """Return one quantity alone."""
-        points = {own: getattr(self, own) if own == split else {} for own in ("training", "validation")}
-        return replace(self, **{own: {name: table[name]} if name in table else {} for own, table in points.items()})
+        own = {one: points for one, points in getattr(self, split).items() if one == name}
+        return (
+            replace(self, training=own, validation={})
+            if split == "training"
+            else replace(self, training={}, validation=own)
+        )
 
     def _at_best(self, points: Points) -> float:
         by_update = dict(points)

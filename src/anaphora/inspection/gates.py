@@ -4,7 +4,7 @@ Saturation and cells that follow something: Karpathy, Johnson and Fei-Fei (2016)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -49,6 +49,11 @@ class Gates(Result):
     run: str
     text: str
     units: tuple[UnitGates, ...]
+
+    def panels(self) -> list["Gates"]:
+        """Return each gate and each state alone."""
+        pairs = [(unit, *pair) for unit in self.units for pair in unit.values.items()]
+        return [replace(self, units=(replace(unit, values={name: rows}),)) for unit, name, rows in pairs]
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.text}"]
@@ -212,7 +217,7 @@ def followers(subject: Subject, text: str, best: int = 5) -> Followers:
     properties = {name: torch.tensor(of(layer.steps)).double() for name, of in PROPERTIES.items()}
     states, excerpts, found = _states(layer), dict[str, Excerpt](), list[Follower]()
     for name, value_T in properties.items():
-        if value_T.unique().numel() == 1:
+        if value_T.min() == value_T.max():
             continue
         excerpt = _excerpt(value_T)
         excerpts[name] = Excerpt(excerpt.start, layer.steps[excerpt], tuple(value_T[excerpt].tolist()))

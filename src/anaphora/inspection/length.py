@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import segment_metric
@@ -83,13 +84,14 @@ def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None)
         outputs = [output.text for output in predictor.translate(sources, protect=())]
     groups = []
     for name, numbers in by_length(sources).items():
-        columns = [[-scores[n][0] for n in numbers], [scores[n][1] for n in numbers]]
-        loss, bleu = SegmentMetric("loss", counts(columns), fraction, "lower"), None
+        columns = [-scores[n][0] for n in numbers], [scores[n][1] for n in numbers]
+        loss = SegmentMetric("loss", counts(columns), fraction, "lower")
+        bleu: tuple[Any, Any] = None, None
         if targets is not None:
             own, references = ([side[n] for n in numbers] for side in (outputs, targets))
             language = getattr(subject.trained.experiment.data, "target", "")
-            bleu = segment_metric(own, references, "BLEU", language=language)
-        values = loss.value, sum(columns[1]), bleu and bleu.value
-        drawn = interval(bootstrap([loss])), bleu and interval(bootstrap([bleu]))
-        groups.append(Group(name, len(numbers), *values, *drawn))
+            metric = segment_metric(own, references, "BLEU", language=language)
+            bleu = metric.value, interval(bootstrap([metric]))
+        values = loss.value, sum(columns[1]), bleu[0], interval(bootstrap([loss])), bleu[1]
+        groups.append(Group(name, len(numbers), *values))
     return ByLength(subject.name, tuple(groups))

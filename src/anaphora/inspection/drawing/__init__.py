@@ -4,7 +4,6 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -111,96 +110,64 @@ def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
     return files, notes
 
 
-def pictures_of(result: Any) -> dict[str, Picture]:
-    """Return the pictures of a result, not drawn yet, by the ending of the names of their files."""
-    several: Sequence[Any] = result if isinstance(result, list | tuple) else [result]
-    make = _PICTURES.get(type(several[0]))
-    return make(several) if make else {}
-
-
 def explanations_of(result: Any) -> list[str]:
     """Return what the pictures of a result show, and what to look for in them, for a terminal."""
     pictures = (one for one in pictures_of(result).values() if one.name)
     return [f"{one.finding}.\n{_PARTS['look']}: {_CAPTIONS[one.name]['look']}" for one in pictures]
 
 
-def _kind(
-    name: str,
-    finding: Callable[[Any], str],
-    draw: Callable[[Any], "Figure"],
-    *,
-    together: bool = False,
-    panels: Callable[[Any], Sequence[Any]] = lambda results: [],
-    enough: Callable[[Any], bool] = lambda results: True,
-) -> Callable[[Sequence[Any]], dict[str, Picture]]:
-    """Return a function from results to their picture: several ``together``, or the first; ``enough`` to be drawn."""
-
-    def pictures(several: Sequence[Any]) -> dict[str, Picture]:
-        results = several if together else several[0]
-        drawn = draw if enough(results) else None
-        return {"": Picture(name, drawn, results, finding(results), panels(results))}
-
-    return pictures
+def pictures_of(result: Any) -> dict[str, Picture]:
+    """Return the pictures of a result, not drawn yet, by the ending of the names of their files."""
+    several: Sequence[Any] = result if isinstance(result, list | tuple) else [result]
+    kind = type(several[0])
+    if kind is GradientFlow:
+        return _of_gradients(several)
+    if kind not in _KINDS:
+        return {}
+    name, finding, draw = _KINDS[kind]
+    results, panels = several if kind in (Alignment, ByLength, Curves) else several[0], list[Any]()
+    draws = charts.are_curves(several) if kind is ByLength else bool(getattr(results, "found", True))
+    if kind is Curves:
+        panels = [[run.only(*one) for run in several] for one in charts.quantities(several)]
+        draws = bool(panels)
+    if isinstance(results, Gates):
+        panels = results.panels()
+    return {"": Picture(name, draw if draws else None, results, finding(results), panels)}
 
 
 def _of_gradients(flows: Sequence[GradientFlow]) -> dict[str, Picture]:
     if len(flows) > 1:
         return {"-reach": Picture("reach", charts.reach_of_runs_figure, flows, findings.of_reach(flows))}
     [flow] = flows
-    with_terms = [unit for unit in flow.reach if unit.terms]
-    kinds = {
-        "reach": (charts.reach_figure, flow.reach, findings.of_reach(flows)),
-        "terms": (charts.terms_figure, with_terms, findings.of_terms(with_terms)),
-        "items": (heat.itemised_figure, flow.itemised, findings.of_items(flow.itemised)),
-    }
+    rows: tuple[tuple[str, Any, Any, Any], ...] = (
+        ("reach", findings.of_reach, charts.reach_figure, flow.reach),
+        ("terms", findings.of_terms, charts.terms_figure, [unit for unit in flow.reach if unit.terms]),
+        ("items", findings.of_items, heat.itemised_figure, flow.itemised),
+    )
     return {
-        f"-{name}": Picture(name, draw, found, finding, [[one] for one in found])
-        for name, (draw, found, finding) in kinds.items()
+        f"-{name}": Picture(name, draw, found, finding(flows if name == "reach" else found), [[one] for one in found])
+        for name, finding, draw, found in rows
         if found
     }
 
 
-_PICTURES: Mapping[type, Callable[[Sequence[Any]], dict[str, Picture]]] = {
-    Alignment: _kind("attention", findings.of_attention, heat.alignment_figure, together=True),
-    Attribution: _kind("attribution", findings.of_attribution, heat.attribution_figure),
-    ByLength: _kind("length", findings.of_lengths, charts.lengths_figure, together=True, enough=charts.are_curves),
-    CellDiagram: lambda several: {"": Picture("", diagrams.cell_figure, several[0])},
-    Curves: _kind(
-        "curves",
-        findings.of_curves,
-        charts.curves_figure,
-        together=True,
-        panels=lambda runs: [[run.only(*one) for run in runs] for one in charts.quantities(runs)],
-        enough=charts.quantities,
-    ),
-    EffectiveContext: _kind("context", findings.of_context, charts.context_figure),
-    Embeddings: _kind("embeddings", findings.of_embeddings, charts.embeddings_figure),
-    Followers: _kind(
-        "cells", findings.of_followers, charts.followers_figure, enough=lambda results: bool(results.found)
-    ),
-    Gates: _kind(
-        "gates",
-        findings.of_gates,
-        heat.gates_figure,
-        panels=lambda found: [
-            replace(found, units=(replace(unit, values={name: rows}),))
-            for unit in found.units
-            for name, rows in unit.values.items()
-        ],
-    ),
-    GradientFlow: _of_gradients,
-    NetworkDiagram: lambda several: {"": Picture("", diagrams.network_figure, several[0])},
-    Remedies: _kind("remedies", findings.of_remedies, charts.remedies_figure),
-    Saturation: _kind(
-        "saturation",
-        findings.of_saturation,
-        charts.saturation_figure,
-        panels=lambda found: [replace(found, gates=(gate,)) for gate in found.gates],
-    ),
-    Spans: _kind("spans", findings.of_spans, charts.spans_figure),
-    TokenAttribution: _kind("token", findings.of_token, charts.token_figure),
-    TrainingNeighbours: _kind("neighbours", findings.of_neighbours, charts.neighbours_figure),
-    Tree: lambda several: {"": Picture("", diagrams.tree_figure, several[0])},
+_KINDS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], "Figure"]]] = {
+    Alignment: ("attention", findings.of_attention, heat.alignment_figure),
+    Attribution: ("attribution", findings.of_attribution, heat.attribution_figure),
+    ByLength: ("length", findings.of_lengths, charts.lengths_figure),
+    CellDiagram: ("", lambda diagram: "", diagrams.cell_figure),
+    Curves: ("curves", lambda runs: "; ".join(map(str, runs)), charts.curves_figure),
+    EffectiveContext: ("context", findings.of_context, charts.context_figure),
+    Embeddings: ("embeddings", findings.of_embeddings, charts.embeddings_figure),
+    Followers: ("cells", findings.of_followers, charts.followers_figure),
+    Gates: ("gates", findings.of_gates, heat.gates_figure),
+    NetworkDiagram: ("", lambda diagram: "", diagrams.network_figure),
+    Remedies: ("remedies", findings.of_remedies, charts.remedies_figure),
+    Saturation: ("saturation", findings.of_saturation, charts.saturation_figure),
+    Spans: ("spans", findings.of_spans, charts.spans_figure),
+    TokenAttribution: ("token", findings.of_token, charts.token_figure),
+    TrainingNeighbours: ("neighbours", findings.of_neighbours, charts.neighbours_figure),
+    Tree: ("", lambda tree: "", diagrams.tree_figure),
 }
 
 

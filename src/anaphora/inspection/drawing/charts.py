@@ -35,12 +35,6 @@ _LEAST = 3
 """Values of a line, at least."""
 _STATE, _MEMORY = "last state by the state k steps back", "last memory cell by that k steps back"
 _QUANTITIES = {"rate": "learning rate", "loss": "loss (nats)", "bleu": "BLEU (of 100)"}
-_PROPERTIES = {
-    "position": "tokens of the line before",
-    "quote": "1 inside of quotes",
-    "bracket": "open brackets",
-    "line length": "tokens of the line",
-}
 _SHORT = 32
 """Letters of a name that a projection has room for."""
 
@@ -98,7 +92,8 @@ def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
             groups = [group for group in run.groups if getattr(group, quantity) is not None]
             places = [names.index(one.name) + 0.06 * number for one in groups]
             values, intervals = ([getattr(one, name) for one in groups] for name in (quantity, f"{quantity}_interval"))
-            _line(axes, number, places, values, run.run, _MARKERS[number % len(_MARKERS)], intervals)
+            _line(axes, number, places, values, run.run, _MARKERS[number % len(_MARKERS)])
+            _bars(axes, number, places, intervals)
         axes.set_xticks(range(len(names)), short)
         axes.set(xlabel="words of the source", ylabel=title)
     _legend(figure, panels[0], len(runs))
@@ -230,7 +225,7 @@ def followers_figure(found: Followers) -> "Figure":
         places = range(len(excerpt.steps))
         _line(axes, 1, places, excerpt.values, name)
         _line(beside, 0, places, one.values, "cell")
-        axes.set_ylabel(_PROPERTIES[name], color=COLOURS[1], fontsize=8)
+        axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
         beside.set_ylabel(f"value of cell {one.cell}", color=COLOURS[0], fontsize=8)
         axes.set_title(
             f"{name} (dashed): cell {one.cell} of {unit_words(one.unit)}, r = {one.correlation:+.2f}", fontsize=8
@@ -335,16 +330,11 @@ def remedies_figure(found: Remedies) -> "Figure":
 def context_figure(found: EffectiveContext) -> "Figure":
     """Draw the loss by the size of the context, cut and shuffled beyond."""
     figure, [axes] = canvas.panels(1, 6.0, 3.8)
-    whole = found.whole
-    kinds = (
-        ("cut to k", found.cut, found.cut_intervals),
-        ("shuffled beyond k", found.shuffled, found.shuffled_intervals),
-    )
-    for number, (name, losses, differences) in enumerate(kinds):
-        intervals = [(low + whole, high + whole) for low, high in differences]
-        _line(axes, number, found.sizes, losses, name, _MARKERS[number], intervals)
+    for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
+        _line(axes, number, found.sizes, losses, name, _MARKERS[number])
+        _bars(axes, number, found.sizes, found.intervals[number])
     every = f"all of {inflect(found.longest, 'token')}"
-    axes.axhline(whole, color=QUIET, linewidth=0.8, linestyle=":", label=every)
+    axes.axhline(found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=every)
     if found.effective is not None:
         axes.axvline(found.effective, color=QUIET, linewidth=0.8)
     axes.set_xscale("log", base=2)
@@ -386,19 +376,13 @@ def _select_labels(names: Sequence[str], points: Sequence[tuple[float, float]]) 
     return chosen
 
 
-def _line(
-    axes: "Axes",
-    number: int,
-    xs: Sequence[Any],
-    ys: Sequence[float],
-    name: str,
-    marker: str = "",
-    intervals: Sequence[tuple[float, float]] = (),
-) -> None:
+def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
     style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
     axes.plot(xs, ys, label=name, marker=marker, **style)
-    if intervals:
-        axes.vlines(xs, *zip(*intervals, strict=True), color=style["color"], linewidth=1)
+
+
+def _bars(axes: "Axes", number: int, xs: Sequence[float], intervals: Sequence[tuple[float, float]]) -> None:
+    axes.vlines(xs, *zip(*intervals, strict=True), color=COLOURS[number % len(COLOURS)], linewidth=1)
 
 
 def _legend(figure: "Figure", axes: "Axes", count: int) -> None:
