@@ -230,7 +230,7 @@ def followers_figure(found: Followers) -> "Figure":
         axes.set_title(
             f"{name} (dashed): cell {one.cell} of {unit_words(one.unit)}, r = {one.correlation:+.2f}", fontsize=8
         )
-        axes.set_xticks(places, labels(excerpt.steps), fontsize=6)
+        axes.set_xticks(places, labels(excerpt.steps), rotation=90, fontsize=6)
         axes.set_xlabel(f"token read, from step {excerpt.start + 1:,} on", fontsize=7)
         axes.tick_params(axis="x", length=0)
     return figure
