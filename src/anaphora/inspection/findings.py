@@ -32,11 +32,10 @@ def of_attention(alignments: Sequence[Alignment]) -> str:
     found = []
     for one in alignments:
         places, sharp = [row.index(max(row)) for row in one.weights], sum(max(row) > 0.5 for row in one.weights)
-        back = sum(after < before for before, after in pairwise(places))
-        order = f"{inflect(back, 'time')} back to the left" if back else "from left to right, never back"
+        back = inflect(sum(after < before for before, after in pairwise(places)), "time")
         where = f"{one.run}: " if len(alignments) > 1 else ""
         count = f"{sharp} of {inflect(len(places), 'output token')}"
-        found.append(f"{where}{count} have over half of their attention on one source token, {order}")
+        found.append(f"{where}{count} have over half of their attention on one source token; it moves left {back}")
     return ". ".join(found)
 
 
@@ -94,9 +93,10 @@ def of_reach(flows: Sequence[GradientFlow]) -> str:
     for place, one in units:
         more = {"bound": one.bound.values if one.bound else (), "memory": one.memory}
         beside = "".join(f", {name} {values[steps - 1]:.1g}" for name, values in more.items() if values)
-        found.append(f"{one.norms[steps - 1]:.1g} in the {UNITS.get(one.cell, one.cell)} ({place}{beside})")
-    before = " before training" if flows[0].fresh else ""
-    return f"After {inflect(steps, 'step')} back{before}, the gradient is {', '.join(found)}"
+        size = f"{'falls' if one.norms[steps - 1] < 1 else 'grows'} to {one.norms[steps - 1]:.1g}"
+        found.append(f"{size} in the {UNITS.get(one.cell, one.cell)} ({place}{beside})")
+    before = "Before training, over" if flows[0].fresh else "Over"
+    return f"{before} {inflect(steps, 'step')} the gradient {', '.join(found)}"
 
 
 def of_terms(units: Sequence[Reach]) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _CAPTIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("captions.toml").read_text(encoding="utf-8")
 )
-_LETTER = 0.0078
+_LETTER = 0.0087
 """Inches that a letter is wide, a point of its size."""
 _WIDE = 9.0
 """Inches of a figure beyond which the words around it grow with it."""
@@ -76,10 +76,14 @@ class Picture(NamedTuple):
             legend.set_bbox_to_anchor((0, 0, 1, 1), made.transFigure)
         (across, down), width = made.get_size_inches(), max(box.width, 4.5)
         size = max(1.0, width / _WIDE)
-        words = (self.finding, 11 * size, box.y1 + _GAP, "bottom"), (self.caption, 8.5 * size, box.y0 - _GAP, "top")
-        for text, points, place, edge in words:
-            wrapped = "\n".join(fill(line, int(width / (_LETTER * points))) for line in text.split("\n"))
-            style: Any = {"fontsize": points, "fontweight": "bold" if edge == "bottom" else "normal", "va": edge}
+        title: Any = {"fontsize": 11 * size, "fontweight": "bold", "va": "bottom"}
+        words = (
+            (self.finding, box.y1 + _GAP, title),
+            (self.caption, box.y0 - _GAP, {"fontsize": 8.5 * size, "va": "top"}),
+        )
+        for text, place, style in words:
+            letters = int(width / (_LETTER * style["fontsize"]))
+            wrapped = "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
             made.text(box.x0 / across, place / down, wrapped, linespacing=1.35, **style)
         return made
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MARKERS = "osD^vP*X"
 _LEAST = 3
 """Values of a line, at least."""
-_STATE, _MEMORY = "last state by the state k steps back", "last memory cell by that k steps back"
+_STATE, _MEMORY = "last state, by that k steps back", "last memory cell, by that k steps back"
 _QUANTITIES = {"rate": "learning rate", "loss": "loss (nats)", "bleu": "BLEU (of 100)"}
 _SHORT = 32
 """Letters of a name that a projection has room for."""
@@ -160,9 +160,9 @@ def _reach_axes(axes: "Axes", units: Sequence[Reach]) -> None:
     canvas.logarithmic(axes)
     low, high = axes.get_ylim()
     top = min(high, 1e3 * max(1.0, *(max(unit.norms + unit.memory) for unit in units)))
-    if len(units) == 1 and (bound := units[0].bound):
-        steps = range(1, len(bound.values) + 1)
-        axes.fill_between(steps, bound.values, high, color=COLOURS[1], alpha=0.15, linewidth=0, label="impossible")
+    for bound in (unit.bound.values for unit in units if unit.bound):
+        shade: Any = {"color": COLOURS[1], "alpha": 0.15, "linewidth": 0}
+        axes.fill_between(range(1, len(bound) + 1), bound, high, label="impossible: above the bound", **shade)
     axes.axhline(1, color=QUIET, linewidth=0.6)
     axes.set(xlabel="k, steps back in time", ylabel="size of the derivative", ylim=(low, top))
 
