@@ -76,9 +76,8 @@ class Picture(NamedTuple):
             legend.set_bbox_to_anchor((0, 0, 1, 1), made.transFigure)
         (across, down), width = made.get_size_inches(), max(box.width, 4.5)
         size = max(1.0, width / _WIDE)
-        title: Any = {"fontsize": 11 * size, "fontweight": "bold", "va": "bottom"}
-        words = (
-            (self.finding, box.y1 + _GAP, title),
+        words: tuple[tuple[str, float, Any], ...] = (
+            (self.finding, box.y1 + _GAP, {"fontsize": 11 * size, "fontweight": "bold", "va": "bottom"}),
             (self.caption, box.y0 - _GAP, {"fontsize": 8.5 * size, "va": "top"}),
         )
         for text, place, style in words:
