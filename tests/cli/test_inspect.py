@@ -64,7 +64,7 @@ def test_every_verb_shows_a_translator_as_text_and_json(
     assert all(isinstance(one, dict) for one in cli("inspect", "translator", *verb.split(), "--json").objects)
 
 
-@pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), ("curves", ["curves"])])
+@pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), (VERBS[-3], ["embeddings"])])
 def test_pictures_are_written_with_their_numbers(
     verb: str, stems: list[str], runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

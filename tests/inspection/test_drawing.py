@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from anaphora.inspection import drawing
@@ -111,7 +112,10 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     texts = list(figure.texts) + [text for legend in figure.legends for text in legend.get_texts()]
     for axes in figure.axes:
         if axes.get_visible():
-            texts += [*axes.texts, axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
+            texts += [one for one in axes.get_children() if isinstance(one, Text)] + [
+                axes.xaxis.label,
+                axes.yaxis.label,
+            ]
             texts += axes.get_legend().get_texts() if axes.get_legend() else []
             for axis in (axes.xaxis, axes.yaxis):
                 low, high = sorted(axis.get_view_interval())

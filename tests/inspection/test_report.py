@@ -35,6 +35,7 @@ def test_a_report_has_what_each_verb_finds(found: Report) -> None:
     assert lacking(found) == {"Embeddings": "No word of the text is one token."}
     assert [one["title"] for one in found.json()["sections"]] == [one.title for one in found.sections]
     assert found.sections[0].results[0].output == "fda"
+    assert found.output and str(found).startswith(f"{found.run}: adf -> {found.output}")
 
 
 def test_what_a_model_lacks_and_what_does_not_fit_on_a_page_is_one_sentence(language_model: Subject) -> None:
@@ -47,6 +48,7 @@ def test_what_a_model_lacks_and_what_does_not_fit_on_a_page_is_one_sentence(lang
 
 def test_a_page_has_real_text_and_loads_nothing(page: Path) -> None:
     text = page.read_text()
+    assert text.index("<dt>Source</dt>") < text.index("<dt>Translation</dt>") < text.index("<nav")
     assert not re.search(r'(src|href)="(?!#|data:)', text) and "<script" not in text and "@import" not in text
     ids = re.findall(r'\bid="([^"]*)"', text)
     assert len(ids) == len(set(ids))

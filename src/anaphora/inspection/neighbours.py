@@ -302,7 +302,7 @@ def index_of(subject: Subject, report: Report = silent, confirm: Confirm = lambd
         # a training step goes forward once and back at twice the cost
         pace = sum(line["seconds"] for line in updates) / max(1, sum(line["tokens"] for line in updates)) / 3
         if not confirm(total * width * _HALF.itemsize, total * pace):
-            raise ConfigError("Neighbours are found in an index, which was not made: answer yes, or add --yes.")
+            raise ConfigError("Neighbours are found in an index, which was not made: answer yes to make it.")
         with running(subject.trained.runtime):
             for states_NW, rows_N, places_N in split.states(subject.trained.model.eval()):
                 into.write("states", states_NW.astype(np.float16).ravel())
