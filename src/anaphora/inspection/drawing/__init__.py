@@ -186,9 +186,8 @@ def _report_page(report: Report) -> str:
         "</dl>",
         '<nav aria-label="Sections"><ul>',
         *contents,
-        "</ul></nav>\n<main>",
+        "</ul></nav>",
         *(_section(name, one) for name, one in names.items()),
-        "</main>",
     )
 
 
