@@ -165,5 +165,5 @@ def test_a_missing_extra_is_answered_with_the_pip_line(
     runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    shown = cli("inspect", runs / "translator", "curves", "--output", tmp_path / "out", code=2)
+    shown = cli("inspect", runs / "translator", "embeddings", "--text", "a", "--output", tmp_path / "out", code=2)
     assert "pip install 'anaphora[plot]'" in shown.err
