@@ -64,7 +64,7 @@ def test_every_verb_shows_a_translator_as_text_and_json(
     assert all(isinstance(one, dict) for one in cli("inspect", "translator", *verb.split(), "--json").objects)
 
 
-@pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), ("curves", ["curves"])])
+@pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), (VERBS[-3], ["embeddings"])])
 def test_pictures_are_written_with_their_numbers(
     verb: str, stems: list[str], runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,5 +173,5 @@ def test_a_missing_extra_is_answered_with_the_pip_line(
     runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    shown = cli("inspect", runs / "translator", "curves", "--output", tmp_path / "out", code=2)
+    shown = cli("inspect", runs / "translator", "embeddings", "--text", "a", "--output", tmp_path / "out", code=2)
     assert "pip install 'anaphora[plot]'" in shown.err

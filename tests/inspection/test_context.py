@@ -4,10 +4,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.segments import SegmentMetric, fraction
 from anaphora.inspection import context
 from anaphora.inspection.context import EffectiveContext, effective_context
 from anaphora.inspection.subject import Subject
@@ -18,6 +20,8 @@ TEXT = "".join(f'line {n} of "the (little) book"\n' for n in range(8))
 def test_a_loss_is_that_of_the_tokens_in_the_context_alone(language_model: Subject) -> None:
     found = effective_context(language_model, TEXT, longest=16, positions=5)
     assert found.sizes == (1, 2, 4, 8) and found.predicted == 5
+    for losses, intervals in zip((found.cut, found.shuffled), found.intervals, strict=True):
+        assert all(low <= loss <= high for loss, (low, high) in zip(losses, intervals, strict=True))
     example = language_model.example(TEXT)
     ids_T = torch.from_numpy(example.batch.target_ids.ids_BT[0])
     model: Any = language_model.trained.model
@@ -36,7 +40,8 @@ def test_shuffling_leaves_the_nearest_tokens_and_the_set_of_the_rest(
     language_model: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[list[int]]] = []
-    monkeypatch.setattr(context, "_loss", lambda subject, contexts, targets: seen.append(contexts) or 1.0)
+    nothing = SegmentMetric("loss", np.ones((5, 2)), fraction)
+    monkeypatch.setattr(context, "_loss", lambda subject, contexts, targets: seen.append(contexts) or nothing)
     effective_context(language_model, TEXT, longest=16, positions=5)
     *rest, whole = seen
     for size, cut, shuffled in zip((1, 2, 4, 8), rest[::2], rest[1::2], strict=True):
@@ -46,7 +51,7 @@ def test_shuffling_leaves_the_nearest_tokens_and_the_set_of_the_rest(
 
 
 def test_the_effective_context_is_the_least_within_one_percent() -> None:
-    found = EffectiveContext("run", 9, 16, 2.0, (1, 2, 4, 8), (3.0, 2.021, 2.019, 2.0), (3.0, 2.0, 2.0, 2.0))
+    found = EffectiveContext("run", 9, 16, 2.0, (1, 2, 4, 8), (3.0, 2.021, 2.019, 2.0), (3.0, 2.0, 2.0, 2.0), ())
     assert found.effective == 4 and "4 tokens" in str(found) and found.json()["effective"] == 4
     assert replace(found, whole=1.0).effective is None and "longer" in str(replace(found, whole=1.0))
 

@@ -1,59 +1,133 @@
 """Pictures: text stays text, what is shown is there, and nothing depends on colour alone."""
 
 import re
+from collections.abc import Callable
 from html import escape
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from anaphora.inspection import drawing
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.attribution import attribution, token_attribution
+from anaphora.inspection.context import effective_context
+from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES
+from anaphora.inspection.embeddings import sentence_projection, word_neighbours
 from anaphora.inspection.gates import followers, gates, saturation
 from anaphora.inspection.gradients import gradients
+from anaphora.inspection.length import by_lengths
+from anaphora.inspection.neighbours import neighbours
 from anaphora.inspection.remedies import Remedies, Remedy
+from anaphora.inspection.span import QUICK, Spans, Trial
 from anaphora.inspection.subject import Subject
 
-SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
-    "attention": (lambda t, m: alignments([t, t], ["adf"], ["fda"])[0], [""], ["a", "d", "f", "</s>", "attention"]),
-    "gates": (lambda t, m: gates(m, "line"), [""], ["cell state c", "layer 1, h, cell"]),
-    "saturation": (lambda t, m: saturation(m, ["line", "book"]), [""], ["fraction of steps above 0.9"]),
-    "cells": (lambda t, m: followers(m, 'a "line" (of)\nbook'), [""], ["position", "quote", "bracket"]),
-    "gradients": (
-        lambda t, m: gradients(m, "line"),
-        ["-reach", "-terms", "-items"],
-        ["layer 2, h (lstm)", "recurrent layers"],
-    ),
-    "gradients of two": (
-        lambda t, m: [gradients(m, "line"), gradients(m, "book")],
-        ["-reach"],
-        ["|dh_T / dh_T-k|, ", "|dc_T / dc_T-k|, ", "k, steps before the last"],
-    ),
-    "remedies": (
-        lambda t, m: Remedies(4, 3, (Remedy("simple unit", 0.2, 1e-5, 1e-2), Remedy("LSTM", 0.9, 1e-3, 2.0))),
-        [""],
-        ["simple unit", "before training", "0.001"],
-    ),
-    "attributed": (lambda t, m: attribution(m, "ab"), [""], ["gradient x input", "each token read (across)"]),
-    "token": (lambda t, m: token_attribution(m, "ab", token=1, instead="l", steps=1), [""], ["inputs deleted"]),
+PAIRS = ["adf", "beg", "cdh", "a d f b e g c d h a e h", "a d f b e g c d h a e h a d f b e g c d h a e h"]
+BOOK = 'a "line" (of)\nbook ' * 9
+LOSSES = (1, 4.0), (2, 2.0), (3, 3.0)
+SHOWN: dict[str, Callable[[Subject, Subject], Any]] = {
+    "attention": lambda t, m: alignments([t], ["adf"], ["fda"])[0],
+    "attention of two": lambda t, m: alignments([t, t], ["adf"], ["fda"])[0],
+    "gates": lambda t, m: gates(m, "line"),
+    "gates of a translator": lambda t, m: gates(t, "adf"),
+    "saturation": lambda t, m: saturation(m, ["line", "book"]),
+    "cells": lambda t, m: followers(m, BOOK),
+    "gradients": lambda t, m: gradients(m, "line of a book"),
+    "gradients of a translator": lambda t, m: gradients(t, "adf"),
+    "gradients of two": lambda t, m: [gradients(m, "line"), gradients(m, "book")],
+    "attributed": lambda t, m: attribution(t, "adf"),
+    "token": lambda t, m: token_attribution(m, "ab", token=1, instead="l", steps=1),
+    "length": lambda t, m: by_lengths([t, t], PAIRS, PAIRS),
+    "curves": lambda t, m: [Curves(name, {"loss": LOSSES, "rate": LOSSES[:1]}, {"loss": LOSSES}, 2) for name in "ab"],
+    "words": lambda t, m: word_neighbours(t, ["a", "b"], nearest=3),
+    "sentences": lambda t, m: sentence_projection(t, PAIRS),
+    "neighbours": lambda t, m: neighbours(t, "adf", nearest=2),
+    "context": lambda t, m: effective_context(m, BOOK, longest=16, positions=5),
+    "spans": lambda t, m: Spans(QUICK, tuple(Trial(*key, 0.003, 4, True, 1.0, 9, 1.0) for key in QUICK.series())),
+    "remedies": lambda t, m: Remedies(4, 3, (Remedy("unit", 0.2, 1e-5, 1e-2), Remedy("LSTM", 0.9, 1e-3, 2.0))),
 }
-"""What is on no page of a report."""
+"""Every picture but diagrams and trees."""
+CODE = re.compile(r"_|\blayers?\d|[a-z]\.[a-z\d]|\bdh|->")
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_result_is_drawn_with_real_text(name: str, translator: Subject, language_model: Subject) -> None:
-    make, endings, words = SHOWN[name]
-    figures = drawing.figures_of(make(translator, language_model))
-    assert list(figures) == endings
-    text = "".join(map(canvas.svg, figures.values()))
-    shown = [one.strip() for one in re.findall(r"<text[^>]*>([^<]*)</text>", text)]
-    for word in map(escape, words):
-        assert any(word in one for one in shown), (word, shown[:40])
-    assert "mathdefault" not in text
+def test_every_picture_explains_itself(name: str, translator: Subject, language_model: Subject) -> None:
+    pictures = drawing.pictures_of(SHOWN[name](translator, language_model))
+    assert pictures
+    for one in pictures.values():
+        words = one.finding.replace(str(translator.trained.path), "").replace(str(language_model.trained.path), "")
+        assert re.search(r"\d", words), words
+        assert not CODE.search(words), words
+        assert re.fullmatch("What you see: .+\\nWhat to look for: .+", one.caption)
+        figure, svg = drawn(one)
+        shown = "".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
+        for line in (one.finding, *one.caption.splitlines()):
+            assert escape(line, quote=False).replace(" ", "") in shown.replace(" ", "").replace("\n", "")
+        assert "mathdefault" not in svg
+        for axes in (
+            one for one in figure.axes if one.get_visible() and one.axison and one.get_label() != "<colorbar>"
+        ):
+            words = axes.get_xlabel() + axes.get_ylabel()
+            assert words and not CODE.search(words), words
+        assert overlaps(figure) == []
+
+
+def test_two_points_are_a_sentence_and_no_chart(translator: Subject, tmp_path: Path) -> None:
+    found = by_lengths([translator], PAIRS[:4], PAIRS[:4])
+    [picture] = drawing.pictures_of(found).values()
+    assert picture.draw is None and "0-10 words: BLEU" in picture.finding
+    assert drawing.save(tmp_path, "length", found) == ([], [])
+    assert found[0].groups[0].loss_interval[0] <= found[0].groups[0].loss <= found[0].groups[0].loss_interval[1]
+
+
+def test_a_narrow_page_has_the_panels_of_a_picture_one_by_one(translator: Subject, language_model: Subject) -> None:
+    found = gates(language_model, "line")
+    assert drawing.html_of(found).count("<svg") == sum(len(unit.values) for unit in found.units) == 2 * 6
+    assert drawing.html_of(gradients(translator, "adf")).count("<svg") == 3 * 3
+
+
+def drawn(picture: drawing.Picture) -> tuple[Any, str]:
+    figures: list[Any] = []
+
+    def make() -> Any:
+        figures.append(picture.figure())
+        return figures[0]
+
+    svg = canvas.svg(make)
+    return figures[0], svg
+
+
+def overlaps(figure: Any) -> list[tuple[str, str]]:
+    """Pairs of texts on top of each other, slanted ones left out, and the texts that are wider than the picture."""
+    page = FigureCanvasAgg(figure)
+    page.draw()
+    renderer = page.get_renderer()
+    texts = list(figure.texts) + [text for legend in figure.legends for text in legend.get_texts()]
+    for axes in figure.axes:
+        if axes.get_visible():
+            texts += [one for one in axes.get_children() if isinstance(one, Text)] + [
+                axes.xaxis.label,
+                axes.yaxis.label,
+            ]
+            texts += axes.get_legend().get_texts() if axes.get_legend() else []
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high and axes.axison]
+                texts += [label for tick in ticks for label in (tick.label1, tick.label2)]
+    drawn = [text for text in texts if text.get_visible() and text.get_text().strip() and not text.get_rotation() % 90]
+    boxes = [text.get_window_extent(renderer).padded(-1) for text in drawn]
+    pairs = combinations(zip(drawn, boxes, strict=True), 2)
+    found = [(a.get_text(), b.get_text()) for (a, one), (b, other) in pairs if one.overlaps(other)]
+    covered = Bbox.union([axes.get_tightbbox(renderer) for axes in figure.axes if axes.get_visible()])
+    widest = max(box.width for text, box in zip(drawn, boxes, strict=True) if text in figure.texts)
+    return [*found, ("wider than the picture", "")] if widest > max(covered.width, 4.6 * figure.dpi) else found
 
 
 def test_lines_differ_in_their_dashes_too() -> None:

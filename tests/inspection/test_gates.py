@@ -10,6 +10,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.inspection.gates import (
     BINS,
     PROPERTIES,
+    WEAK,
     bracket_depth,
     followers,
     gates,
@@ -79,6 +80,16 @@ def test_the_cells_that_follow_a_property_best_are_found_with_their_correlation(
     both = torch.tensor([best.values, position(pieces)])
     assert best.correlation == pytest.approx(float(torch.corrcoef(both)[0, 1]), abs=1e-4)
     assert not [one for one in followers(language_model, "line").found if one.property == "bracket"]
+    assert all(abs(one.correlation) >= WEAK for one in found.found)
+
+
+def test_an_excerpt_is_where_its_property_varies(language_model: Subject) -> None:
+    found = followers(language_model, "a" * 300 + '\n"b" c' + "d" * 300)
+    assert set(found.properties) == {"position", "quote", "line length"}
+    for excerpt in found.properties.values():
+        assert len(excerpt.steps) == len(excerpt.values) == LONGEST and len(set(excerpt.values)) > 1
+    quotes = found.properties["quote"]
+    assert quotes.steps[quotes.values.index(1)] == '"' and "b" in quotes.steps
 
 
 def test_units_without_gates_are_named(make_language_model: Any) -> None:

@@ -72,6 +72,19 @@ def test_the_index_is_made_once_and_says_its_size(subject: Subject) -> None:
     assert any(isinstance(event, Progress) for event in events)
 
 
+def test_an_index_is_made_where_its_size_is_agreed_to_and_then_nobody_is_asked(subject: Subject) -> None:
+    index_of(subject)
+    shutil.rmtree(subject.trained.path / INDEX)
+    asked = list[tuple[int, float]]()
+    with pytest.raises(ConfigError, match="which was not made"):
+        index_of(subject, confirm=lambda *size: asked.append(size) or False)  # type: ignore[func-returns-value]
+    assert not (subject.trained.path / INDEX).exists()
+    [(size, seconds)] = asked
+    index_of(subject, confirm=lambda *size: True)
+    assert size == (subject.trained.path / INDEX / "states").stat().st_size and 0 < seconds < 60
+    index_of(subject, confirm=lambda *size: False)
+
+
 @given(st.integers(1, 30), st.integers(1, 5), st.integers(1, 6), st.integers(0, 999))
 def test_search_finds_the_nearest_of_all(states: int, queries: int, count: int, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)

@@ -35,6 +35,7 @@ def test_a_report_has_what_each_verb_finds(found: Report) -> None:
     assert lacking(found) == {"Embeddings": "No word of the text is one token."}
     assert [one["title"] for one in found.json()["sections"]] == [one.title for one in found.sections]
     assert found.sections[0].results[0].output == "fda"
+    assert found.output and str(found).startswith(f"{found.run}: adf -> {found.output}")
 
 
 def test_what_a_model_lacks_and_what_does_not_fit_on_a_page_is_one_sentence(language_model: Subject) -> None:
@@ -47,6 +48,7 @@ def test_what_a_model_lacks_and_what_does_not_fit_on_a_page_is_one_sentence(lang
 
 def test_a_page_has_real_text_and_loads_nothing(page: Path) -> None:
     text = page.read_text()
+    assert text.index("<dt>Source</dt>") < text.index("<dt>Translation</dt>") < text.index("<nav")
     assert not re.search(r'(src|href)="(?!#|data:)', text) and "<script" not in text and "@import" not in text
     ids = re.findall(r'\bid="([^"]*)"', text)
     assert len(ids) == len(set(ids))
@@ -58,12 +60,13 @@ def test_a_page_has_real_text_and_loads_nothing(page: Path) -> None:
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_shows_the_page_in_light_and_dark(page: Path, scheme: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     from playwright.sync_api import sync_playwright
 
     messages: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        shown = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme=scheme)
+        shown = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme=scheme, bypass_csp=True)
         shown.on("console", lambda message: messages.append(message.text))
         shown.on("request", lambda request: messages.append(request.url))
         shown.goto(page.as_uri())
@@ -72,6 +75,8 @@ def test_a_browser_shows_the_page_in_light_and_dark(page: Path, scheme: Any) -> 
         assert shown.evaluate("document.documentElement.scrollWidth") <= 380
         background = shown.evaluate("getComputedStyle(document.documentElement).colorScheme")
         assert background == "light dark"
+        found = axe.run(shown)
+        assert found.violations_count == 0, found.generate_report()
         shown.locator("summary").first.focus()
         shown.keyboard.press("Enter")
         shown.locator("details[open] pre").first.wait_for()

@@ -75,6 +75,7 @@ class Choices:
     instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""
     points: Annotated[int | None, Option("attribute: points of the integral, at most.", min=1, default="32")] = None
     remedies: Annotated[bool, Option("gradients: train small networks with one remedy each, without a run.")] = False
+    yes: Annotated[bool, Option("neighbours: write a large index without asking (asked at a terminal).")] = False
     quick: Annotated[bool, Option("span: small networks, in minutes.")] = False
     output: Annotated[Path | None, Option("Write pictures and numbers here.", metavar="FOLDER")] = None
 
@@ -208,6 +209,8 @@ def _list(runs: Sequence[str], known: "dict[str, Verb]") -> None:
 
 
 def _print(shown: "Results", request: Request, as_json: bool) -> None:
+    from anaphora.inspection.drawing import explanations_of
+
     for stem, result in shown.items():
         if as_json:
             print_json({stem: _as_json(result)})
@@ -215,6 +218,7 @@ def _print(shown: "Results", request: Request, as_json: bool) -> None:
             show(result.text(blank=True))
         else:
             show("\n".join(map(str, result)) if isinstance(result, list | tuple) else str(result))
+            show("".join(f"\n{one}\n" for one in explanations_of(result)), end="")
 
 
 def _as_json(result: Any) -> Any:

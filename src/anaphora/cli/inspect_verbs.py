@@ -1,10 +1,12 @@
 """Verbs of ``anaphora inspect``, and the results that they show. Imported when one is asked for."""
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anaphora import recipes
+from anaphora.cli.progress import clock
 from anaphora.cli.talk import say
 from anaphora.config import parse
 from anaphora.errors import ConfigError, DataError
@@ -34,6 +36,8 @@ from anaphora.tasks.runs import experiment_of
 if TYPE_CHECKING:
     from anaphora.cli.inspect import Request
 
+ASKED = 50_000_000
+"""Bytes of an index from which on a person at a terminal is asked."""
 FOLLOWED = 20_000
 """Characters of a text in which cells are looked for that follow a property."""
 
@@ -125,7 +129,15 @@ def _beam(subjects: Sequence[Subject], request: "Request") -> Results:
 
 
 def _neighbours(subjects: Sequence[Subject], request: "Request") -> Results:
-    return {"neighbours": neighbours.neighbours(subjects[0], *request.one("neighbours"), report=request.report)}
+    def confirm(size: int, seconds: float) -> bool:
+        say(f"An index of {size / 1e6:,.0f} MB is written to {subjects[0].name}; that takes about {clock(seconds)}.")
+        if request.yes or size < ASKED or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return True
+        say("Go on? [y/N]")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    found = neighbours.neighbours(subjects[0], *request.one("neighbours"), report=request.report, confirm=confirm)
+    return {"neighbours": found}
 
 
 def _length(subjects: Sequence[Subject], request: "Request") -> Results:
@@ -201,7 +213,9 @@ VERBS = {
     "beam": Verb(
         "search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search, takes=_TEXT | {"beam"}
     ),
-    "neighbours": Verb("training data nearest to each token", _neighbours, neighbours.lacks_neighbours, takes=_PAIR),
+    "neighbours": Verb(
+        "training data nearest to each token", _neighbours, neighbours.lacks_neighbours, takes=_PAIR | {"yes"}
+    ),
     "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True, takes=_PAIR),
     "embeddings": Verb(
         "neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings, takes=_TEXT

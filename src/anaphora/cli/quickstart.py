@@ -116,11 +116,13 @@ def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], link
         return output.text != reference, error, -len(reference)
 
     try:
-        from anaphora.inspection.drawing.heat import draw_attention
+        from anaphora.inspection.attention import Alignment
+        from anaphora.inspection.drawing import save
 
-        shown, (title, _), _ = min(zip(outputs, pairs, read_lines(links), strict=False), key=rank)
+        shown, (source, _), _ = min(zip(outputs, pairs, read_lines(links), strict=False), key=rank)
         assert shown.weights is not None
-        draw_attention(picture, shown.source_pieces, shown.target_pieces, shown.weights, title=title)
+        both, weights = (shown.source_pieces, shown.target_pieces), tuple(map(tuple, shown.weights.tolist()))
+        save(picture.parent, picture.stem, Alignment("", source, shown.text, shown.score, *both, weights))
     except (ConfigError, MissingExtraError) as error:
         say(str(error))
         return

@@ -62,8 +62,13 @@ def bootstrap_difference(first: System, second: System, samples: int, seed: int)
     real = _mean([run.value for run in second]) - _mean([run.value for run in first])
     drawn_N = bootstrap(second, samples, seed) - bootstrap(first, samples, seed)
     mean = float(drawn_N.mean())
+    return BootstrapDifference(real, mean, interval(drawn_N), p_value(drawn_N - mean, real))
+
+
+def interval(drawn_N: Floats) -> tuple[float, float]:
+    """Return what holds 95 of 100 draws."""
     low, high = np.percentile(drawn_N, (2.5, 97.5))
-    return BootstrapDifference(real, mean, (float(low), float(high)), p_value(drawn_N - mean, real))
+    return float(low), float(high)
 
 
 def p_value(by_chance_N: Floats, real: float) -> float:

@@ -1,7 +1,7 @@
 """Training curves: loss, learning rate and validation metrics of runs by update."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from anaphora.errors import RunError
@@ -31,6 +31,15 @@ class Curves(Result):
         updates = max((update for update, _ in last.values()), default=0)
         validation = ", ".join(f"{name} {self._at_best(points):.4g}" for name, points in self.validation.items())
         return f"{self.run}: {inflect(updates, 'update')}{best}; {validation or 'no validation yet'}"
+
+    def only(self, split: str, name: str) -> "Curves":
+        """Return one quantity alone."""
+        own = {one: points for one, points in getattr(self, split).items() if one == name}
+        return (
+            replace(self, training=own, validation={})
+            if split == "training"
+            else replace(self, training={}, validation=own)
+        )
 
     def _at_best(self, points: Points) -> float:
         by_update = dict(points)

@@ -4,7 +4,7 @@ Saturation and cells that follow something: Karpathy, Johnson and Fei-Fei (2016)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -18,6 +18,8 @@ from anaphora.wording import inflect
 LOW, HIGH = 0.1, 0.9
 """A gate is saturated below the one and above the other."""
 BINS = 20
+WEAK = 0.2
+"""Absolute correlation below which a cell does not follow a property."""
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -36,6 +38,8 @@ class UnitGates:
     """Names of the unit's state, its output first."""
     candidate: str
     """The letter that is no gate but the new value, between -1 and 1; empty if there is none."""
+    names: Mapping[str, str]
+    """Words for each of ``values``: "forget gate f"."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,11 @@ class Gates(Result):
     run: str
     text: str
     units: tuple[UnitGates, ...]
+
+    def panels(self) -> list["Gates"]:
+        """Return each gate and each state alone."""
+        pairs = [(unit, *pair) for unit in self.units for pair in unit.values.items()]
+        return [replace(self, units=(replace(unit, values={name: rows}),)) for unit, name, rows in pairs]
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.text}"]
@@ -68,6 +77,8 @@ class GateSaturation:
     """The same above ``HIGH``."""
     candidate: bool
     """True of the new value, which is no gate and lies between -1 and 1."""
+    name: str
+    """Words for it: "forget gate f"."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,18 @@ class Follower:
     correlation: float
     """Pearson's, over all steps."""
     values: tuple[float, ...] = field(repr=False)
-    """Over the first steps of the text, as many as a page has room for."""
+    """Over the excerpt of its property."""
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The steps of a text over which a property varies most, as many as a page has room for."""
+
+    start: int
+    """Steps before it."""
+    steps: tuple[str, ...] = field(repr=False)
+    values: tuple[float, ...] = field(repr=False)
+    """The property at each step."""
 
 
 @dataclass(frozen=True)
@@ -104,20 +126,19 @@ class Followers(Result):
     """The cells that follow each property best."""
 
     run: str
-    steps: tuple[str, ...] = field(repr=False)
-    """The first pieces of the text."""
     count: int
     """Number of all steps."""
-    properties: Mapping[str, tuple[float, ...]] = field(repr=False)
-    """Their values over the first steps."""
+    properties: Mapping[str, Excerpt] = field(repr=False)
+    """Those that vary in the text."""
     found: tuple[Follower, ...]
-    """For each property, the greatest absolute correlation first."""
+    """For each property, the greatest absolute correlation first; none below ``WEAK``."""
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {inflect(self.count, 'step')}"]
-        lines += [
-            f"  {one.property:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in self.found
-        ]
+        for name in self.properties:
+            own = [one for one in self.found if one.property == name]
+            lines += [f"  {name:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in own]
+            lines += [] if own else [f"  {name:<12} no cell with |r| of {WEAK} or more"]
         return "\n".join(lines)
 
 
@@ -144,7 +165,8 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
             state = unit.cell.state
             of_state = {name: layer.signal(f"{unit.name}.{name}") for name in reversed(state)}
             values = {name: _rows(values_TH) for name, values_TH in (of_unit | of_state).items()}
-            found.append(UnitGates(f"{layer.name} {unit.name}", layer.steps, values, state, unit.cell.candidate))
+            names = {name: _name(unit, name) for name in values}
+            found.append(UnitGates(f"{layer.name} {unit.name}", layer.steps, values, state, unit.cell.candidate, names))
     subject.demand("has no gates to show", "" if found else "its cells have none")
     return Gates(subject.name, text, tuple(found))
 
@@ -154,7 +176,7 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
 
     Raises DataError for no text, ConfigError for a run without gates.
     """
-    steps, blocks = 0, dict[tuple[str, str, bool], list[Tensor]]()
+    steps, blocks = 0, dict[tuple[str, str, bool, str], list[Tensor]]()
     texts = list(texts)
     for text, target in zip(texts, _targets(subject, texts), strict=True):
         layers = layers_of(subject, subject.example(text, target))
@@ -162,17 +184,18 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
         for layer in layers:
             for unit, of_unit in _gated(layer):
                 for gate, values_TH in of_unit.items():
-                    place = f"{layer.name} {unit.name}", gate, gate == unit.cell.candidate
+                    place = f"{layer.name} {unit.name}", gate, gate == unit.cell.candidate, _name(unit, gate)
                     blocks.setdefault(place, []).append(values_TH.abs())
     if not steps:
         raise DataError("The saturation of gates takes a text, but there are no lines: give one that has some.")
     subject.demand("has no gates to show", "" if blocks else "its cells have none")
     found = []
-    for (name, gate, candidate), parts in blocks.items():
+    for (unit_name, gate, candidate, name), parts in blocks.items():
         values_NH = torch.cat(parts).float()
         counts = tuple(int(count) for count in torch.histc(values_NH, BINS, 0, 1))
         low, high = (values_NH < LOW).float().mean(0), (values_NH > HIGH).float().mean(0)
-        found.append(GateSaturation(name, gate, counts, tuple(low.tolist()), tuple(high.tolist()), candidate))
+        rows = tuple(low.tolist()), tuple(high.tolist())
+        found.append(GateSaturation(unit_name, gate, counts, *rows, candidate, name))
     return Saturation(subject.name, steps, tuple(found))
 
 
@@ -187,24 +210,34 @@ def followers(subject: Subject, text: str, best: int = 5) -> Followers:
     """Return the cells (of the memory of units) that follow each property of a text best, by Pearson's correlation.
 
     Properties: position in the line, inside of quotation marks, depth of brackets, length of the line, all in pieces.
-    One that never changes has no followers. Raises ConfigError for a model without recurrent layers.
+    One that never changes is left out. Raises ConfigError for a model without recurrent layers.
     """
     layers = layers_of(subject, subject.example(text, None))
     layer = layers[0]
     properties = {name: torch.tensor(of(layer.steps)).double() for name, of in PROPERTIES.items()}
-    states, found = _states(layer), list[Follower]()
+    states, excerpts, found = _states(layer), dict[str, Excerpt](), list[Follower]()
     for name, value_T in properties.items():
+        if value_T.min() == value_T.max():
+            continue
+        excerpt = _excerpt(value_T)
+        excerpts[name] = Excerpt(excerpt.start, layer.steps[excerpt], tuple(value_T[excerpt].tolist()))
         candidates = [
             (unit, cell, r)
             for unit, states_TH in states.items()
             for cell, r in enumerate(_correlation(states_TH, value_T).tolist())
         ]
         for unit, cell, r in sorted(candidates, key=lambda one: -abs(one[2]))[:best]:
-            if r != 0:
-                values = tuple(states[unit][:LONGEST, cell].tolist())
+            if abs(r) >= WEAK:
+                values = tuple(states[unit][excerpt, cell].tolist())
                 found.append(Follower(name, f"{layer.name} {unit}", cell, r, values))
-    first = {name: tuple(value_T[:LONGEST].tolist()) for name, value_T in properties.items()}
-    return Followers(subject.name, layer.steps[:LONGEST], layer.size, first, tuple(found))
+    return Followers(subject.name, layer.size, excerpts, tuple(found))
+
+
+def _excerpt(value_T: Tensor) -> slice:
+    """Return the window of ``LONGEST`` steps in which a property varies most, the first of several."""
+    size = min(LONGEST, len(value_T))
+    start = int(value_T.unfold(0, size, 1).var(dim=1, correction=0).argmax())
+    return slice(start, start + size)
 
 
 def position(pieces: Sequence[str]) -> list[float]:
@@ -262,6 +295,13 @@ def _ends_line(piece: str) -> bool:
 def _gated(layer: Layer) -> list[tuple[Unit, dict[str, Tensor]]]:
     """Return the units that have gates, and these (T x H) by letter."""
     return [(unit, of_unit) for unit in layer.units() if (of_unit := layer.gates(unit))]
+
+
+def _name(unit: Unit, letter: str) -> str:
+    """Return words for a gate or a state of a unit, as the unit declares them."""
+    output, *memory = unit.cell.state
+    names = {output: "output", unit.cell.candidate: "new value", **dict.fromkeys(memory, "cell state")}
+    return f"{(names | dict(unit.cell.gate_names)).get(letter, 'gate')} {letter}"
 
 
 def _states(layer: Layer) -> dict[str, Tensor]:

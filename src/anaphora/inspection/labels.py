@@ -9,6 +9,9 @@ from anaphora.text.tokenizer import MARKS, SPACE
 LONGEST = 24
 """Characters of the longest label; a longer one ends in an ellipsis."""
 
+UNITS = {"elman": "Elman network", "lstm": "LSTM", "gru": "GRU"}
+"""Words for kinds of units, where they have other ones."""
+
 _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 """Pieces that would be invisible, and what stands for them."""
 BACKWARD, FORWARD = "\u20d6", "\u20d7"

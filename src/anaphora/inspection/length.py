@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.bleu import bleu
+from anaphora.evaluation.bleu import segment_metric
 from anaphora.evaluation.breakdown import by_length
+from anaphora.evaluation.segments import SegmentMetric, counts, fraction
+from anaphora.evaluation.significance import bootstrap, interval
 from anaphora.events import silent
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject
@@ -24,6 +27,10 @@ class Group:
     tokens: int
     bleu: float | None
     """Raw BLEU of 100, of translators."""
+    loss_interval: tuple[float, float]
+    """Holds the loss of 95 of 100 bootstrap draws of the sentences."""
+    bleu_interval: tuple[float, float] | None
+    """Holds the BLEU of 95 of 100 bootstrap draws."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +42,10 @@ class ByLength(Result):
 
     def __str__(self) -> str:
         lines = [
-            f"  {group.name:<24} {inflect(group.sentences, 'sentence'):>17}  loss {group.loss:.4f}"
+            f"  {group.name:<24} {inflect(group.sentences, 'sentence'):>17}  loss {group.loss:.4f} "
+            + "({:.4f} to {:.4f})".format(*group.loss_interval)
             + ("" if group.bleu is None else f"  BLEU {group.bleu:6.2f}")
+            + (" ({:.2f} to {:.2f})".format(*group.bleu_interval) if group.bleu_interval else "")
             for group in self.groups
         ]
         return "\n".join([self.run, *lines])
@@ -75,10 +84,14 @@ def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None)
         outputs = [output.text for output in predictor.translate(sources, protect=())]
     groups = []
     for name, numbers in by_length(sources).items():
-        nats, tokens = (sum(scores[n][which] for n in numbers) for which in (0, 1))
-        score = None
+        columns = [-scores[n][0] for n in numbers], [scores[n][1] for n in numbers]
+        loss = SegmentMetric("loss", counts(columns), fraction, "lower")
+        bleu: tuple[Any, Any] = None, None
         if targets is not None:
             own, references = ([side[n] for n in numbers] for side in (outputs, targets))
-            score = bleu(own, references, language=getattr(subject.trained.experiment.data, "target", "")).value
-        groups.append(Group(name, len(numbers), -nats / tokens, tokens, score))
+            language = getattr(subject.trained.experiment.data, "target", "")
+            metric = segment_metric(own, references, "BLEU", language=language)
+            bleu = metric.value, interval(bootstrap([metric]))
+        values = loss.value, sum(columns[1]), bleu[0], interval(bootstrap([loss])), bleu[1]
+        groups.append(Group(name, len(numbers), *values))
     return ByLength(subject.name, tuple(groups))

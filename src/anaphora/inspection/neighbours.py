@@ -6,7 +6,7 @@ training split in the run folder, in half precision; it is searched from end to 
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from anaphora.data.example_store import ExampleStore
 from anaphora.data.pairs import scored_batches
 from anaphora.data.ragged import Ragged
 from anaphora.data.running_text import TextSentences, TextWindows, encoded_text
-from anaphora.errors import AnaphoraError, DataError
+from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
 from anaphora.inspection.labels import labels
@@ -110,6 +110,9 @@ class TrainingNeighbours(Result):
 
 Row = tuple[int, str, tuple[str, ...]]
 """A training pair, or a line: number, from 1, source and tokens that were predicted, as ``Neighbour`` has them."""
+
+Confirm = Callable[[int, float], bool]
+"""Function from the bytes of an index and the seconds it takes, estimated by the pace of training: True to make it."""
 
 States = tuple[Array, Integers, Integers]
 """Some states of a split, N x W, and of each its row and the place of its token in that."""
@@ -254,14 +257,20 @@ def lacks_neighbours(subject: Subject) -> str:
 
 
 def neighbours(
-    subject: Subject, text: str, target: str | None = None, nearest: int = 5, report: Report = silent
+    subject: Subject,
+    text: str,
+    target: str | None = None,
+    nearest: int = 5,
+    report: Report = silent,
+    confirm: Confirm = lambda size, seconds: True,
 ) -> TrainingNeighbours:
     """Return the neighbours of each token of ``target`` or the greedy translation; of a language model, of ``text``.
 
-    The first call makes the index, in the run folder. Raises ConfigError for a run of another kind and for a
-    sentence longer than a page; DataError where the training data is gone or is not what the run was trained on.
+    The first call makes the index, in the run folder, where ``confirm`` agrees. Raises ConfigError for a run of another
+    kind, for a sentence longer than a page, and where it does not; DataError where the training data is gone or is not
+    what the run was trained on.
     """
-    return neighbours_in(index_of(subject, report), subject, text, target, nearest)
+    return neighbours_in(index_of(subject, report, confirm), subject, text, target, nearest)
 
 
 def neighbours_in(
@@ -281,7 +290,7 @@ def neighbours_in(
     return TrainingNeighbours(subject.name, text, example.predicts, tuple(found))
 
 
-def index_of(subject: Subject, report: Report = silent) -> Index:
+def index_of(subject: Subject, report: Report = silent, confirm: Confirm = lambda size, seconds: True) -> Index:
     """Return the index of a run, read or made; errors as for ``neighbours``."""
     subject.demand("has no training data to show", lacks_neighbours(subject))
     split = training_split(subject, report)
@@ -289,7 +298,11 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
     width = example_states(subject, example.batch).shape[1]
 
     def fill(into: Writer) -> dict[str, int]:
-        done = 0
+        done, updates = 0, [line for line in Run.open(subject.trained.path).metrics.lines() if line.get("seconds")]
+        # a training step goes forward once and back at twice the cost
+        pace = sum(line["seconds"] for line in updates) / max(1, sum(line["tokens"] for line in updates)) / 3
+        if not confirm(total * width * _HALF.itemsize, total * pace):
+            raise ConfigError("Neighbours are found in an index, which was not made: answer yes to make it.")
         with running(subject.trained.runtime):
             for states_NW, rows_N, places_N in split.states(subject.trained.model.eval()):
                 into.write("states", states_NW.astype(np.float16).ravel())
@@ -299,11 +312,12 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
                 into.tell(done)
         return {"width": width}
 
+    total = int(split.lengths.sum())
     columns: dict[str, Bound] = {"states": _HALF, "rows": len(split.lengths), "places": int(split.lengths.max())}
     folder = subject.trained.path / INDEX
     made_from = [split.fingerprint, _digest(subject.trained.model)]
     what = "states of the training split"
-    table = Table(folder, made_from, columns, fill, task=what, total=int(split.lengths.sum()), report=report)
+    table = Table(folder, made_from, columns, fill, task=what, total=total, report=report)
     size = len(table["states"]) * _HALF.itemsize
     report(Note(f"{folder}: {inflect(len(table['rows']), 'state')} of {width} numbers, {size / 1e6:,.1f} MB."))
     return Index(table["states"], table["rows"], table["places"], width, split)

@@ -36,10 +36,12 @@ class Report(Jsonable):
 
     run: str
     text: str
+    output: str
+    """Translation of the text; empty for a run that does not translate."""
     sections: tuple[Section, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {self.text}"]
+        lines = [f"{self.run}: {self.text}{f' -> {self.output}' if self.output else ''}"]
         for one in self.sections:
             lines += ["", one.title, *(map(str, one.results) if one.results else [f"  no: {one.lacks}"])]
         return "\n".join(lines)
@@ -63,7 +65,9 @@ def report(subject: Subject, texts: Sequence[str], targets: Sequence[str] | None
         "Embeddings": lambda: [word_neighbours(subject, _known_words(subject, text))],
         "Training curves": lambda: curves([subject.trained.path]),
     }
-    return Report(subject.name, text, tuple(_section(title, find) for title, find in verbs.items()))
+    translates = "target" in subject.trained.tokenizers and hasattr(subject.predictor, "translate")
+    output = subject.predictor.translate([text], beam=beam, protect=())[0].text if translates else ""
+    return Report(subject.name, text, output, tuple(_section(title, find) for title, find in verbs.items()))
 
 
 def _section(title: str, find: Callable[[], Sequence[Any]]) -> Section:

@@ -1,6 +1,7 @@
 """Lines, bars and points: curves, lengths, gradients, saturation, memory, projections."""
 
 from collections.abc import Sequence
+from math import sqrt
 from statistics import median
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,13 @@ from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIE
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
 from anaphora.inspection.gradients import GradientFlow, Reach
-from anaphora.inspection.labels import ellipsize, labels, layer_label
+from anaphora.inspection.labels import UNITS, ellipsize, labels, layer_label
+from anaphora.inspection.learner import SYMBOLS, TESTED
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.span import Spans
+from anaphora.kernels.cells.cell import LSTM_GATES
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
@@ -28,112 +31,140 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"
+_LEAST = 3
+"""Values of a line, at least."""
+_STATE, _MEMORY = "last state, by that k steps back", "last memory cell, by that k steps back"
+_QUANTITIES = {"rate": "learning rate", "loss": "loss (nats)", "bleu": "BLEU (of 100)"}
 _SHORT = 32
 """Letters of a name that a projection has room for."""
 
 
-def curves_figure(runs: Sequence[Curves]) -> "Figure":
-    """Draw a panel for each quantity, a line for each run."""
-    quantities = dict.fromkeys(
+def quantities(runs: Sequence[Curves]) -> list[tuple[str, str]]:
+    """Return the split and the name of each quantity that has three values or more, and not all the same."""
+    names = dict.fromkeys(
         (split, name) for split in ("training", "validation") for run in runs for name in getattr(run, split)
     )
-    figure, panels = canvas.panels(len(quantities), 4.2, 2.8)
-    for axes, (split, name) in zip(panels, quantities, strict=True):
+    return [
+        (split, name)
+        for split, name in names
+        if any(len({value for _, value in getattr(run, split).get(name, ())}) >= _LEAST for run in runs)
+    ]
+
+
+def curves_figure(runs: Sequence[Curves]) -> "Figure":
+    """Draw a panel for each quantity, a line for each run."""
+    shown = quantities(runs)
+    figure, panels = canvas.panels(len(shown), 4.2, 2.8)
+    for axes, (split, name) in zip(panels, shown, strict=True):
         is_validation = split == "validation"
         for number, run in enumerate(runs):
             if points := getattr(run, split).get(name):
                 updates, values = zip(*points, strict=True)
                 drawn = values if is_validation else _smooth(values)
+                if not is_validation:
+                    axes.plot(updates, values, color=COLOURS[number % len(COLOURS)], linewidth=0.5, alpha=0.35)
                 _line(axes, number, updates, drawn, run.run, "o" if is_validation else "")
             if is_validation and run.best is not None:
                 axes.axvline(run.best, color=COLOURS[number % len(COLOURS)], linewidth=0.6, linestyle=":")
-        called = {"rate": "learning rate", "bleu": "BLEU"}.get(name, name.replace("_", " "))
-        axes.set(title=called if name == "rate" else f"{split} {called}", xlabel="update")
+        called = _QUANTITIES.get(name, name.replace("_", " "))
+        axes.set(ylabel=called if name == "rate" else f"{split} {called}", xlabel="update")
         if name in ("loss", "gradient_norm"):
             canvas.logarithmic(axes)
     _legend(figure, panels[0], len(runs))
     return figure
 
 
+def are_curves(runs: Sequence[ByLength]) -> bool:
+    """True if there are enough groups of lengths for a line."""
+    return max(len(run.groups) for run in runs) >= _LEAST
+
+
 def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
-    """Draw loss, and of translators BLEU, by the length of the source."""
+    """Draw loss, and of translators BLEU, by the length of the source, with intervals."""
     names = list(dict.fromkeys(group.name for run in runs for group in run.groups))
     short = [name.removeprefix("source ").removesuffix(" words") for name in names]
-    titles = {"loss": "loss (nats a token)", "bleu": "BLEU"}
+    titles = {"loss": "loss (nats a token)", "bleu": "BLEU (of 100)"}
     if all(group.bleu is None for run in runs for group in run.groups):
         del titles["bleu"]
-    figure, panels = canvas.panels(len(titles), 5.5, 3.4)
+    figure, panels = canvas.panels(len(titles), 5.0, 3.0, columns=1)
     for axes, (quantity, title) in zip(panels, titles.items(), strict=True):
         for number, run in enumerate(runs):
             groups = [group for group in run.groups if getattr(group, quantity) is not None]
-            places, values = [names.index(one.name) for one in groups], [getattr(one, quantity) for one in groups]
+            places = [names.index(one.name) + 0.06 * number for one in groups]
+            values, intervals = ([getattr(one, name) for one in groups] for name in (quantity, f"{quantity}_interval"))
             _line(axes, number, places, values, run.run, _MARKERS[number % len(_MARKERS)])
+            _bars(axes, number, places, intervals)
         axes.set_xticks(range(len(names)), short)
-        axes.set(xlabel="words of the source", title=title)
+        axes.set(xlabel="words of the source", ylabel=title)
     _legend(figure, panels[0], len(runs))
     return figure
 
 
 def token_figure(shown: TokenAttribution) -> "Figure":
     """Draw integrated gradients of each input as bars, and the deletion curves."""
-    figure, (bars, curves) = canvas.panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
+    figure, (bars, curves) = canvas.panels(2, 4.8, max(2.8, 0.24 * len(shown.inputs)), columns=1)
     places = range(len(shown.inputs))
     bars.barh(places, shown.values, color=[COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values])
     bars.set_yticks(places, labels(shown.inputs))
     bars.invert_yaxis()
     bars.axvline(0, color=INK, linewidth=0.6)
     [own] = labels([shown.output])
-    against = f", not {shown.instead}" if shown.instead else ""
-    bars.set(title=f"why {own}{against}", xlabel="integrated gradients, nats")
+    bars.set(xlabel="integrated gradients (nats)", ylabel="token read")
     for number, (name, curve) in enumerate((("most", shown.most_first), ("least", shown.least_first))):
         _line(curves, number, range(len(curve)), curve, f"{name} important first", _MARKERS[number])
     less = f" - ln p({shown.instead})" if shown.instead else ""
-    curves.set(title=f"ln p({own}){less}", xlabel="inputs deleted")
+    curves.set(ylabel=f"ln p({own}){less} (nats)", xlabel="tokens deleted")
     curves.legend()
     return figure
 
 
 def reach_figure(units: Sequence[Reach]) -> "Figure":
     """Draw for each unit how the last state depends on earlier ones, on a logarithmic scale; on h_0 as a point."""
-    figure, panels = canvas.panels(len(units), 5.0, 3.4)
+    figure, panels = canvas.panels(len(units), 4.4, 4.0)
     for axes, unit in zip(panels, units, strict=True):
-        first = len(unit.norms)
-        lines = {"|dh_T / dh_T-k|": unit.norms}
+        lines = {_STATE: unit.norms}
         if unit.bound:
-            lines[f"bound ({unit.bound.gamma:g} x {unit.bound.lambda_1:.2f})^k"] = unit.bound.values
-            lines[f"({unit.bound.gamma:g} x spectral radius {unit.bound.radius:.2f})^k"] = unit.bound.radius_values
-        lines |= {"direct path, largest product": unit.direct} if unit.direct else {}
-        lines |= {"|dc_T / dc_T-k|": unit.memory} if unit.memory else {}
+            lines[f"bound (gamma lambda)^k = ({unit.bound.gamma:g} x {unit.bound.lambda_1:.2f})^k"] = unit.bound.values
+            radius = f"{unit.bound.gamma:g} x {unit.bound.radius:.2f}"
+            lines[f"({radius})^k with the spectral radius: no bound"] = unit.bound.radius_values
+        lines |= {"direct path: largest product of what gates keep": unit.direct} if unit.direct else {}
+        lines |= {_MEMORY: unit.memory} if unit.memory else {}
         for number, (name, values) in enumerate(lines.items()):
             _reach_line(axes, number, values, name)
-        canvas.logarithmic(axes)
-        steep = "\n(zero, where layer normalization is steepest)" if unit.steep_start else ""
-        axes.set_title(f"{layer_label(unit.unit)} ({unit.cell})", fontsize=9)
-        axes.set_xlabel(
-            f"k, steps before the last; the points at {first} are of the initial state h_0{steep}", fontsize=8
-        )
-        axes.legend(fontsize=7)
+        _reach_axes(axes, [unit])
+        steep = ";\nnormalization is steepest at the initial state, zero" if unit.steep_start else ""
+        axes.set_title(f"{layer_label(unit.unit)} ({UNITS.get(unit.cell, unit.cell)}){steep}", fontsize=9)
+        axes.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(-0.1, -0.18))
     return figure
 
 
 def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
     """Draw how the last states of several runs depend on earlier ones, in one panel; on h_0 as a point."""
-    figure, [axes] = canvas.panels(1, 6.4, 3.8)
+    figure, [axes] = canvas.panels(1, 6.0, 4.2)
     number = 0
     for flow in flows:
         for unit in flow.reach:
-            for state, values in (("h", unit.norms), ("c", unit.memory)):
+            place = f"{UNITS.get(unit.cell, unit.cell)} ({flow.run}, {layer_label(unit.unit)})"
+            bound = unit.bound.values if unit.bound else ()
+            for name, values in ((_STATE, unit.norms), (_MEMORY, unit.memory), ("bound (gamma lambda)^k", bound)):
                 if values:
-                    where = f"{flow.run}, {layer_label(unit.unit)} ({unit.cell})"
-                    _reach_line(axes, number, values, f"|d{state}_T / d{state}_T-k|, {where}")
+                    _reach_line(axes, number, values, f"{place}: {name}")
                     number += 1
-    canvas.logarithmic(axes)
-    before = " before training" if flows[0].fresh else ""
-    axes.set(
-        title=f"gradients of the last state{before}", xlabel="k, steps before the last; points: of the initial state"
-    )
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center")
+    _reach_axes(axes, [unit for flow in flows for unit in flow.reach])
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left")
     return figure
+
+
+def _reach_axes(axes: "Axes", units: Sequence[Reach]) -> None:
+    """Scale and name the axes, and shade what no gradient of a simple unit can reach."""
+    canvas.logarithmic(axes)
+    low, high = axes.get_ylim()
+    top = min(high, 1e3 * max(1.0, *(max(unit.norms + unit.memory) for unit in units)))
+    for bound in (unit.bound.values for unit in units if unit.bound):
+        shade: Any = {"color": COLOURS[1], "alpha": 0.15, "linewidth": 0}
+        axes.fill_between(range(1, len(bound) + 1), bound, high, label="impossible: above the bound", **shade)
+    axes.axhline(1, color=QUIET, linewidth=0.6)
+    axes.set(xlabel="k, steps back in time", ylabel="size of the derivative", ylim=(low, top))
 
 
 def _reach_line(axes: "Axes", number: int, values: Sequence[float], name: str) -> None:
@@ -150,11 +181,12 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
         for number, name in enumerate(unit.terms[0]):
-            called = name if name == "total" else f"through {name}"
+            called = "their sum" if name == "total" else f"through the {(LSTM_GATES | {'g': 'new value'})[name]} {name}"
             _line(axes, number, places, [term[name] for term in unit.terms], called)
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7)
-        axes.set_title(f"|terms of dh_t / dh_t-1|, {layer_label(unit.unit)}", fontsize=9)
-    _legend(figure, panels[0], len(units[0].terms[0]))
+        axes.set_title(layer_label(unit.unit), fontsize=9)
+        axes.set(xlabel="token read at each step", ylabel="size of the derivative\nby the output one step before")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
     return figure
 
 
@@ -169,15 +201,15 @@ def saturation_figure(found: Saturation) -> "Figure":
     for gate, top, below in zip(found.gates, grid[:, 0].flat, grid[:, 1].flat, strict=False):
         fractions = np.array(gate.histogram) / max(1, sum(gate.histogram))
         top.bar((np.arange(BINS) + 0.5) / BINS, fractions, 0.9 / BINS, color=COLOURS[0])
-        top.set_title(f"{gate.gate}, {layer_label(gate.unit)}", fontsize=7)
-        top.set_xlabel("|value|" if gate.candidate else "value", fontsize=7)
+        top.set_title(f"{gate.name}\n{layer_label(gate.unit)}", fontsize=8)
+        top.set_xlabel("size of the new value" if gate.candidate else "value: 0 closed, 1 open", fontsize=7)
         top.set_xticks((0, 0.5, 1))
         top.locator_params(axis="y", nbins=4)
         below.scatter(gate.high, gate.low, s=6, color=COLOURS[1], alpha=0.6, linewidths=0)
         below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
         below.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
         below.set_xlabel("fraction of steps above 0.9 (a point for each cell)", fontsize=7)
-        for axes, name in ((top, "fraction of values"), (below, "below 0.1")):
+        for axes, name in ((top, "fraction of values"), (below, "fraction of steps below 0.1")):
             axes.tick_params(labelsize=6)
             axes.set_ylabel(name if axes in grid[..., 0] else "", fontsize=7)
     return figure
@@ -186,18 +218,20 @@ def saturation_figure(found: Saturation) -> "Figure":
 def followers_figure(found: Followers) -> "Figure":
     """Draw for each property its value over the first steps, and the values of the cell that follows it best."""
     best = {one.property: one for one in reversed(found.found)}
-    names = [name for name in found.properties if name in best]
-    figure, panels = canvas.panels(len(names), max(6.0, 0.13 * len(found.steps)), 1.9, columns=1)
-    places = range(len(found.steps))
-    for axes, name in zip(panels, names, strict=True):
-        one, beside = best[name], axes.twinx()
-        _line(axes, 1, places, found.properties[name], name)
+    width = max(6.0, 0.13 * max(len(found.properties[name].steps) for name in best))
+    figure, panels = canvas.panels(len(best), width, 2.1, columns=1)
+    for axes, (name, one) in zip(panels, reversed(best.items()), strict=True):
+        excerpt, beside = found.properties[name], axes.twinx()
+        places = range(len(excerpt.steps))
+        _line(axes, 1, places, excerpt.values, name)
         _line(beside, 0, places, one.values, "cell")
         axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
-        beside.set_ylabel(f"cell {one.cell}", color=COLOURS[0], fontsize=8)
-        where = f"{layer_label(one.unit)} cell {one.cell}"
-        axes.set_title(f"{name} (dashed): {where}, r = {one.correlation:+.2f}", fontsize=8)
-        axes.set_xticks(places, labels(found.steps), fontsize=6)
+        beside.set_ylabel(f"value of cell {one.cell}", color=COLOURS[0], fontsize=8)
+        axes.set_title(
+            f"{name} (dashed): cell {one.cell} of {layer_label(one.unit)}, r = {one.correlation:+.2f}", fontsize=8
+        )
+        axes.set_xticks(places, labels(excerpt.steps), rotation=90, fontsize=6)
+        axes.set_xlabel(f"token read, from step {excerpt.start + 1:,} on", fontsize=7)
         axes.tick_params(axis="x", length=0)
     return figure
 
@@ -225,8 +259,7 @@ def embeddings_figure(found: Embeddings) -> "Figure":
         axes.legend()
     axes.margins(0.12)
     first, second = shown.explained
-    axes.set(xlabel=f"first component, {first:.0%} of the variance", ylabel=f"second component, {second:.0%}")
-    axes.set_title(f"{shown.what} of {found.run}")
+    axes.set(xlabel=f"first direction, {first:.0%} of the variance", ylabel=f"second direction, {second:.0%}")
     return figure
 
 
@@ -246,7 +279,7 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
             axes.barh(number + 0.5, 0.05 * far, 0.8, 0.02, color=COLOURS[4])
             # apart, since within one text a number goes to the right end of words that run from right to left
             axes.text(0.075, number + 0.7, f"{one.distance:.2f}", fontsize=7)
-            axes.text(0.115, number + 0.7, one.context, fontsize=7)
+            axes.text(0.115, number + 0.7, ellipsize(one.context, 80), fontsize=7)
             source = shorten(one.source, 75, placeholder=" \u2026")
             read = f"{one.pair:,}: {source}" if source else f"line {one.pair:,}"
             axes.text(0.55, number + 0.7, read, fontsize=7, color=QUIET)
@@ -265,7 +298,7 @@ def spans_figure(found: Spans) -> "Figure":
                 axes.barh(place, median(own) - least, 0.6, least, color=COLOURS[4])
                 axes.plot(own, [place] * len(own), "o", color=COLOURS[0])
         axes.set_xscale("log", base=2)
-        axes.set(xlim=(least, 2 * longest), xlabel="steps", title=task)
+        axes.set(xlim=(least, 2 * longest), xlabel="longest distance learnt (steps)", title=task)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.axvline(longest, color=QUIET, linewidth=0.7, linestyle=":")
     panels[0].set_yticks(range(len(units)), units)
@@ -275,19 +308,22 @@ def spans_figure(found: Spans) -> "Figure":
 
 def remedies_figure(found: Remedies) -> "Figure":
     """Draw the accuracy of each network, and its gradient before and after training."""
-    figure, (left, right) = canvas.panels(2, 4.75, 0.34 * len(found.found) + 1.2, sharey=True)
+    figure, (above, below) = canvas.panels(2, 6.0, 0.34 * len(found.found) + 1.2, columns=1)
     places = range(len(found.found))
-    left.barh(places, [one.accuracy for one in found.found], 0.6, color=COLOURS[0])
-    left.axvline(1 / 8, color=QUIET, linewidth=0.7, linestyle=":")
-    left.set(xlim=(0, 1), title=f"accuracy, copy at distance {found.distance}; dotted: chance")
-    left.set_yticks(places, [one.name for one in found.found])
-    left.invert_yaxis()
+    # the largest deviation that the mean of as many fractions can have
+    errors = [1.96 * sqrt(one.accuracy * (1 - one.accuracy) / TESTED) for one in found.found]
+    above.barh(places, [one.accuracy for one in found.found], 0.6, color=COLOURS[4], xerr=errors, ecolor=INK)
+    above.axvline(1 / SYMBOLS, color=QUIET, linewidth=0.7, linestyle=":")
+    above.set(xlim=(0, 1.05), xlabel=f"fraction of symbols right, copied over {inflect(found.distance, 'step')}")
     for number, (name, mark) in enumerate((("before", "o"), ("after", "s"))):
         values = [max(getattr(one, name), 1e-30) for one in found.found]
-        right.plot(values, places, mark, color=COLOURS[number], label=f"{name} training", markersize=5)
-    right.set(xscale="log", title="|dL_T/dx_1|")
-    right.xaxis.set_major_formatter("{x:g}")
-    right.legend()
+        below.plot(values, places, mark, color=COLOURS[number], label=f"{name} training", markersize=5)
+    below.set(xscale="log", xlabel="size of the gradient of the last loss by the first input")
+    below.xaxis.set_major_formatter("{x:g}")
+    for axes in (above, below):
+        axes.set_yticks(places, [one.name for one in found.found])
+        axes.invert_yaxis()
+    figure.legend(*below.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     return figure
 
 
@@ -296,13 +332,14 @@ def context_figure(found: EffectiveContext) -> "Figure":
     figure, [axes] = canvas.panels(1, 6.0, 3.8)
     for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
         _line(axes, number, found.sizes, losses, name, _MARKERS[number])
+        _bars(axes, number, found.sizes, found.intervals[number])
     every = f"all of {inflect(found.longest, 'token')}"
     axes.axhline(found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=every)
     if found.effective is not None:
         axes.axvline(found.effective, color=QUIET, linewidth=0.8)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set(xlabel="k, tokens of context", ylabel="loss (nats a token)", title=found.run)
+    axes.set(xlabel="k, tokens of context", ylabel="loss (nats a token)")
     axes.legend()
     return figure
 
@@ -342,6 +379,10 @@ def _select_labels(names: Sequence[str], points: Sequence[tuple[float, float]]) 
 def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
     style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
     axes.plot(xs, ys, label=name, marker=marker, **style)
+
+
+def _bars(axes: "Axes", number: int, xs: Sequence[float], intervals: Sequence[tuple[float, float]]) -> None:
+    axes.vlines(xs, *zip(*intervals, strict=True), color=COLOURS[number % len(COLOURS)], linewidth=1)
 
 
 def _legend(figure: "Figure", axes: "Axes", count: int) -> None:

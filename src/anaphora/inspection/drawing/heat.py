@@ -18,7 +18,7 @@ from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
 from anaphora.inspection.gates import Gates, UnitGates
 from anaphora.inspection.gradients import ItemisedGradients
-from anaphora.inspection.labels import labels, layer_label, layer_name
+from anaphora.inspection.labels import labels, layer_label
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def draw_attention(
     """
     values = _fitting(weights, len(source_pieces), len(target_pieces))
     canvas.draw(
-        [Path(path)], lambda: _figure([(labels(source_pieces), labels(target_pieces), values, title)], "attention")
+        [Path(path)], lambda: _figure([(labels(source_pieces), labels(target_pieces), values, title)], *_ATTENTION)
     )
     return Path(path)
 
@@ -72,9 +72,9 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
     panels = []
     for one in alignments:
         values = _fitting(one.weights, len(one.source_pieces), len(one.target_pieces))
-        title = one.run if several else one.source
+        title = one.run if several else ""
         panels.append((labels(one.source_pieces), labels(one.target_pieces), values, title))
-    figure = _figure(panels, "attention")
+    figure = _figure(panels, *_ATTENTION)
     for axes, one in zip(figure.axes, alignments, strict=False):
         for step, centre in enumerate(one.centres):
             low, high = centre - one.radius - 1.5, centre + one.radius - 0.5
@@ -87,8 +87,8 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
 def attribution_figure(shown: Attribution) -> "Figure":
     """Draw the attribution of each output token (down) to each input (across), on a scale with two sides."""
     values = np.array(shown.values)
-    title = f"{shown.text}\noutput (down), by each token read (across)"
-    figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, title)], "gradient x input")
+    panel = labels(shown.inputs), labels(shown.outputs), values, ""
+    figure = _figure([panel], "gradient x input (nats)", "token read: source, then output", "token of the output")
     limit = float(np.abs(values).max()) or 1.0
     for image in figure.axes[0].images:
         image.set(cmap=canvas.shades(two_sided=True), clim=(-limit, limit))
@@ -104,9 +104,8 @@ def itemised_figure(items: Sequence[ItemisedGradients]) -> "Figure":
         steps = labels(one.steps)
         rows = [*(f"{number} {name}" for number, name in enumerate(steps, 1)), "last state"]
         values = np.array(one.norms)
-        title = f"{layer_name(one.layer)}\nloss of a step (down), by input (across)"
-        panels.append((steps, rows, values / max(float(values.max()), 1e-30), title))
-    return _figure(panels, "fraction of the largest")
+        panels.append((steps, rows, values / max(float(values.max()), 1e-30), layer_label(one.layer)))
+    return _figure(panels, "fraction of the largest", "step that the layer reads", "loss at step")
 
 
 def gates_figure(shown: Gates) -> "Figure":
@@ -128,13 +127,14 @@ def gates_figure(shown: Gates) -> "Figure":
                 axes.set_visible(False)
             else:
                 images.setdefault(_is_signed(unit, name), _gate(axes, unit, name))
-        row[0].set_ylabel(f"{layer_label(unit.unit)}, cell", fontsize=8)
+        row[0].set_ylabel(f"cell of {layer_label(unit.unit)}", fontsize=8)
     for signed, image in images.items():
         low, high = image.get_clim()
         bar = figure.colorbar(image, ax=panels, fraction=0.01, aspect=25)
-        bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if signed else ["0", "", "1"])
+        bar.set_ticks(
+            [low, (low + high) / 2, high], labels=["below 0", "0", "above 0"] if signed else ["0 closed", "", "1 open"]
+        )
         bar.ax.tick_params(labelsize=7, length=0)
-    figure.suptitle(shown.text, x=0, ha="left", fontsize=_POINTS, fontweight="bold")
     return figure
 
 
@@ -152,10 +152,8 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
-    output, *memory = unit.state
-    named = {output: "output", unit.candidate: "new value"} | dict.fromkeys(memory, "cell state")
-    called = f"{named.get(name, 'gate')} {name}"
-    axes.set_title(f"{called}, {least:.2g} to {limit:.2g}", fontsize=9)
+    axes.set_xlabel("token read at each step", fontsize=7)
+    axes.set_title(f"{unit.names[name]}, {least:.2g} to {limit:.2g}", fontsize=9)
     return image
 
 
@@ -184,13 +182,16 @@ _Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
 """Labels across and down, values, and a title."""
 
 
-def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
-    """Draw panels side by side, with one scale for ``what``."""
+_ATTENTION = "attention", "token of the source", "token of the output"
+
+
+def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str) -> "Figure":
+    """Draw panels of ``columns`` and ``rows`` side by side, with one scale for ``what``."""
     cell = min(_CELL, _LARGEST / max(max(len(across), len(down)) for across, down, _, _ in panels))
     height, width, lefts = cell * max(len(down) for _, down, _, _ in panels), 0.0, list[float]()
     for across, down, _, title in panels:
-        lefts.append(width + 0.1 * max(map(len, down)) + 0.6)
-        width = lefts[-1] + max(cell * len(across), 0.09 * max(map(len, title.split("\n"))))
+        lefts.append(width + 0.1 * max(map(len, down)) + 0.9)
+        width = lefts[-1] + max(cell * len(across), 0.09 * max(len(title), len(columns)))
     figure = canvas.figure(width, height)
     for left, (across, down, values, title) in zip(lefts, panels, strict=True):
         tall = cell * len(down) / height
@@ -198,7 +199,8 @@ def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
         image = _cells(axes, values)
         _label(axes, across, down, points=_POINTS * cell / _CELL)
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel(title, loc="left", labelpad=12, fontsize=_POINTS + 1, fontweight="bold")
+        axes.set_xlabel(f"{title}\n{columns}".strip(), loc="left", labelpad=10, fontsize=_POINTS - 1)
+        axes.set_ylabel(rows, loc="top", labelpad=8, fontsize=_POINTS - 1)
     tall = min(1.2, height)
     bar = figure.colorbar(image, cax=figure.add_axes((1 + 0.2 / width, 0.0, 0.09 / width, tall / height)))
     low, high = image.get_clim()

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from anaphora.kernels.ops import Ops, V
 from anaphora.records import Record
 
+LSTM_GATES = {"i": "input gate", "f": "forget gate", "o": "output gate"}
+
 
 class Cell(Record, ABC, extra="forbid"):
     """One kind of recurrent unit: its options, and the mathematics of one step."""
@@ -20,6 +22,8 @@ class Cell(Record, ABC, extra="forbid"):
 
     blocks: ClassVar[str]
     """A letter for each block of H of the projected input, in order: "ifgo"."""
+    gate_names: ClassVar[Mapping[str, str]] = {}
+    """Words for its gates, by letter."""
     candidate: ClassVar[str] = ""
     """The letter of the block that is no gate but the new value, between -1 and 1."""
     state: ClassVar[tuple[str, ...]] = ("h",)

@@ -30,6 +30,7 @@ class Gru(Cell):
     """With reset "after": a bias b' of its own inside the reset gate, as in torch.nn.GRU."""
 
     blocks: ClassVar[str] = "rzg"
+    gate_names: ClassVar[Mapping[str, str]] = {"r": "reset gate", "z": "update gate"}
     candidate: ClassVar[str] = "g"
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (

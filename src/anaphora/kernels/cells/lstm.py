@@ -11,7 +11,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from anaphora.kernels.cells.cell import Forgetting
+from anaphora.kernels.cells.cell import LSTM_GATES, Forgetting
 from anaphora.kernels.ops import Ops, V
 
 
@@ -21,6 +21,7 @@ class Lstm(Forgetting):
     kind: Literal["lstm"] = "lstm"
 
     blocks: ClassVar[str] = "ifgo"
+    gate_names = LSTM_GATES
     candidate: ClassVar[str] = "g"
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 

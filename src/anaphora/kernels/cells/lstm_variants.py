@@ -11,13 +11,14 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from anaphora.kernels.cells.cell import Cell, Forgetting
+from anaphora.kernels.cells.cell import LSTM_GATES, Cell, Forgetting
 from anaphora.kernels.ops import Ops, V
 
 
 class _Variant(Cell):
     """The equations above with the gates of ``blocks``."""
 
+    gate_names = LSTM_GATES
     candidate: ClassVar[str] = "g"
     output_tanh: ClassVar[bool] = True
     """True if m is tanh(c), and not c."""

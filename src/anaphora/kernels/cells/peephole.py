@@ -16,7 +16,7 @@ diagonals.
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from anaphora.kernels.cells.cell import Forgetting
+from anaphora.kernels.cells.cell import LSTM_GATES, Forgetting
 from anaphora.kernels.ops import Ops, V
 
 
@@ -28,6 +28,7 @@ class Peephole(Forgetting):
     """Peepholes of a gate: the whole memory cell, or each unit its own number (Graves 2013)."""
 
     blocks: ClassVar[str] = "ifgo"
+    gate_names = LSTM_GATES
     candidate: ClassVar[str] = "g"
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
