@@ -46,7 +46,7 @@ def test_a_lecture_has_its_parts_in_order_and_its_recipes_and_lessons_are_there(
         assert set(re.findall(r"`([^`]+)`", sentence)) <= RECIPES
     commands = [item.text for item in items(page.name, text)]
     assert commands
-    assert {command.split()[3] for command in commands if command.startswith("anaphora inspect explain")} <= set(LESSONS)
+    assert {name for command in commands for name in re.findall("inspect explain ([\\w-]+)", command)} <= set(LESSONS)
 
 
 @pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda page: page.stem)

@@ -153,3 +153,10 @@ def test_a_stored_unit_that_is_not_registered_is_named(writer: TrainedModel) -> 
     model: Any = writer.model
     with pytest.raises(ConfigError, match="cell of the network 'min-gru' is unknown"):
         program_from_data(program_to_data(model.recurrence.program))
+
+
+def test_a_unit_without_a_reference_step_runs_as_it_is_with_naive_kernels() -> None:
+    stack, x_TBD = stack_of(), inputs()
+    with running(Runtime(kernels="naive")):
+        read = stack(x_TBD, LENGTHS_B).outputs["h"]
+    assert_close(read, naive(stack, x_TBD))

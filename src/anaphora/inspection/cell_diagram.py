@@ -73,14 +73,12 @@ class Symbol:
     def split(self, *blocks: int) -> list["Symbol"]:
         """Return neighbouring blocks, whose names have their letters; of a function, that of the blocks it reads."""
         if not self.names:
-            return [
-                replace(self, reads=reads) for reads in zip(*(one.split(*blocks) for one in self.reads), strict=True)
-            ]
-        named = [
-            (base, letters, len(letters) // sum(blocks)) for base, letters in (one.split("_") for one in self.names)
-        ]
+            parts = zip(*(one.split(*blocks) for one in self.reads), strict=True)
+            return [replace(self, reads=reads) for reads in parts]
+        named = [(base, letters) for base, letters in (name.split("_") for name in self.names)]
+        own = len(named[0][1]) // sum(blocks)
         return [
-            replace(self, names=tuple(f"{base}_{letters[first * own : end * own]}" for base, letters, own in named))
+            replace(self, names=tuple(f"{base}_{letters[first * own : end * own]}" for base, letters in named))
             for first, end in pairwise(accumulate(blocks, initial=0))
         ]
 
@@ -182,9 +180,10 @@ def trace(cell: Any) -> tuple[Symbol, ...]:
     names |= {short: PEEPHOLES.get(short, short) for short in cell.vectors}
     weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
     has_equations = type(cell) in UNITS or hasattr(cell, "step")
-    return tuple(
+    after: Any = (
         unit_step(cell, x, before, weights) if has_equations else cell.forward(SymbolOps(weights), x, before)[0]
     )
+    return tuple(after)
 
 
 def _node(symbol: Symbol, reads: tuple[int, ...]) -> Node:

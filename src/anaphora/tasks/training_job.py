@@ -4,6 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +157,9 @@ class UpdatingJob(TrainingJob):
             return Partitions(batches, words) if words else batches, validate, self.recording(context)
 
         batches, validate, record = ranks.in_turn(ready)
-        if context.loop:
-            return ranks.broadcast(lambda: fit_once(context, lambda: _fit_by_loop(context, batches, validate), report))
+        if own := context.loop:
+            fit = partial(_fit_by_loop, own, context.model, batches, validate)
+            return ranks.broadcast(lambda: fit_once(context, fit, report))
         better = context.experiment.better
         how: Any = {"better": better, "record": record, "unit": self.unit, "ranks": ranks}
         return loop.train(context.model, batches, training, run, validate, report, stop, **how)
@@ -199,9 +201,8 @@ def fit_once(context: TrainingContext, fit: Callable[[], Mapping[str, float]], r
     return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)
 
 
-def _fit_by_loop(context: TrainingContext, batches: Batches, validate: Validate) -> Mapping[str, float]:
+def _fit_by_loop(own: Loop, model: torch.nn.Module, batches: Batches, validate: Validate) -> Mapping[str, float]:
     """Return the metrics of a network after the loop of a caller."""
-    model = context.model
 
     def validated() -> Mapping[str, float]:
         with torch.no_grad():
@@ -209,8 +210,7 @@ def _fit_by_loop(context: TrainingContext, batches: Batches, validate: Validate)
         model.train()
         return metrics
 
-    assert context.loop
-    context.loop(model.train(), batches, validated)
+    own(model.train(), batches, validated)
     return validated()
 
 
