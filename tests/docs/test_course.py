@@ -8,7 +8,7 @@ import pytest
 
 from anaphora import recipes
 from anaphora.experiment.settings import settings_at
-from anaphora.inspection.explain import LESSONS
+from anaphora.inspection.explain.lesson import LESSONS
 from anaphora.kernels.cells import CELLS
 from tests.docs.pages import items
 from tests.site import ROOT, links

@@ -68,7 +68,8 @@ class Choices:
     target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
     beam: Annotated[int | None, Option("Beam size; 1 is greedy search.", min=1, default="1; beam: 5")] = None
     fresh: Annotated[bool, Option("gradients: with the weights before training.")] = False
-    blank: Annotated[bool, Option("explain: leave the answers out.")] = False
+    blank: Annotated[bool, Option("explain: leave the answers out, in a second page.")] = False
+    seed: Annotated[int | None, Option("explain: draw other numbers.", min=0, default="those of the lesson")] = None
     cut_every: Annotated[int, Option("diagram: show where chunks of so many steps cut the gradient.", min=0)] = 0
     token: Annotated[int | None, Option("attribute: one output token, by number.", min=1)] = None
     instead: Annotated[str, Option("attribute: why --token, and not this one?", metavar="TOKEN")] = ""
@@ -230,12 +231,12 @@ def _write(shown: "Results", request: Request, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
     for stem, result in shown.items():
         if hasattr(result, "html"):
-            name = f"{stem}-blank.html" if request.blank else f"{stem}.html"
-            files, notes = [_text_file(output / name, result.html(request.blank))], list[str]()
+            pages = {f"{stem}.html": False} | ({f"{stem}-blank.html": True} if request.blank else {})
+            files = [_text_file(output / name, result.html(blank)) for name, blank in pages.items()]
+            notes = list[str]()
         else:
             files, notes = drawing.save(output, stem, result)
-        if not request.blank:
-            files.append(_text_file(output / f"{stem}.json", figures_as_json(_as_json(result), indent=1)))
+        files.append(_text_file(output / f"{stem}.json", figures_as_json(_as_json(result), indent=1)))
         for note in dict.fromkeys(notes):
             say(note)
         say(f"Written: {', '.join(map(str, files))}")

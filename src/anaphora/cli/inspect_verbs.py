@@ -26,7 +26,7 @@ from anaphora.inspection import (
     tree,
 )
 from anaphora.inspection.cell_diagram import cell_diagram
-from anaphora.inspection.explain import LESSONS
+from anaphora.inspection.explain.lesson import LESSONS, lesson
 from anaphora.inspection.programs import diagrams
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.cells import CELLS
@@ -145,11 +145,11 @@ def _curves(subjects: Sequence[Subject], request: "Request") -> Results:
 
 
 def _explain(request: "Request") -> Results:
-    if len(request.words) != 1:
-        raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}: name it.")
-    [name] = request.words
-    check_known("lesson", name, LESSONS)
-    return {name: LESSONS[name]()}
+    name, *settings = request.words or [""]
+    if not name or not all("=" in one for one in settings):
+        raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}, perhaps with numbers: name it.")
+    stem = name if request.seed is None else f"{name}-{request.seed}"
+    return {stem: lesson(name, override({}, settings), request.seed)}
 
 
 def _diagram(request: "Request") -> Results:
@@ -218,7 +218,7 @@ VERBS = {
     ),
     "curves": Verb("training curves", _curves, several=True, reads_file=lambda subject: True),
     "report": Verb("most of these on one HTML page", _report, takes=_PAIR | {"beam"}),
-    "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain, takes_alone=frozenset({"blank"})),
+    "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain, takes_alone=frozenset({"blank", "seed"})),
     "diagram": Verb(
         "picture of the steps of a recipe, or of the inside of a unit",
         alone=_diagram,

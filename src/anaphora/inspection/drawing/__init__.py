@@ -111,9 +111,8 @@ def _report_page(report: Report) -> str:
         f'<p dir="auto">{escape(report.text)}</p>',
         '<nav aria-label="Sections"><ul>',
         *contents,
-        "</ul></nav>\n<main>",
+        "</ul></nav>",
         *(_section(name, one) for name, one in names.items()),
-        "</main>",
     )
 
 

@@ -32,6 +32,8 @@ _CELL_ACROSS, _CELL_DOWN, _CELL_LEFT, _CELL_TOP = 166, 60, 80, 70
 _CELL_WIDE, _CELL_HIGH = 130, 34
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
+_LESSON_PITCH, _LESSON_RISE = 56, 58
+
 _LINK, _SCORE = 0.42, 0.34
 """Inches of the lines before a node of a tree, and of its score."""
 _LONGEST = 13
@@ -200,6 +202,51 @@ def _draw_way(axes: "Axes", leaves: float, way: Sequence[_Point], end: _Point, e
     _arrow(axes, "flow", start, *steps[:-1])
 
 
+def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> "Figure":
+    """Draw the values of a lesson in ``rows`` and columns, with arrows from those that others are computed from.
+
+    The ids of boxes and arrows are "box0", "box1", .. and "arrow0", .. in their order.
+    """
+    from matplotlib.patches import FancyArrowPatch
+
+    width, height = _LESSON_PITCH * max(map(len, rows)), _LESSON_RISE * len(rows)
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
+    places = {
+        key: (_LESSON_PITCH * (x + 0.5), _LESSON_RISE * (y + 0.5))
+        for y, row in enumerate(rows)
+        for x, key in enumerate(row)
+        if key
+    }
+    boxes = {}
+    for number, (key, (x, y)) in enumerate(places.items()):
+        boxes[key] = _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{number}")
+        _text(axes, x, y, _mathtext(key), 11, ha="center", va="center", zorder=4, parse_math=True)
+    for number, (start, end) in enumerate(arrows):
+        (x, y), (to_x, to_y) = places[start], places[end]
+        # along a row, an arrow passes below the boxes between
+        bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
+        ends = {"patchA": boxes[start], "patchB": boxes[end], "shrinkA": 0, "shrinkB": 0}
+        style = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 0.9, "color": _EDGE, "zorder": 2}
+        line = {"connectionstyle": f"arc3,rad={bend}", "gid": f"arrow{number}", **ends, **style}
+        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), **line))
+    return figure
+
+
+def _mathtext(key: str) -> str:
+    """Return a symbol of a lesson as matplotlib typesets it, "a_i[1]" as "$a_{i,1}$"; of words, the last one."""
+    name, _, places = key.rstrip("]").partition("[")
+    *_, last = places.split(",")
+    if last and not last.isdigit():
+        return last
+    head, _, below = name.partition("_")
+    accent = next((one for one in ("hat", "tilde", "bar") if head.endswith(one)), "")
+    letter = head.removesuffix(accent)
+    if len(letter) > 1:  # a Greek letter, or an abbreviation in capitals
+        letter = f"\\mathrm{{{letter}}}" if letter.isupper() else f"\\{letter}"
+    marks = ",".join(filter(None, (below, places)))
+    return f"${f'{chr(92)}{accent}{{{letter}}}' if accent else letter}_{{{marks}}}$"
+
+
 def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
     """Return a figure and its axes without a frame, in units of ``_PIXELS`` from the top left, with a title."""
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
@@ -211,12 +258,12 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
     axes.text(x, y, text, fontsize=size, **style)
 
 
-def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6) -> None:
+def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box") -> Any:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={rounding}"
-    axes.add_patch(
-        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid="box", zorder=3)
+    return axes.add_patch(
+        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid=gid, zorder=3)
     )
 
 

@@ -1,14 +1,12 @@
-"""Beam search with k = 2 over a small table, beside greedy and exhaustive search."""
+"""Beam search over a small table, beside greedy and exhaustive search: its rows depend on its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf, log
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, pad
-from anaphora.inspection.explain.lesson import Lesson, n
 from anaphora.inspection.tree import tree_of
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.examples import Search
@@ -16,81 +14,93 @@ from anaphora.protocols import Array, SearchStart, Step
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 
-WORDS = ("<pad>", "<unk>", "<s>", "</s>", "The", "A", "man", "dog", "walks", "sleeps")
-EOS = WORDS.index("</s>")
-NEXT = {
-    (): {"A": 0.5, "The": 0.4, "dog": 0.1},
-    ("A",): {"dog": 0.4, "man": 0.35, "walks": 0.25},
-    ("The",): {"man": 0.7, "dog": 0.3},
-    ("dog",): {"sleeps": 0.6, "walks": 0.4},
-    ("man",): {"walks": 0.8, "sleeps": 0.2},
-}
-"""p of the next word after the last one; a verb is followed by </s>."""
-K = 2
-SIZES = {f"beam, k = {K}": K, "greedy": 1, "exhaustive": 100}
-"""Beams that are compared; the last is larger than the number of hypotheses."""
+START, END = "<s>", "</s>"
+EXHAUSTIVE = 100
+"""Beam that is larger than the number of hypotheses."""
 
 
-def beam() -> Lesson:
-    """The two best hypotheses are kept at every step; the best finished one is the result."""
-    source = "Score of a hypothesis: the sum of ln p of its words. Greedy search is a beam of k = 1."
-    lesson = Lesson("Beam search, by hand", source)
-    lesson.section("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
-    for last, table in NEXT.items():
-        lesson.add_values(**{f"p({word} | {' '.join(last) or '<s>'})": p for word, p in table.items()})
-    asked = Search(_Table(), Batch.of_rows([0], pad([[2]])), 0, SearchRequest(max_length=6), _words)
-    shown = tree_of(asked, K, Runtime.inference(), "", "")
+def rows(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sections and the drawing of the lesson: the hypotheses of a search over its numbers."""
+    tree = tree_of(_search(given), given["k"], Runtime.inference(), "", "")
     paths: dict[int | None, list[str]] = {None: []}
-    for step in range(1, len(shown.mass) + 1):
-        lesson.section(f"Step {step}", f"Every hypothesis is continued; of all continuations the best {K} are kept.")
-        own = [node for node in shown.nodes if node.step == step]
+    sections = list[dict[str, Any]]()
+    for step in range(1, len(tree.mass) + 1):
+        lines = []
+        own = [node for node in tree.nodes if node.step == step]
         for node in sorted(own, key=lambda node: (node.parent or 0, -node.log_prob)):
             before = paths[node.parent]
             paths[node.number] = [*before, node.token]
-            score, p = 0.0 if node.parent is None else shown.nodes[node.parent].score, _after(before)[node.token]
-            value, numbers = f"{n(node.score)}, {node.fate}", f"{n(score)} + ln {n(p)}"
-            lesson.row(" ".join(paths[node.number]), "score before + ln p", value, numbers=numbers)
+            score = f"S{before} + " if before else ""
+            lines.append(f"S{paths[node.number]} = {score}{_log_prob(before, node.token)} # {node.fate}")
+        text = "Every hypothesis is continued; of all continuations the best k are kept."
+        sections.append({"title": f"Step {step}", "text": text, "kernels": ["search.beam:beam"][step - 1 :], "rows": lines})
+    results = []
+    for name, (words, _) in _results(given).items():
+        terms = [_log_prob(words[:place], word) for place, word in enumerate(words)]
+        results.append(f"{name} = {' + '.join(terms)} # {' '.join(words[:-1])}")
     why = "A hypothesis only gets worse, so the search ends when no live one beats the best finished."
-    lesson.section("Result", why)
-    theirs = []
-    for name, size in SIZES.items():
+    sections.append({"title": "Result", "text": why, "rows": results})
+    drawn = sorted(paths[node.number] for node in tree.nodes)
+    ends = [path for path, after in zip(drawn, [*drawn[1:], []], strict=True) if after[: len(path)] != path]
+    seen = set[str]()
+    drawing = []
+    for path in ends:
+        keys = [f"S[{','.join(path[: place + 1])}]" for place in range(len(path))]
+        drawing.append(" ".join("." if key in seen else key for key in keys))
+        seen.update(keys)
+    return {"sections": sections, "drawing": drawing}
+
+
+def check(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ln p of the best outputs by search."""
+    return {name: one.score for name, one in _results(values).items()}
+
+
+class _Result(NamedTuple):
+    words: list[str]
+    score: float
+
+
+def _results(given: Mapping[str, Any]) -> dict[str, _Result]:
+    """Return the best outputs of the beam, of greedy and of exhaustive search."""
+    asked, found = _search(given), dict[str, _Result]()
+    for name, size in (("beam", given["k"]), ("greedy", 1), ("exhaustive", EXHAUSTIVE)):
         [[best]] = search(asked.stepper, asked.batch, replace(asked.request, beam=size))
-        words = _words(best.ids)
-        score = sum(log(_after(words[:place])[word]) for place, word in enumerate([*words, "</s>"]))
-        lesson.row(name, "best output, ln p", f"{' '.join(words)}, {n(score)}")
-        lesson.values[name] = score
-        theirs.append(torch.tensor(best.score, dtype=torch.float64))
-    return lesson.check(list(SIZES), theirs)
+        found[name] = _Result([*asked.pieces(best.ids), END], best.score)
+    return found
 
 
-def _words(ids: Sequence[int]) -> list[str]:
-    return [WORDS[one] for one in ids]
+def _log_prob(before: Sequence[str], word: str) -> str:
+    return f"ln(p{[before[-1] if before else START, word]})"
 
 
-def _after(words: Sequence[str]) -> dict[str, float]:
-    if words and words[-1] in ("walks", "sleeps"):
-        return {"</s>": 1.0}
-    return NEXT.get(tuple(words[-1:]), {})
+def _search(given: Mapping[str, Any]) -> Search:
+    table = _Table({tuple(key[2:-1].split(",")): p for key, p in given.items() if key.startswith("p[")})
+    return Search(table, Batch.of_rows([0], pad([[table.bos]])), 0, SearchRequest(max_length=6), table.words_of)
 
 
 class _Table:
-    """The table as a model for search."""
+    """Table of p(word | word before) as a model for search."""
 
-    size, unk, bos, eos = len(WORDS), 1, 2, EOS
+    def __init__(self, table: Mapping[tuple[str, ...], float]) -> None:
+        self._table = table
+        self._words = ["<pad>", "<unk>", START, END, *dict.fromkeys(word for _, word in table if word != END)]
+        self.size, self.unk, self.bos, self.eos = len(self._words), 1, 2, 3
+
+    def words_of(self, ids: Sequence[int]) -> list[str]:
+        """Return the words of an output."""
+        return [self._words[one] for one in ids]
 
     def start(self, batch: Batch) -> SearchStart:
-        return SearchStart(None, [()] * batch.size, np.zeros(batch.size, np.int64))
+        return SearchStart(None, np.full(batch.size, self.bos), np.zeros(batch.size, np.int64))
 
-    def advance(self, memory: None, state: list[tuple[str, ...]], ids_N: Array) -> Step:
-        rows = []
-        paths = [(*path, WORDS[token]) for path, token in zip(state, ids_N.tolist(), strict=True)]
-        for path in paths:
-            table = {} if "</s>" in path else _after(path[1:])
-            rows.append([log(table[word]) if word in table else -inf for word in WORDS])
-        return Step(np.array(rows), None, paths)
+    def advance(self, memory: None, state: Array, ids_N: Array) -> Step:
+        known = [[self._table.get((self._words[last], word), 0.0) for word in self._words] for last in ids_N]
+        with np.errstate(divide="ignore"):
+            return Step(np.log(known), None, ids_N)
 
-    def select(self, state: list[tuple[str, ...]], rows_N: Array) -> list[tuple[str, ...]]:
-        return [state[row] for row in rows_N.tolist()]
+    def select(self, state: Array, rows_N: Array) -> Array:
+        return state[rows_N]
 
     def keep(self, memory: None, sentences_B: Array) -> None:
         return None

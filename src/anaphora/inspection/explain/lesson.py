@@ -1,260 +1,329 @@
-"""Worked example: every value with its formula and numbers, as text and as a page."""
+"""Lessons: tables of formulas, worked out row by row, as text and as a page."""
 
 import math
 import re
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
-from itertools import pairwise
-from operator import add, sub, truediv
+from inspect import getsourcelines
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor
 
-from anaphora.formats.html_table import table
-from anaphora.inspection.page import page
-from anaphora.kernels.cells import Cell
-from anaphora.kernels.parts import Project, Unit
-from anaphora.kernels.program import Program
-from anaphora.kernels.truncation import Windows, scan_windows
+from anaphora.errors import ConfigError, MissingExtraError
+from anaphora.files import parse_toml
+from anaphora.inspection.explain.formula import Formulas, plain, symbol, typeset
+from anaphora.inspection.explain.network_checks import run_unit
+from anaphora.inspection.page import page, picture
+from anaphora.wording import check_known
 
-_TOKEN = re.compile(r"(?:tanh|sigm|softmax)?\(|\w+|[-+/^)]")
-_HEADING = ("value", "formula", "with numbers", "answer")
-
-Value = float | tuple[float, ...] | str
+FOLDER = Path(__file__).parent
+LESSONS = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+_SYMBOL = re.compile(r"\b([A-Za-z]+)_(?:\{(.+?)\}|(\w+))")
+_STYLE = (FOLDER / "lesson.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Line:
-    """Value with its formula."""
+    """Value with its formula; formulas are MathML."""
 
+    key: str
+    """Symbol in plain letters: "h[1]"."""
     symbol: str
-    """"h_1"."""
     formula: str
-    """"a h_0 + b x_1 + c"; empty where the value is given."""
+    """Empty where the value is given."""
     numbers: str
     """The formula with its numbers."""
-    value: Value
+    value: Any
+    remark: str = ""
+    reads: tuple[str, ...] = ()
+    """Keys of the values that the formula reads."""
+
+    def json(self) -> dict[str, Any]:
+        """Return plain text in place of MathML."""
+        shown = {name: plain(getattr(self, name)) for name in ("symbol", "formula", "numbers")}
+        return {**shown, "value": np.asarray(self.value).tolist(), "remark": self.remark}
+
+    def text(self, blank: bool) -> str:
+        """Return the line without its symbol; with ``blank``, a gap in place of what is worked out."""
+        if blank and self.formula:
+            return f"{plain(self.formula)} = ________"
+        shown = [self.formula, self.numbers, typeset(self.value, alone=True)]
+        remark = f"  ({self.remark})" if self.remark else ""
+        return " = ".join(plain(one) for one in dict.fromkeys(shown) if one) + remark
 
 
-@dataclass
+@dataclass(frozen=True)
 class Section:
     """Values that belong together, in the order in which they are worked out."""
 
     title: str
-    text: str = ""
-    lines: list[Line] = field(default_factory=list)
+    text: str
+    kernels: tuple[str, ...]
+    """Functions that compute the same: "kernels.cells.lstm:Lstm.forward"."""
+    lines: tuple[Line, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lesson:
     """Worked example: its values, worked out section by section from the formulas that it shows."""
 
     title: str
     source: str
     """Source of the equations, and perhaps of the numbers."""
-    sections: list[Section] = field(default_factory=list)
-    difference: float = 0.0
+    seed: int | None
+    """Seed of the numbers; None for those that the lesson has by itself."""
+    sections: tuple[Section, ...]
+    difference: float
     """Greatest absolute difference from what the kernels compute."""
-    values: dict[str, Any] = field(default_factory=dict, repr=False)
-    """Floats, vectors and matrices by symbol; formulas may name all of them, also those without a line."""
+    drawing: tuple[tuple[str, ...], ...]
+    """Keys of values in rows and columns; empty where nothing stands."""
+    lights: Mapping[str, str]
+    """Names of values in the drawing by names of others, such as gradients, that light them up."""
 
-    def section(self, title: str, text: str = "") -> None:
-        """Begin a section."""
-        self.sections.append(Section(title, text))
+    @cached_property
+    def lines(self) -> dict[str, Line]:
+        """All lines by their keys."""
+        return {line.key: line for section in self.sections for line in section.lines}
 
-    def add_values(self, **values: Value) -> None:
-        """Add values that the example starts from; numbers of a vector x are x_1, x_2, .."""
-        for symbol, value in values.items():
-            self._add(symbol, "", "", value)
-            if isinstance(value, tuple):
-                self.values |= {f"{symbol}_{place}": one for place, one in enumerate(value, 1)}
+    def box_of(self, key: str) -> str:
+        """Return the box of the drawing that a value lights up; empty where it has none."""
+        name, bracket, places = key.partition("[")
+        names = (name, self.lights.get(name, name), name.removeprefix("d"))
+        return next((box for one in names if (box := f"{one}{bracket}{places}") in self._drawn), "")
 
-    def steps(self, formulas: Mapping[str, str], t: int) -> None:
-        """Work out the formulas of step ``t``, by symbol; "h_t" and "h_{t-1}" stand for its own and the one before."""
-        for row in formulas.items():
-            self.row(*(re.sub(r"(?<=[_,])t\b", f"{t}", one.replace("{t-1}", f"{t - 1}")) for one in row))
+    def read_boxes(self, key: str, own: str = "") -> Iterator[str]:
+        """Yield the boxes that a value is computed from, directly or through values without a box of their own."""
+        own = own or self.box_of(key)
+        for read in self.lines[key].reads if key in self.lines else ():
+            box = self.box_of(read)
+            if box and box != own:
+                yield box
+            elif read != key:
+                yield from self.read_boxes(read, own)
 
-    def row(self, symbol: str, formula: str, value: Any = None, *, words: str = "", numbers: str | None = None) -> None:
-        """Add a line, worked out from its formula where no ``value`` is given; ``words`` are shown in place of it."""
-        own = ""
-        if value is None:
-            value, own = Formula(formula, self.values).result()
-        if isinstance(value, np.ndarray):
-            value, own = tuple(value.tolist()), ""
-        self._add(symbol, words or formula, own if numbers is None else numbers, value)
-
-    def _add(self, symbol: str, formula: str, numbers: str, value: Value) -> None:
-        self.sections[-1].lines.append(Line(symbol, formula, numbers, value))
-        self.values[symbol] = np.array(value) if isinstance(value, tuple) else value
-
-    def check(self, symbols: Sequence[str], theirs: Sequence[Tensor]) -> "Lesson":
-        """Return the lesson, compared with the numbers of some ``symbols`` by the kernels."""
-        ours = np.concatenate([np.ravel(self.values[symbol]) for symbol in symbols])
-        self.difference = float(np.abs(ours - torch.cat([one.detach().flatten() for one in theirs]).numpy()).max())
-        return self
+    @cached_property
+    def _drawn(self) -> list[str]:
+        return [key for row in self.drawing for key in row if key]
 
     def json(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "values"}
+        sections = [
+            {"title": one.title, "text": one.text, "lines": [line.json() for line in one.lines]}
+            for one in self.sections
+        ]
+        head = {name: getattr(self, name) for name in ("title", "source", "seed", "difference")}
+        return {**head, "sections": sections}
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, blank: bool = False) -> str:
         """Return the lesson for a terminal; with ``blank``, without the answers."""
-        rows = [self.title, self.source]
+        rows = [self.title, *self._head]
         for section in self.sections:
             rows += ["", section.title, *([section.text] if section.text else [])]
-            width = max((len(line.symbol) for line in section.lines), default=0)
-            for line in section.lines:
-                parts = filter(None, _cells(line, blank, "________"))
-                rows.append(f"  {line.symbol:<{width}} = {' = '.join(parts)}")
+            symbols = [plain(line.symbol) for line in section.lines]
+            width = max(map(len, symbols), default=0)
+            rows += [f"  {one:<{width}} = {line.text(blank)}" for one, line in zip(symbols, section.lines, strict=True)]
+            rows += [] if blank else [f"  Kernel: {_place(one)}" for one in section.kernels]
         return "\n".join(rows if blank else [*rows, "", self._checked])
 
     def html(self, blank: bool = False) -> str:
         """Return the lesson as one page that needs nothing else; with ``blank``, without the answers."""
-        body = [f"<p>{escape(self.source)}</p>"]
+        numbered = {key: number for number, key in enumerate(self.lines)}
+        style, body = [_STYLE], [f"<p>{_prose(one)}</p>" for one in self._head]
+        body.append('<div class="lesson">')
+        if self._drawn and (svg := self._svg()):
+            style += [self._lighting(number, key) for key, number in numbered.items()]
+            body.append(picture(svg, f"{self.title}: what each row computes, and what it reads"))
+        body.append("<div>")
         for section in self.sections:
-            text = [f"<p>{escape(section.text)}</p>"] if section.text else []
-            rows = [
-                (f"<i>{escape(line.symbol)}</i>", *_cells(line, blank, '<span class="blank">&nbsp;</span>', escape))
-                for line in section.lines
-            ]
-            body += [f"<h2>{escape(section.title)}</h2>", *text, table(_HEADING, rows, ("", "", "", "value"))]
-        return page(self.title, *body, *([] if blank else [f"<p>{escape(self._checked)}</p>"]))
+            body += [f"<h2>{_prose(section.title)}</h2>", *([f"<p>{_prose(section.text)}</p>"] if section.text else [])]
+            rows = [_row(numbered[line.key], line, blank) for line in section.lines]
+            body += ['<div class="given">', *rows, "</div>"] if section is self.sections[0] else rows
+            body += [] if blank else [_source(one) for one in section.kernels]
+        body += ["</div>\n</div>", *([] if blank else [f"<p>{escape(self._checked)}</p>"])]
+        return page(self.title, "<style>", *style, "</style>", *body)
+
+    def _svg(self) -> str:
+        from anaphora.inspection.drawing import canvas, diagrams
+
+        try:
+            return canvas.svg(lambda: diagrams.lesson_figure(self.drawing, self.arrows))
+        except MissingExtraError:
+            return ""
+
+    @cached_property
+    def arrows(self) -> list[tuple[str, str]]:
+        """Pairs of boxes, the second of which is computed from the first."""
+        return [
+            (start, end)
+            for end in self._drawn
+            for start in dict.fromkeys(self.read_boxes(end))
+        ]
+
+    def _lighting(self, number: int, key: str) -> str:
+        """Return the style that lights up the drawing while a row has the pointer or the focus."""
+        own, reads = self.box_of(key), [*dict.fromkeys(self.read_boxes(key))]
+        marks = {"own": [f"#box{self._drawn.index(own)}"] if own else []}
+        marks["read"] = [f"#box{self._drawn.index(one)}" for one in reads]
+        marks["read"] += [f"#arrow{n}" for n, (start, end) in enumerate(self.arrows) if end == own and start in reads]
+        return "\n".join(
+            f":root:has(#row{number}:is(:hover, :focus)) :is({', '.join(ids)}) path "
+            f"{{ stroke: var(--{name}) !important; stroke-width: 3px !important }}"
+            for name, ids in marks.items()
+            if ids
+        )
+
+    @property
+    def _head(self) -> list[str]:
+        return [self.source, *([] if self.seed is None else [f"Numbers of seed {self.seed}."])]
 
     @property
     def _checked(self) -> str:
         return f"The kernels of this package give the same numbers within {self.difference:.1e}."
 
 
-def _cells(line: Line, blank: bool, gap: str, escape: Callable[[str], str] = str) -> tuple[str, str, str]:
-    """Return formula, numbers and answer; with ``blank``, a gap in place of what is worked out."""
-    if blank and line.formula:
-        return escape(line.formula), "", gap
-    return escape(line.formula), escape(line.numbers), escape(format_value(line.value))
+def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None = None) -> Lesson:
+    """Return a lesson, worked out.
 
-
-class Formula:
-    """Formula over known values: sums, products by juxtaposition, quotients, powers and functions.
-
-    ValueError for a name that has no value.
+    ``numbers`` take the place of given ones by their symbols; a ``seed`` draws all that are not whole. Raises
+    ConfigError for an unknown lesson or symbol, and for numbers of another shape or that cannot be worked out.
     """
-
-    def __init__(self, formula: str, values: Mapping[str, Any]) -> None:
-        self._values, self._tokens = values, deque[str]()
-        for before, token in pairwise(["(", *_tokens_of(formula, values)]):
-            if not (before.endswith("(") or before in _SIGNS or token in _SIGNS or token == ")"):
-                self._tokens.append("*")
-            self._tokens.append(token)
-        self._tokens.append("")
-
-    def result(self, level: int = 0) -> tuple[Any, str]:
-        """Return the value, and the formula with its numbers."""
-        if level == len(_LEVELS):
-            return self._operand()
-        value, numbers = self.result(level + 1)
-        while self._tokens[0] in _LEVELS[level]:
-            sign = self._tokens.popleft()
-            other, its_numbers = self.result(level + 1)
-            if np.ndim(value) == np.ndim(other) == 1 and sign == "*":
-                numbers = " + ".join(f"{n(a)} x {n(b)}" for a, b in zip(value, other, strict=True))
-            else:
-                numbers += {"*": " x ", "^": "^"}.get(sign, f" {sign} ") + its_numbers
-            value = _SIGNS[sign](value, other)
-        return value, numbers
-
-    def _operand(self) -> tuple[Any, str]:
-        token = self._tokens.popleft()
-        if not token.endswith("("):
-            value = self._values[token] if token in self._values else float(token)
-            return value, n(value) if np.ndim(value) == 0 else ""
-        value, numbers = self.result()
-        self._tokens.popleft()
-        return _FUNCTIONS[token[:-1]](value), f"{token}{numbers})"
-
-
-def _tokens_of(formula: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield names of values, the longest that fit, and between them functions, numbers, signs and brackets."""
-    names = sorted(values, key=len, reverse=True)
-    while formula := formula.lstrip():
-        known = (one for one in names if formula.startswith(one) and not re.match(r"\w", formula[len(one) :]))
-        found = _TOKEN.match(formula)
-        token = next(known, found[0] if found else formula)
-        yield token
-        formula = formula[len(token) :]
-
-
-def times(a: Any, b: Any) -> Any:
-    """Return the product of numbers, of a number and a vector, of two vectors, or of a matrix and a vector."""
-    if np.ndim(a) == 2:
-        return np.array([dot(row, b) for row in a])
-    return dot(a, b) if np.ndim(a) == np.ndim(b) == 1 else a * b
-
-
-def tanh(a: Any) -> Any:
-    """Return the hyperbolic tangent of a number, or of each number of a vector."""
-    return np.array([math.tanh(one) for one in a]) if np.ndim(a) else math.tanh(a)
-
-
-def softmax(scores: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Return the probabilities of a vector of scores."""
-    shares = [math.exp(one) for one in scores]
-    return np.array([one / sum(shares) for one in shares])
-
-
-_FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "": lambda a: a,
-    "tanh": tanh,
-    "sigm": lambda a: 1 / (1 + math.exp(-a)),
-    "softmax": softmax,
-}
-_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": times, "/": truediv, "^": pow}
-_LEVELS = (("+", "-"), ("*", "/"), ("^",))
-"""Signs by how strongly they bind."""
-
-
-def format_value(value: Value) -> str:
-    """Return a value as it is printed: five digits after the point, fewer where these are all of it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(format_value, value))}]"
-    text = f"{round(value, 5) + 0.0:.5f}"  # no negative zero
-    return text.rstrip("0").rstrip(".") if math.isclose(value, round(value, 5), abs_tol=1e-12) else text
-
-
-def n(value: float) -> str:
-    """Return a number as it stands within a formula, a negative one in brackets."""
-    return format_value(value) if value >= 0 else f"({format_value(value)})"
-
-
-def dot(left: Sequence[float], right: Sequence[float]) -> float:
-    """Return the sum of products."""
-    return sum(float(a) * float(b) for a, b in zip(left, right, strict=True))
-
-
-def leaf(values: Any) -> Tensor:
-    """Return numbers as a tensor in float64 that has gradients."""
-    return torch.tensor(values, dtype=torch.float64).requires_grad_()
-
-
-def scan_unit(
-    cell: Cell, x: Sequence[Any], weights: Sequence[Tensor], first: Mapping[str, Tensor], back: int | None = None
-) -> Windows:
-    """Run a unit by the kernels, with the weight of its inputs, their bias and the recurrent weight.
-
-    Each loss goes ``back`` so many steps; None for all of them.
-    """
-    states = tuple(f"unit.{field}" for field in cell.state)
-    program = Program((Project("in", "x", "a", True), Unit("unit", cell, ("a",))), states)
-    tensors = dict(zip(("in.weight", "in.bias", "unit.h"), weights, strict=True))
-    x_TBD = torch.tensor(x, dtype=torch.float64).reshape(len(x), 1, -1)
-    given = {f"unit.{name}": value for name, value in first.items()}
-    return scan_windows(
-        program, {"x": x_TBD}, given, tensors, {}, torch.tensor([len(x)]), len(x) if back is None else back
+    check_known("lesson", name, LESSONS)
+    table = parse_toml((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    given = _given(table["given"] if seed is None else _draw(table["given"], np.random.default_rng(seed)))
+    for key, value in _given(numbers or {}).items():
+        check_known("number", key, given)
+        if np.shape(value) != np.shape(given[key]) or np.asarray(value).dtype.kind != np.asarray(given[key]).dtype.kind:
+            raise ConfigError(f"{key} should be like {_like(given[key])}, but is {_like(value)}: give as many numbers.")
+        given[key] = value
+    formulas = Formulas(dict(given))
+    sections = [Section("Given", table.get("text", ""), (), tuple(_given_line(*one) for one in given.items()))]
+    with np.errstate(all="ignore"):
+        table |= _named(table["make"])(given) if "make" in table else {}
+        for one in table["sections"]:
+            lines = _lines(formulas, one.get("loop", ""), one["rows"], {})
+            sections.append(Section(one["title"], one.get("text", ""), tuple(one.get("kernels", ())), tuple(lines)))
+        theirs = dict(_named(table["check"])(formulas.values)) if "check" in table else {}
+        for unit in table.get("units", ()):
+            theirs |= run_unit(formulas.values, unit)
+    drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
+    difference = max(
+        float(np.abs(np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value, dtype=torch.float64).detach())).max())
+        for key, value in theirs.items()
     )
+    return Lesson(table["title"], table["source"], seed, tuple(sections), difference, drawing, table.get("lights", {}))
+
+
+def _lines(formulas: Formulas, loop: str, rows: Sequence[Any], outer: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield rows, worked out for each number of their loops; a list of rows has a loop of its own at its head."""
+    for numbers in formulas.loops(loop, outer):
+        for row in rows:
+            if isinstance(row, list):
+                yield from _lines(formulas, row[0], row[1:], numbers)
+                continue
+            formula, _, remark = row.format_map(numbers).partition(" # ")
+            left, _, right = formula.partition(" = ")
+            named = formulas.symbol(left, numbers)
+            key = named.key()
+            formulas.reads.clear()
+            term = formulas.work_out(right, numbers)
+            if not isinstance(term.value, str) and not np.isfinite(term.value).all():
+                raise ConfigError(f"{key} has no finite value with these numbers: give others.")
+            formulas.values[key] = term.value
+            yield Line(key, named.mathml, term.formula, term.numbers, term.value, remark.strip(), tuple(formulas.reads))
+
+
+def _given(table: Mapping[str, Any], above: Sequence[str] = ()) -> dict[str, Any]:
+    """Return given values by their keys: numbers, words, vectors and matrices; a table p has p[A], p[B], .."""
+    found = dict[str, Any]()
+    for name, value in table.items():
+        path = [*above, name]
+        if isinstance(value, dict):
+            found |= _given(value, path)
+        else:
+            key = f"{path[0]}[{','.join(path[1:])}]" if above else name
+            found[key] = np.array(value) if isinstance(value, list) else value
+    return found
+
+
+def _draw(value: Any, generator: np.random.Generator) -> Any:
+    """Return other numbers of the same shape and range, in tenths; zeros, whole numbers and words stay.
+
+    Vectors and tables that sum to 1 do so again, in hundredths.
+    """
+    if isinstance(value, dict):
+        if all(isinstance(one, float) for one in value.values()) and math.isclose(sum(value.values()), 1):
+            return dict(zip(value, _draw([*value.values()], generator), strict=True))
+        return {name: _draw(one, generator) for name, one in value.items()}
+    old = np.asarray(value)
+    if old.dtype.kind != "f" or not old.any():
+        return value
+    if old.ndim and old.min() >= 0 and np.allclose(old.sum(-1), 1):
+        parts = generator.integers(1, 10, old.shape)
+        new = np.floor(100 * parts / parts.sum(-1, keepdims=True))
+        new[..., -1] += 100 - new.sum(-1)
+        return (new / 100).tolist()
+    most = max(1, round(10 * np.abs(old).max()))
+    return (generator.integers(-most if old.min() < 0 else 1, most, old.shape, endpoint=True) / 10).tolist()
+
+
+def _like(value: Any) -> str:
+    return plain(typeset(value))
+
+
+def _given_line(key: str, value: Any) -> Line:
+    name, _, places = key.partition("[")
+    shown = [int(one) if one.isdigit() else one for one in places.rstrip("]").split(",") if one]
+    return Line(key, symbol(name, shown), "", "", value)
+
+
+def _row(number: int, line: Line, blank: bool) -> str:
+    """Return a line as HTML: its symbol, and beside it formula, numbers and answer."""
+    answer, hidden = typeset(line.value, alone=True), blank and line.formula
+    parts = [line.formula, "" if hidden or line.numbers == answer else line.numbers]
+    cells = [f"<span>= {_math(one)}</span>" for one in parts if one]
+    if hidden:
+        # an empty matrix shows the shape of the answer
+        empty = np.full(np.shape(line.value), " ").tolist()
+        answer = f'<span class="blank">{_math(typeset(empty))}</span>'
+    cells.append(f'<span class="value">= {answer if hidden else _math(answer)}</span>')
+    cells += [f"<small>{escape(line.remark)}</small>"] if line.remark and not hidden else []
+    return f'<div class="row" id="row{number}" tabindex="0">{_math(line.symbol)}<div>{" ".join(cells)}</div></div>'
+
+
+def _prose(text: str) -> str:
+    """Return text as HTML, in which symbols such as h_t and h_{t-1} are typeset."""
+    return _SYMBOL.sub(lambda found: _math(symbol(found[1], [found[2] or found[3]])), escape(text))
+
+
+def _math(mathml: str) -> str:
+    """Return a formula that may break before an operator that is in no brackets."""
+    parts = [""]
+    for one in ElementTree.fromstring(f"<math>{mathml}</math>"):
+        parts += [""] if one.get("form") == "infix" else []
+        parts[-1] += ElementTree.tostring(one, encoding="unicode")
+    return "<wbr>".join(f'<math displaystyle="true">{one}</math>' for one in parts)
+
+
+def _named(name: str) -> Any:
+    """Return a function of the package: "kernels.cells.lstm:Lstm.forward"."""
+    return resolve_name(f"anaphora.{name}")
+
+
+def _place(kernel: str) -> str:
+    """Return the file, the line and the name of a function."""
+    module, _, name = kernel.partition(":")
+    return f"src/anaphora/{module.replace('.', '/')}.py:{getsourcelines(_named(kernel))[1]}, {name}"
+
+
+def _source(kernel: str) -> str:
+    """Return a function of the kernels, which opens."""
+    code = escape("".join(getsourcelines(_named(kernel))[0]))
+    return f'<details><summary>Kernel: {escape(_place(kernel))}</summary><pre tabindex="0">{code}</pre></details>'
