@@ -110,6 +110,9 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"lstm.html", "lstm.json", "lstm-blank.html"}
     assert "1.51763" not in (tmp_path / "lstm-blank.html").read_text()
     assert "1.51763" in (tmp_path / "lstm.html").read_text()  # the answers to the sheet
+    assert "sigm(0.95 x 1 + 0.8 x 2 + 0.5 x 0" in cli("inspect", "explain", "lstm", "U_i=0.5").out
+    assert "seed 7" in cli("inspect", "explain", "lstm", "--seed", "7", "--output", tmp_path).out
+    assert json.loads((tmp_path / "lstm-7.json").read_text())["seed"] == 7
     assert "recurrence" in cli("inspect", "diagram", "character-lm").out
     assert "W_f x + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
     assert "U_g (..)" in cli("inspect", "diagram", "gru", "reset=before").out
@@ -144,7 +147,10 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
         (["translator", "gates", "--text", "a", "--fresh"], "--fresh has no effect on inspect gates: leave it out"),
         (["translator", "gradients", "--remedies"], "--remedies has no effect on inspect gradients"),
         (["gradients", "--text", "a"], "--text has no effect on inspect gradients without a run"),
-        (["explain"], "takes one of scalar, bptt, truncation, lstm, attention, beam"),
+        (["explain"], "takes one of attention, "),
+        (["explain", "lstm", "bptt"], "takes one of attention, "),
+        (["explain", "lstm", "U_x=1"], "Did you mean"),
+        (["explain", "lstm", "x.1=[1]"], "x[1] should be like [1, 2], but is [1]"),
         (["explain", "lsmt"], "Did you mean"),
         (["model", "explain", "lstm"], "takes no run: leave model out"),
         (["diagram"], "takes a recipe, a run or a unit"),

@@ -258,7 +258,9 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
     axes.text(x, y, text, fontsize=size, **style)
 
 
-def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box") -> Any:
+def _box(
+    axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box"
+) -> Any:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={rounding}"

@@ -24,7 +24,7 @@ def rows(given: Mapping[str, Any]) -> dict[str, Any]:
     tree = tree_of(_search(given), given["k"], Runtime.inference(), "", "")
     paths: dict[int | None, list[str]] = {None: []}
     sections = list[dict[str, Any]]()
-    for step in range(1, len(tree.mass) + 1):
+    for step in range(1, 1 + max(node.step for node in tree.nodes)):
         lines = []
         own = [node for node in tree.nodes if node.step == step]
         for node in sorted(own, key=lambda node: (node.parent or 0, -node.log_prob)):
@@ -33,7 +33,9 @@ def rows(given: Mapping[str, Any]) -> dict[str, Any]:
             score = f"S{before} + " if before else ""
             lines.append(f"S{paths[node.number]} = {score}{_log_prob(before, node.token)} # {node.fate}")
         text = "Every hypothesis is continued; of all continuations the best k are kept."
-        sections.append({"title": f"Step {step}", "text": text, "kernels": ["search.beam:beam"][step - 1 :], "rows": lines})
+        sections.append(
+            {"title": f"Step {step}", "text": text, "kernels": ["search.beam:beam"][step - 1 :], "rows": lines}
+        )
     results = []
     for name, (words, _) in _results(given).items():
         terms = [_log_prob(words[:place], word) for place, word in enumerate(words)]

@@ -138,9 +138,9 @@ class Lesson:
         numbered = {key: number for number, key in enumerate(self.lines)}
         style, body = [_STYLE], [f"<p>{_prose(one)}</p>" for one in self._head]
         body.append('<div class="lesson">')
-        if self._drawn and (svg := self._svg()):
+        if self._svg:
             style += [self._lighting(number, key) for key, number in numbered.items()]
-            body.append(picture(svg, f"{self.title}: what each row computes, and what it reads"))
+            body.append(picture(self._svg, f"{self.title}: what each row computes, and what it reads"))
         body.append("<div>")
         for section in self.sections:
             body += [f"<h2>{_prose(section.title)}</h2>", *([f"<p>{_prose(section.text)}</p>"] if section.text else [])]
@@ -150,7 +150,9 @@ class Lesson:
         body += ["</div>\n</div>", *([] if blank else [f"<p>{escape(self._checked)}</p>"])]
         return page(self.title, "<style>", *style, "</style>", *body)
 
+    @cached_property
     def _svg(self) -> str:
+        """The drawing; empty without matplotlib."""
         from anaphora.inspection.drawing import canvas, diagrams
 
         try:
@@ -161,11 +163,7 @@ class Lesson:
     @cached_property
     def arrows(self) -> list[tuple[str, str]]:
         """Pairs of boxes, the second of which is computed from the first."""
-        return [
-            (start, end)
-            for end in self._drawn
-            for start in dict.fromkeys(self.read_boxes(end))
-        ]
+        return [(start, end) for end in self._drawn for start in dict.fromkeys(self.read_boxes(end))]
 
     def _lighting(self, number: int, key: str) -> str:
         """Return the style that lights up the drawing while a row has the pointer or the focus."""
@@ -200,9 +198,10 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     given = _given(table["given"] if seed is None else _draw(table["given"], np.random.default_rng(seed)))
     for key, value in _given(numbers or {}).items():
         check_known("number", key, given)
-        if np.shape(value) != np.shape(given[key]) or np.asarray(value).dtype.kind != np.asarray(given[key]).dtype.kind:
+        old, new = np.asarray(given[key]), np.asarray(value)
+        if new.shape != old.shape or not np.can_cast(new.dtype, old.dtype, "same_kind"):
             raise ConfigError(f"{key} should be like {_like(given[key])}, but is {_like(value)}: give as many numbers.")
-        given[key] = value
+        given[key] = new * 1.0 if old.dtype.kind == "f" else value
     formulas = Formulas(dict(given))
     sections = [Section("Given", table.get("text", ""), (), tuple(_given_line(*one) for one in given.items()))]
     with np.errstate(all="ignore"):
@@ -215,7 +214,11 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
             theirs |= run_unit(formulas.values, unit)
     drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
     difference = max(
-        float(np.abs(np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value, dtype=torch.float64).detach())).max())
+        float(
+            np.abs(
+                np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value, dtype=torch.float64).detach())
+            ).max()
+        )
         for key, value in theirs.items()
     )
     return Lesson(table["title"], table["source"], seed, tuple(sections), difference, drawing, table.get("lights", {}))

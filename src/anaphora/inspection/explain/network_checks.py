@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn import Parameter, functional
 
 from anaphora.inspection.explain.checks import Values, leaf
 from anaphora.inspection.explain.formula import Formulas
@@ -47,12 +47,12 @@ def run_unit(values: Values, unit: Mapping[str, Any]) -> Answers:
     """
     cell = getattr(cells, unit["cell"])(**unit.get("options", {}))
     inputs, first, named = unit.get("inputs", []), unit["first"], unit["weights"]
-    of = {key: leaf(values[key]) for key in chain(inputs, first.values(), *named.values())}
-    weights = {name: torch.cat([torch.atleast_2d(of[key]) for key in keys]) for name, keys in named.items()}
+    of = {key: leaf(np.atleast_2d(values[key])) for key in chain(inputs, first.values(), *named.values())}
+    weights = {name: torch.cat([of[key] for key in keys]) for name, keys in named.items()}
     for name in {"in.bias", *(f"unit.{vector}" for vector in cell.vectors)} & weights.keys():
         weights[name] = weights[name].flatten()
-    start = {f"unit.{field}": of[key].reshape(1, -1) for field, key in first.items()}
-    x = [of[key].reshape(1, -1) for key in inputs] or [torch.zeros_like(start["unit.h"])] * unit["steps"]
+    start = {f"unit.{field}": of[key] for field, key in first.items()}
+    x = [of[key] for key in inputs] or [torch.zeros_like(start["unit.h"])] * unit["steps"]
     projected = [Project("in", "x", "a", "in.bias" in weights)] if inputs else []
     program = Program((*projected, Unit("unit", cell, ("a",))), tuple(start))
     given = {"x" if inputs else "a": torch.stack(x)}
@@ -88,10 +88,10 @@ def additive(values: Values) -> Answers:
 def sgd(values: Values) -> Answers:
     """Return the numbers after a step of gradient descent, which touches the rows of a batch alone."""
     words = ("man", "bites", "dog", "sees")
-    table, rule = leaf([values[f"E[{word}]"] for word in words]), Sgd(learning_rate=values["r"])
+    table = Parameter(torch.tensor(np.array([values[f"E[{word}]"] for word in words])))
     x_TD = functional.embedding(torch.tensor([0, 1, 0]), table, sparse=True)
-    x_TD.backward(leaf([values[f"dx[{t}]"] for t in (1, 2, 3)]))
-    rule.build_sparse([table]).step()
+    [table.grad] = torch.autograd.grad(x_TD, [table], leaf([values[f"dx[{t}]"] for t in (1, 2, 3)]))
+    Sgd(learning_rate=values["r"]).build_sparse([table]).step()
     return {f"E[{word},+]": row for word, row in zip(words, table, strict=True)}
 
 
