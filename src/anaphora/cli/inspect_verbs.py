@@ -31,7 +31,6 @@ from anaphora.inspection.programs import diagrams
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.cells import CELLS
 from anaphora.tasks.runs import experiment_of
-from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.cli.inspect import Request
