@@ -3,6 +3,7 @@
 import html
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError
-from anaphora.inspection.explain.formula import Formulas, plain, typeset
+from anaphora.inspection.explain.formula import Formulas, plain, term_of, typeset
 from anaphora.inspection.explain.lesson import LESSONS, lesson
 
 SEEDS = st.none() | st.integers(0, 2**32)
@@ -28,7 +29,7 @@ def answers(name: str, **numbers: Any) -> dict[str, Any]:
 @given(seed=SEEDS)
 def test_every_answer_follows_from_the_printed_formula_and_agrees_with_the_kernels(name: str, seed: int | None) -> None:
     shown = lesson(name, seed=seed)
-    assert shown.difference < 1e-12
+    assert shown.difference < (1e-7 if name == "kneser-ney" else 1e-12)  # n-gram models have single precision
     assert shown.sections[0].title == "Given" and any(section.kernels for section in shown.sections)
     known = set[str]()
     for line in shown.lines.values():
@@ -60,12 +61,14 @@ READ: dict[str, Any] = {
     "min": lambda *values: np.min(values),
     "norm": np.linalg.norm,
     "sigm": lambda a: 1 / (1 + np.exp(-a)),
+    "sort": lambda vector: -np.sort(-vector, axis=0),
     "softmax": lambda s: np.exp(s) / np.exp(s).sum(),
 }
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_worksheet_has_the_formulas_and_none_of_the_answers(name: str) -> None:
+def test_a_worksheet_has_the_formulas_and_none_of_the_answers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # a page without a drawing
     shown = lesson(name, seed=3)
     text, sheet, full = shown.text(blank=True), shown.html(blank=True), shown.html()
     worked_out = [line for line in shown.lines.values() if line.formula]
@@ -90,10 +93,17 @@ def test_a_drawing_shows_values_of_the_lesson_and_most_rows_light_it_up(name: st
     for key in boxes:
         name_of, _, places = key.rstrip("]").partition("[")
         quoted = ",".join(place if place.isdigit() else repr(place) for place in places.split(","))
-        formulas.work_out(f"{name_of}[{quoted}]" if places else name_of, {})
+        term_of(formulas.evaluate(f"{name_of}[{quoted}]" if places else name_of, {}))
     assert {one for arrow in shown.arrows for one in arrow} <= set(boxes)
     rows = [key for key, line in shown.lines.items() if line.formula]
     assert 2 * sum(bool(shown.box_of(key) or [*shown.read_boxes(key)]) for key in rows) > len(rows)
+
+
+def test_a_page_has_its_drawing_once() -> None:
+    pytest.importorskip("matplotlib")
+    shown = lesson("attention")
+    assert shown.html().count("<svg") == shown.html(blank=True).count("<svg") == 1
+    assert 'id="box0"' in shown.html() and 'id="arrow0"' in shown.html()
 
 
 def test_lstm_has_the_numbers_of_gomez() -> None:
@@ -162,6 +172,7 @@ def test_a_seed_draws_the_same_round_numbers_again_and_keeps_labels_and_sums() -
         ({"y": [1.5, 1.0, 1.0, 1.0]}, "y should be like"),
         ({"b": "two"}, "b should be like 0.1, but is two"),
         ({"y": [1, 2, 3, 1]}, "has no element 3: it has 2"),
+        ({"y": [1, 2, 0, 1]}, "counts and places from 1"),
         ({"W_xh": 1e200, "x": [1e200, 1.0, 1.0, 1.0], "W_hh": -1e308}, "has no finite value with these numbers"),
     ],
 )
@@ -184,11 +195,11 @@ def test_a_formula_is_worked_out_and_written_with_symbols_and_with_numbers() -> 
         ("-exp(b) + (a if b > 0 else 0)", "-exp(b)", "-exp(-2)", -np.exp(-2)),
         ("[a, b]", "[a, b]", "[0.5, (-2)]", [0.5, -2]),
     ]:
-        term = formulas.work_out(text, {})
-        assert (plain(term.formula), np.allclose(term.value, value)) == (shown, True)
-        assert plain(term.numbers) == numbers
+        term = term_of(formulas.evaluate(text, {}))
+        assert (plain(term.mathml()), plain(term.mathml(numbers=True))) == (shown, numbers)
+        assert np.allclose(term.value, value)
     with pytest.raises(ConfigError, match="unknown has no value"):
-        formulas.work_out("a*unknown", {})
+        formulas.evaluate("a*unknown", {})
     assert [plain(typeset(one)) for one in (0.1 + 0.2, 1 / 3, -1e-17, 0.5)] == ["0.3", "0.33333", "0", "0.5"]
 
 

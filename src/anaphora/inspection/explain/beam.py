@@ -15,6 +15,7 @@ from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 
 START, END = "<s>", "</s>"
+KERNELS = ["search.beam:beam"]
 EXHAUSTIVE = 100
 """Beam that is larger than the number of hypotheses."""
 
@@ -33,24 +34,20 @@ def rows(given: Mapping[str, Any]) -> dict[str, Any]:
             score = f"S{before} + " if before else ""
             lines.append(f"S{paths[node.number]} = {score}{_log_prob(before, node.token)} # {node.fate}")
         text = "Every hypothesis is continued; of all continuations the best k are kept."
-        sections.append(
-            {"title": f"Step {step}", "text": text, "kernels": ["search.beam:beam"][step - 1 :], "rows": lines}
-        )
+        sections.append({"title": f"Step {step}", "text": text, "kernels": KERNELS[step - 1 :], "rows": lines})
     results = []
     for name, (words, _) in _results(given).items():
         terms = [_log_prob(words[:place], word) for place, word in enumerate(words)]
         results.append(f"{name} = {' + '.join(terms)} # {' '.join(words[:-1])}")
     why = "A hypothesis only gets worse, so the search ends when no live one beats the best finished."
     sections.append({"title": "Result", "text": why, "rows": results})
-    drawn = sorted(paths[node.number] for node in tree.nodes)
-    ends = [path for path, after in zip(drawn, [*drawn[1:], []], strict=True) if after[: len(path)] != path]
-    seen = set[str]()
-    drawing = []
-    for path in ends:
-        keys = [f"S[{','.join(path[: place + 1])}]" for place in range(len(path))]
-        drawing.append(" ".join("." if key in seen else key for key in keys))
-        seen.update(keys)
-    return {"sections": sections, "drawing": drawing}
+    drawing = list[list[str]]()
+    for *before, word in sorted(filter(None, paths.values())):
+        # the first continuation stands beside its beginning
+        if not drawing or drawing[-1][-1] != _key(before):
+            drawing.append(["."] * len(before))
+        drawing[-1].append(_key([*before, word]))
+    return {"sections": sections, "drawing": [" ".join(row) for row in drawing]}
 
 
 def check(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,6 +67,10 @@ def _results(given: Mapping[str, Any]) -> dict[str, _Result]:
         [[best]] = search(asked.stepper, asked.batch, replace(asked.request, beam=size))
         found[name] = _Result([*asked.pieces(best.ids), END], best.score)
     return found
+
+
+def _key(words: Sequence[str]) -> str:
+    return f"S[{','.join(words)}]"
 
 
 def _log_prob(before: Sequence[str], word: str) -> str:

@@ -7,10 +7,11 @@ this package; formulas of other people are never evaluated.
 import ast
 import math
 import operator
+import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, partialmethod
+from functools import partial
 from html import escape
 from itertools import count, takewhile
 from timeit import repeat
@@ -26,32 +27,32 @@ from anaphora.kernels.compiled.gemm import gemm, pack_rows
 _ADD, _TIMES, _FRACTION, _ATOM = range(4)
 """How strongly a term binds."""
 _PLUS, _MINUS, _X, _DOT, _CIRCLE = (f'<mo form="infix">{sign}</mo>' for sign in "+\u2212\u00d7\u00b7\u2299")
-_SIGN, _SPACE = '<mo form="prefix">\u2212</mo>', "<mo>\u2062</mo>"
+_SIGN, _SPACE, _T = '<mo form="prefix">\u2212</mo>', "<mo>\u2062</mo>", "<mi>T</mi>"
 _ZERO, _ONE = "<mn>0</mn>", "<mn>1</mn>"
 _ACCENTS = {"hat": "^", "tilde": "~", "bar": "\u00af"}
-_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", "}
+_EITHER = re.compile("\1([^\1\2\3]*)\2([^\1\2\3]*)\3")
+"""MathML that differs between the formula with symbols and that with numbers."""
+
+
+def _either(symbols: str, numbers: str) -> str:
+    return f"\1{symbols}\2{numbers}\3"
 
 
 class Operand:
     """Value in an expression, with the operators of Python."""
 
     @property
-    def term(self) -> "Term":
-        """The value with its formula."""
-        raise NotImplementedError
-
-    @property
     def T(self) -> "Term":
         """The transposed matrix."""
-        turned = self.term.value.T
-        return Term(turned, _sup(_bracketed(self.term, _ATOM).formula, "<mi>T</mi>"), typeset(turned))
+        term = term_of(self)
+        return Term(term.value.T, _either(_sup(_bracketed(term, _ATOM), _T), typeset(term.value.T)))
 
     def __neg__(self) -> "Term":
-        inner = _bracketed(self.term, _TIMES)
-        return Term(-inner.value, f"{_SIGN}{inner.formula}", f"{_SIGN}{inner.numbers}", _ADD)
+        term = term_of(self)
+        return Term(-term.value, f"{_SIGN}{_bracketed(term, _TIMES)}", _ADD)
 
     def __index__(self) -> int:
-        return int(self.term.value)
+        return int(term_of(self).value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +60,16 @@ class Term(Operand):
     """Part of a formula, worked out."""
 
     value: Any
-    formula: str
-    """In MathML."""
-    numbers: str
-    """The same with numbers in place of symbols."""
+    shown: str
+    """In MathML, with symbols and with numbers."""
     binds: int = _ATOM
 
-    @property
-    def term(self) -> "Term":
-        return self
+    def mathml(self, numbers: bool = False) -> str:
+        """Return the formula with its symbols, or with ``numbers`` in their place."""
+        shown = self.shown
+        while "\1" in shown:
+            shown = _EITHER.sub(rf"\g<{1 + numbers}>", shown)
+        return shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,41 +77,35 @@ class Symbol(Operand):
     """Symbol, which need not have a value: "h", "h[1]"."""
 
     name: str
-    values: Mapping[str, Any]
-    reads: dict[str, None]
-    """Symbols whose values were looked up."""
+    formulas: "Formulas"
     places: tuple[Any, ...] = ()
 
     def __getitem__(self, places: Any) -> "Symbol":
-        inner = [_term(one).value for one in (places if isinstance(places, tuple) else (places,))]
-        return Symbol(self.name, self.values, self.reads, (*self.places, *inner))
-
-    @property
-    def mathml(self) -> str:
-        return symbol(self.name, self.places)
+        inner = [term_of(one).value for one in (places if isinstance(places, tuple) else (places,))]
+        return Symbol(self.name, self.formulas, (*self.places, *inner))
 
     def key(self, known: int | None = None) -> str:
         """Return the symbol in plain letters, with its first ``known`` places."""
         places = self.places[:known]
         return f"{self.name}[{','.join(map(str, places))}]" if places else self.name
 
-    @property
-    def term(self) -> Term:
-        """Its value, an element of a vector, or all its steps from 1 on; ConfigError where there is none."""
-        known = next((n for n in range(len(self.places), -1, -1) if self.key(n) in self.values), None)
-        steps = [*takewhile(self.values.__contains__, (f"{self.name}[{step}]" for step in count(1)))]
-        self.reads.update(dict.fromkeys([self.key(), *([self.key(known)] if known is not None else steps)]))
-        if known is not None:
-            value = self.values[self.key(known)]
-            for place in self.places[known:]:
-                if place not in range(1, len(value) + 1):
-                    raise ConfigError(f"{self.key(known)} has no element {place}: it has {len(value)}, counted from 1.")
-                value = value[place - 1]
-        elif steps and not self.places:
-            value = np.array([self.values[step] for step in steps])
-        else:
-            raise ConfigError(f"{self.key()} has no value: a symbol of a lesson is given, or a row before.")
-        return Term(value, self.mathml, typeset(value))
+    def value(self) -> Any:
+        """Return its value, an element of a vector, or all its steps from 1 on; ConfigError where there is none."""
+        values, reads = self.formulas.values, self.formulas.reads
+        known = next((n for n in range(len(self.places), -1, -1) if self.key(n) in values), None)
+        if known is None:
+            steps = [*takewhile(values.__contains__, (f"{self.name}[{step}]" for step in count(1)))]
+            if self.places or not steps:
+                raise ConfigError(f"{self.key()} has no value: a symbol of a lesson is given, or a row before.")
+            reads |= dict.fromkeys(steps)
+            return np.array([values[step] for step in steps])
+        value = values[self.key(known)]
+        reads |= dict.fromkeys([self.key(), self.key(known)])
+        for place in self.places[known:]:
+            if place not in range(1, len(value) + 1):
+                raise ConfigError(f"{self.key(known)} has no element {place}: it has {len(value)}, counted from 1.")
+            value = value[place - 1]
+        return value
 
 
 class Formulas:
@@ -125,22 +121,14 @@ class Formulas:
         if not text:
             return [{**outer}]
         found: Any = ast.parse(f"[0 for {text}]", mode="eval").body
-        names = [ast.unparse(one.target) for one in found.generators]
-        rows = self._evaluate(f"[({', '.join(names)},) for {text}]", outer)
-        return [{**outer, **dict(zip(names, row, strict=True))} for row in rows]
+        names = ", ".join(ast.unparse(one.target) for one in found.generators)
+        rows = self.evaluate(f"[({names},) for {text}]", outer)
+        return [{**outer, **dict(zip(names.split(", "), row, strict=True))} for row in rows]
 
-    def work_out(self, text: str, numbers: Mapping[str, Any]) -> Term:
-        """Return an expression, worked out; ``numbers`` are those of its loops. ConfigError for an unknown symbol."""
-        return _term(self._evaluate(text, numbers))
-
-    def symbol(self, text: str, numbers: Mapping[str, Any]) -> Symbol:
-        """Return the symbol that a text names."""
-        found: Symbol = self._evaluate(text, numbers)
-        return found
-
-    def _evaluate(self, text: str, numbers: Mapping[str, Any]) -> Any:
+    def evaluate(self, text: str, numbers: Mapping[str, Any]) -> Any:
+        """Return an operand, a number or a list of them; ``numbers`` are those of the loops around it."""
         functions = {name: partial(_call, name) for name in FUNCTIONS}
-        return eval(text.strip(), _Names(self, {"steps": steps, **functions, **numbers}))
+        return eval(text.strip(), _Names(self, {**functions, "steps": steps, **numbers}))
 
 
 class _Names(dict[str, Any]):
@@ -151,7 +139,7 @@ class _Names(dict[str, Any]):
         self._formulas = formulas
 
     def __missing__(self, name: str) -> Symbol:
-        return Symbol(name, self._formulas.values, self._formulas.reads)
+        return Symbol(name, self._formulas)
 
 
 def steps(first: int, last: int) -> range:
@@ -159,140 +147,113 @@ def steps(first: int, last: int) -> range:
     return range(first, last + 1) if first <= last else range(first, last - 1, -1)
 
 
-def _softmax(scores: Any) -> Any:
-    shares = np.exp(scores)
-    return shares / shares.sum()
-
-
-def _seconds(n: int, rows: int, together: int) -> float:
+def _milliseconds(n: int, rows: int, together: int) -> float:
     """Return the time of W h for so many h of n numbers, some of them together: the least of five, measured now."""
     w, h_RN = pack_rows(np.ones((n, n))), np.ones((together, n))
-    return min(repeat(lambda: gemm(h_RN, w), number=rows // together, repeat=5))
+    return 1000 * min(repeat(lambda: gemm(h_RN, w), number=rows // together, repeat=5))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "abs": np.abs,
+    **{name: getattr(np, name) for name in ("abs", "exp", "outer", "sqrt", "tanh")},
     "argmax": lambda vector: int(np.argmax(vector)) + 1,
     "concat": lambda *vectors: np.concatenate(vectors),
-    "exp": np.exp,
     "ln": np.log,
     "max": lambda *values: np.max(values),
+    "milliseconds": _milliseconds,
     "min": lambda *values: np.min(values),
     "norm": np.linalg.norm,
     "onehot": lambda place, size: np.eye(size)[place - 1],
-    "outer": np.outer,
     "prod": lambda *values: math.prod(values),
     "relu": lambda a: np.maximum(a, 0),
-    "seconds": _seconds,
     "sigm": lambda a: 1 / (1 + np.exp(-a)),
-    "softmax": _softmax,
+    "softmax": lambda scores: np.exp(scores) / np.exp(scores).sum(),
     "sort": lambda vector: -np.sort(-vector),
-    "sqrt": np.sqrt,
-    "sum": lambda *values: np.sum(values, axis=0) if len(values) != 1 else np.sum(values[0]),
-    "tanh": np.tanh,
+    "sum": lambda *values: sum(values) if len(values) != 1 else np.sum(values[0]),
 }
 """Functions of formulas; places count from 1."""
 
 
-def _term(value: Any) -> Term:
-    """Return an operand, a number or a list of them as a term."""
-    if isinstance(value, Operand):
-        return value.term
-    if isinstance(value, list):
-        terms = [*map(_term, value)]
-        return Term(np.array([one.value for one in terms]), *(_table(zip(one)) for one in _columns(terms)))
-    return Term(value, typeset(value), typeset(value))
+def term_of(found: Any) -> Term:
+    """Return an operand, a number or a list of them as a term; ConfigError for a symbol without a value."""
+    match found:
+        case Term():
+            return found
+        case Symbol():
+            value = found.value()
+            return Term(value, _either(symbol(found.name, found.places), typeset(value)))
+        case list():
+            terms = [*map(term_of, found)]
+            return Term(np.array([one.value for one in terms]), _table([one.shown] for one in terms))
+    return Term(found, typeset(found))
 
 
 def _joined(name: str, one: Any, other: Any) -> Term:
     """Return two terms joined by an operator of Python."""
-    left, right = _term(one), _term(other)
-    value = getattr(operator, name)(left.value, right.value)
-    vectors = np.ndim(left.value) and np.ndim(right.value)
+    left, right = term_of(one), term_of(other)
+    value, sizes = getattr(operator, name)(left.value, right.value), {np.ndim(left.value), np.ndim(right.value)}
+    a, b = _bracketed(left, _TIMES), _bracketed(right, _TIMES)
     match name:
-        case "add" if _ZERO in (left.formula, right.formula):
-            return left if right.formula == _ZERO else right
-        case "pow" if right.formula == _ONE:
+        case "add" | "pow" if right.shown == (_ZERO if name == "add" else _ONE):
             return left
-        case "mul" if left.formula == _ONE:
+        case "add" | "mul" if left.shown == (_ZERO if name == "add" else _ONE):
             return right
-        case "add" | "sub":
-            mark = _PLUS if name == "add" else _MINUS
-            pairs = _pairs(left, _bracketed(right, _ADD if name == "add" else _TIMES))
-            return Term(value, *(f"{a}{mark}{b}" for a, b in pairs), _ADD)
+        case "add":
+            return Term(value, f"{left.shown}{_PLUS}{right.shown}", _ADD)
+        case "sub":
+            return Term(value, f"{left.shown}{_MINUS}{b}", _ADD)
         case "truediv":
-            pairs = _pairs(left, right)
-            return Term(value, *(f"<mfrac>{_row(a)}{_row(b)}</mfrac>" for a, b in pairs), _FRACTION)
-        case "pow" if right.formula == _ZERO:
-            return _term(1)
+            return Term(value, f"<mfrac>{_row(left.shown)}{_row(right.shown)}</mfrac>", _FRACTION)
         case "pow":
-            return Term(value, *(_sup(a, b) for a, b in _pairs(_bracketed(left, _ATOM), right)))
-        case "matmul" if np.ndim(left.value) == np.ndim(right.value) == 1:
-            products = zip(left.value, right.value, strict=True)
-            numbers = _PLUS.join(f"{typeset(a)}{_X}{typeset(b)}" for a, b in products)
-            return Term(value, _DOT.join(_pairs(_bracketed(left, _TIMES), _bracketed(right, _TIMES))[0]), numbers, _ADD)
-    mark = _CIRCLE if vectors and name == "mul" else _SPACE
-    formula, numbers = _pairs(_bracketed(left, _TIMES), _bracketed(right, _TIMES))
-    return Term(value, mark.join(formula), (mark if vectors else _X).join(numbers), _TIMES)
+            return term_of(1) if right.shown == _ZERO else Term(value, _sup(_bracketed(left, _ATOM), right.shown))
+        case "matmul" if sizes == {1}:
+            products = (f"{typeset(x)}{_X}{typeset(y)}" for x, y in zip(left.value, right.value, strict=True))
+            return Term(value, _either(f"{a}{_DOT}{b}", _PLUS.join(products)), _ADD)
+    mark = _either(_SPACE, _X) if 0 in sizes else _CIRCLE if name == "mul" else _SPACE
+    return Term(value, f"{a}{mark}{b}", _TIMES)
 
 
 def _compared(name: str, one: Any, other: Any) -> bool:
-    return bool(getattr(operator, name)(_term(one).value, _term(other).value))
+    return bool(getattr(operator, name)(term_of(one).value, term_of(other).value))
 
 
 for _name in ("add", "sub", "mul", "matmul", "truediv", "pow", "floordiv", "mod"):
-    setattr(Operand, f"__{_name}__", partialmethod(lambda self, other, name: _joined(name, self, other), name=_name))
-    setattr(Operand, f"__r{_name}__", partialmethod(lambda self, other, name: _joined(name, other, self), name=_name))
+    setattr(Operand, f"__{_name}__", lambda one, other, name=_name: _joined(name, one, other))
+    setattr(Operand, f"__r{_name}__", lambda one, other, name=_name: _joined(name, other, one))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Operand, f"__{_name}__", partialmethod(lambda self, other, name: _compared(name, self, other), name=_name))
+    setattr(Operand, f"__{_name}__", lambda one, other, name=_name: _compared(name, one, other))
 
 
 def _call(name: str, *arguments: Any) -> Term:
     """Return a function of terms."""
     listed = arguments[0] if isinstance(arguments[0], GeneratorType) else arguments
-    terms = [*map(_term, listed)]
+    terms = [*map(term_of, listed)]
     value = FUNCTIONS[name](*(one.value for one in terms))
-    match name:
-        case "sum" | "prod" if listed is not arguments:
-            binds, marks = (_ADD, (_PLUS, _PLUS)) if name == "sum" else (_TIMES, (_SPACE, _X))
-            columns = _columns([_bracketed(one, binds) for one in terms])
-            shown = (mark.join(one) or _ZERO for mark, one in zip(marks, columns, strict=True))
-            return terms[0] if len(terms) == 1 else Term(value, *shown, binds)
-        case "outer":
-            left, right = (_bracketed(one, _TIMES) for one in terms)
-            turned = _sup(_bracketed(terms[1], _ATOM).formula, "<mi>T</mi>")
-            numbers = f"{left.numbers}{_SPACE}{typeset(np.atleast_2d(right.value))}"
-            return Term(value, f"{left.formula}{_SPACE}{turned}", numbers, _TIMES)
-        case "onehot":
-            return Term(value, f"<msub><mn>1</mn>{_row(terms[0].formula)}</msub>", typeset(value))
-        case "sqrt":
-            return Term(value, *(f"<msqrt>{one}</msqrt>" for [one] in _columns(terms)))
-        case "norm" | "abs":
+    match name, terms:
+        case "sum" | "prod", [] | [_] if listed is not arguments:
+            return terms[0] if terms else term_of(value)
+        case "sum", _ if listed is not arguments:
+            return Term(value, _PLUS.join(one.shown for one in terms), _ADD)
+        case "prod", _ if listed is not arguments:
+            return Term(value, _either(_SPACE, _X).join(_bracketed(one, _TIMES) for one in terms), _TIMES)
+        case "outer", [left, right]:
+            turned = _either(_sup(_bracketed(right, _ATOM), _T), typeset(np.atleast_2d(right.value)))
+            return Term(value, f"{_bracketed(left, _TIMES)}{_SPACE}{turned}", _TIMES)
+        case "onehot", [place, _]:
+            return Term(value, _either(f"<msub>{_ONE}{_row(place.shown)}</msub>", typeset(value)))
+        case "sqrt", [inner]:
+            return Term(value, f"<msqrt>{inner.shown}</msqrt>")
+        case "norm" | "abs", [inner]:
             bar = "<mo>|</mo>" if name == "abs" else "<mo>\u2016</mo>"
-            return Term(value, *(f"<mrow>{bar}{one}{bar}</mrow>" for [one] in _columns(terms)))
-    return Term(value, *_applied(name, terms))
+            return Term(value, _row(f"{bar}{inner.shown}{bar}"))
+    # a negative number alone needs no brackets of its own
+    parts = (one.shown.replace(f"\2{typeset(one.value)}\3", f"\2{typeset(one.value, True)}\3") for one in terms)
+    found = Term(value, f"<mi>{name}</mi>{_brackets('<mo>,</mo>'.join(parts))}")
+    return Term(value, _either(found.mathml(), typeset(value))) if name == "milliseconds" else found
 
 
-def _applied(name: str, terms: Sequence[Term]) -> Iterator[str]:
-    """Yield a function of its arguments, with symbols and with numbers."""
-    numbers = [typeset(one.value, True) if one.numbers == typeset(one.value) else one.numbers for one in terms]
-    for parts in ([one.formula for one in terms], numbers):
-        yield f"<mi>{name}</mi>{_brackets('<mo>,</mo>'.join(parts))}"
-
-
-def _columns(terms: Sequence[Term]) -> tuple[list[str], list[str]]:
-    return [one.formula for one in terms], [one.numbers for one in terms]
-
-
-def _pairs(left: Term, right: Term) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (left.formula, right.formula), (left.numbers, right.numbers)
-
-
-def _bracketed(term: Term, least: int) -> Term:
-    """Return a term in brackets if it binds less strongly."""
-    if term.binds >= least:
-        return term
-    return Term(term.value, _brackets(term.formula), _brackets(term.numbers))
+def _bracketed(term: Term, least: int) -> str:
+    """Return a term in MathML, in brackets if it binds less strongly."""
+    return term.shown if term.binds >= least else _brackets(term.shown)
 
 
 def _brackets(inner: str) -> str:
@@ -361,27 +322,24 @@ def plain(mathml: str) -> str:
     return _plain(ElementTree.fromstring(f"<math>{mathml}</math>")).strip()
 
 
+_WRITTEN = {"msup": "{}^{}", "mfrac": "({} / {})", "msqrt": "sqrt({})"}
+_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", "}
+
+
 def _plain(element: ElementTree.Element) -> str:
     parts = [_plain(one) for one in element]
-    if element.tag in ("mfrac", "msup"):
-        # only operators stand unbracketed within a part
-        marked = ["mo" in {inner.tag for inner in one} for one in element]
-        parts = [f"({part})" if compound else part for part, compound in zip(parts, marked, strict=True)]
     match element.tag:
         case "msub":
             return "_".join(parts).replace(", ", ",")
-        case "msup":
-            return "^".join(parts)
+        case "msup" | "mfrac" | "msqrt":
+            # only operators stand unbracketed within a part
+            marked = ["mo" in {inner.tag for inner in one} for one in element]
+            parts = [f"({part})" if compound else part for part, compound in zip(parts, marked, strict=True)]
+            return _WRITTEN[element.tag].format(*parts)
         case "mover":
             return parts[0] + next(name for name, mark in _ACCENTS.items() if mark == parts[1])
-        case "mfrac":
-            return f"({' / '.join(parts)})"
-        case "msqrt":
-            return f"sqrt({''.join(parts)})"
-        case "mtable":
-            return f"[{', '.join(parts)}]"
-        case "mtr":
-            return f"[{', '.join(parts)}]" if len(parts) > 1 else parts[0]
+        case "mtable" | "mtr":
+            return f"[{', '.join(parts)}]" if element.tag == "mtable" or len(parts) > 1 else parts[0]
         case "mo":
             text = _PLAIN.get(element.text or "", element.text or "")
             return f" {text} " if element.get("form") == "infix" else text

@@ -17,7 +17,7 @@ import torch
 
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.files import parse_toml
-from anaphora.inspection.explain.formula import Formulas, plain, symbol, typeset
+from anaphora.inspection.explain.formula import Formulas, Symbol, plain, symbol, term_of, typeset
 from anaphora.inspection.explain.network_checks import run_unit
 from anaphora.inspection.page import page, picture
 from anaphora.wording import check_known
@@ -199,28 +199,27 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
     for key, value in _given(numbers or {}).items():
         check_known("number", key, given)
         old, new = np.asarray(given[key]), np.asarray(value)
-        if new.shape != old.shape or not np.can_cast(new.dtype, old.dtype, "same_kind"):
-            raise ConfigError(f"{key} should be like {_like(given[key])}, but is {_like(value)}: give as many numbers.")
+        alike = new.shape == old.shape and np.can_cast(new.dtype, old.dtype, "same_kind")
+        if not alike or (old.dtype.kind == "i" and new.min() < min(old.min(), 1)):
+            example, shown = plain(typeset(given[key])), plain(typeset(value))
+            raise ConfigError(
+                f"{key} should be like {example}, but is {shown}: give as many, counts and places from 1."
+            )
         given[key] = new * 1.0 if old.dtype.kind == "f" else value
     formulas = Formulas(dict(given))
     sections = [Section("Given", table.get("text", ""), (), tuple(_given_line(*one) for one in given.items()))]
     with np.errstate(all="ignore"):
         table |= _named(table["make"])(given) if "make" in table else {}
         for one in table["sections"]:
-            lines = _lines(formulas, one.get("loop", ""), one["rows"], {})
-            sections.append(Section(one["title"], one.get("text", ""), tuple(one.get("kernels", ())), tuple(lines)))
+            head = one["title"], one.get("text", ""), tuple(one.get("kernels", ()))
+            sections.append(Section(*head, tuple(_lines(formulas, one.get("loop", ""), one["rows"], {}))))
         theirs = dict(_named(table["check"])(formulas.values)) if "check" in table else {}
         for unit in table.get("units", ()):
             theirs |= run_unit(formulas.values, unit)
     drawing = tuple(tuple("" if key == "." else key for key in row.split()) for row in table.get("drawing", ()))
-    difference = max(
-        float(
-            np.abs(
-                np.ravel(formulas.values[key]) - np.ravel(torch.as_tensor(value, dtype=torch.float64).detach())
-            ).max()
-        )
-        for key, value in theirs.items()
-    )
+    ours = [np.ravel(formulas.values[key]) for key in theirs]
+    kernels = [torch.as_tensor(one, dtype=torch.float64).detach().numpy().ravel() for one in theirs.values()]
+    difference = float(np.abs(np.concatenate(ours) - np.concatenate(kernels)).max())
     return Lesson(table["title"], table["source"], seed, tuple(sections), difference, drawing, table.get("lights", {}))
 
 
@@ -233,14 +232,14 @@ def _lines(formulas: Formulas, loop: str, rows: Sequence[Any], outer: Mapping[st
                 continue
             formula, _, remark = row.format_map(numbers).partition(" # ")
             left, _, right = formula.partition(" = ")
-            named = formulas.symbol(left, numbers)
-            key = named.key()
+            named: Symbol = formulas.evaluate(left, numbers)
             formulas.reads.clear()
-            term = formulas.work_out(right, numbers)
+            term = term_of(formulas.evaluate(right, numbers))
             if not isinstance(term.value, str) and not np.isfinite(term.value).all():
-                raise ConfigError(f"{key} has no finite value with these numbers: give others.")
-            formulas.values[key] = term.value
-            yield Line(key, named.mathml, term.formula, term.numbers, term.value, remark.strip(), tuple(formulas.reads))
+                raise ConfigError(f"{named.key()} has no finite value with these numbers: give others.")
+            formulas.values[named.key()] = term.value
+            shown = symbol(named.name, named.places), term.mathml(), term.mathml(numbers=True)
+            yield Line(named.key(), *shown, term.value, remark.strip(), tuple(formulas.reads))
 
 
 def _given(table: Mapping[str, Any], above: Sequence[str] = ()) -> dict[str, Any]:
@@ -275,10 +274,6 @@ def _draw(value: Any, generator: np.random.Generator) -> Any:
         return (new / 100).tolist()
     most = max(1, round(10 * np.abs(old).max()))
     return (generator.integers(-most if old.min() < 0 else 1, most, old.shape, endpoint=True) / 10).tolist()
-
-
-def _like(value: Any) -> str:
-    return plain(typeset(value))
 
 
 def _given_line(key: str, value: Any) -> Line:

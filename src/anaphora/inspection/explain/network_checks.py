@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import Parameter, functional
 
 from anaphora.inspection.explain.checks import Values, leaf
-from anaphora.inspection.explain.formula import Formulas
+from anaphora.inspection.explain.formula import Formulas, term_of
 from anaphora.kernels import cells
 from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.linear import linear
@@ -60,7 +60,8 @@ def run_unit(values: Values, unit: Mapping[str, Any]) -> Answers:
     of_fields = unit["states"].items()
     found = {key: outputs[f"unit.{field}"][t, 0] for field, keys in of_fields for t, key in enumerate(keys)}
     if arriving := unit.get("arrive"):
-        arrived = {state: leaf(Formulas(dict(values)).work_out(text, {}).value) for state, text in arriving.items()}
+        formulas = Formulas(dict(values))
+        arrived = {state: leaf(term_of(formulas.evaluate(text, {})).value) for state, text in arriving.items()}
         found |= gradients(torch.stack([(one * found[state]).sum() for state, one in arrived.items()]).sum(), of)
     return {key: one for key, one in found.items() if key in values}
 

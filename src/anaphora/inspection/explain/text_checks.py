@@ -48,6 +48,6 @@ def kneser_ney_of_lines(values: Values) -> Answers:
 def padding(values: Values) -> Answers:
     """Return cells of padded batches, and rows of a packed one."""
     mixed, found = values["n"].tolist(), Answers()
-    for name, lengths in (("mixed", mixed), ("sorted", sorted(mixed, reverse=True))):
-        found[f"C[{name}]"] = sum(pad([[0] * n for n in part]).ids_BT.size for part in (lengths[:4], lengths[4:]))
+    for name, lengths in (("m", mixed), ("s", sorted(mixed, reverse=True))):
+        found[f"C_{name}"] = sum(pad([[0] * n for n in part]).ids_BT.size for part in (lengths[:4], lengths[4:]))
     return found | {"R": len(rows_of(np.array(lengths[:4]), lengths[0]))}
