@@ -42,6 +42,15 @@ def items(page: str, text: str) -> list[Item]:
     return found
 
 
+def items_in_tables(page: str, text: str) -> list[Item]:
+    """Return the commands in cells of the tables of a page, each once."""
+    found: dict[str, Item] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        for command in re.findall(r"`(anaphora [^`]+)`", line) if line.startswith("|") else ():
+            found.setdefault(command, Item(page, number, command, "sh"))
+    return list(found.values())
+
+
 def _blocks(text: str) -> list[tuple[int, str, list[str]]]:
     """Return first line, language and lines of each fenced or indented block, without its indentation."""
     found: list[tuple[int, str, list[str]]] = []

@@ -69,6 +69,7 @@ FILES = {
     "logs.csv": "logs.csv",  # messages with levels, among other columns
     "*.jsonl": "strokes/test.jsonl",
     "words.txt": "words",
+    "mgu.py": "mgu.py",  # the unit of docs/course/own-cell.md
     "book.txt": "data/train.txt",
     "*.txt.gz": "lines.gz",
     "*.txt": "data/test.txt",
@@ -182,6 +183,8 @@ def write_files(folder: Path) -> None:
     handwriting.write(folder / "strokes", 1, 24)
     write_vectors(folder)
     write_documents(folder, pairs)
+    own_cell = (ROOT / "docs" / "course" / "own-cell.md").read_text(encoding="utf-8")
+    (folder / "mgu.py").write_text(own_cell.partition("```py\n")[2].partition("```\n")[0])
     lines = "".join(f"{line}\n" for line in LINES)
     for name, text in {
         "lines": lines,

@@ -127,10 +127,13 @@ def _run(program: str, arguments: list[str]) -> int:
 
     if program == "anaphora":
         return main(arguments)
+    sys.path.insert(0, "")
     if arguments == ["-"]:  # the blocks of a page, one after another in one namespace
         return _run_blocks()
-    sys.path.insert(0, "")
-    if arguments[0] == "-m":
+    if arguments[0].endswith(".py"):
+        sys.argv = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
+    elif arguments[0] == "-m":
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     else:

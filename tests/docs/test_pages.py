@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.docs import scratch
-from tests.docs.pages import Item, items
+from tests.docs.pages import Item, items, items_in_tables
 from tests.docs.scratch import Scratch
 from tests.docs.server import write_programs
 from tests.site import ROOT, pages
@@ -173,7 +173,9 @@ def test_every_command_and_block_of_python_runs(programs: Programs, tmp_path: Pa
 
     def run(page: Path) -> list[str]:
         name = str(page.relative_to(ROOT))
-        found = [item for item in items(name, page.read_text(encoding="utf-8")) if not is_left_out(item)]
+        text = page.read_text(encoding="utf-8")
+        found = [item for item in items(name, text) if not is_left_out(item)]
+        found += items_in_tables(name, text) if page.parent.name == "course" else []
         return Page(tmp_path / "pages" / name, programs, stock).run(found)
 
     with ThreadPoolExecutor(2) as pool:

@@ -15,12 +15,12 @@ from anaphora.config import parse
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
-from anaphora.inspection.cell_diagram import PEEPHOLES, CellDiagram, Symbol, cell_diagram, cells, trace
+from anaphora.inspection.cell_diagram import PEEPHOLES, CellDiagram, Symbol, cell_diagram, trace
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.diagrams import cell_figure, network_figure
 from anaphora.inspection.network_diagram import SOURCE, TARGET, NetworkDiagram
 from anaphora.inspection.programs import diagrams, programs_of
-from anaphora.kernels.cells import Gru
+from anaphora.kernels.cells import CELLS, Gru
 from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.naive.units import unit_step
 
@@ -29,7 +29,7 @@ FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureC
 
 SIZE = 3
 CASES = [
-    *((name, {}) for name in cells()),
+    *((name, {}) for name in CELLS),
     ("gru", {"reset": "before", "update": "new"}),
     ("gru", {"reset": "after", "recurrent_bias": True}),
     ("peephole", {"peephole": "full"}),
@@ -274,7 +274,7 @@ def value(symbol: Symbol, given: Mapping[str, Tensor], weights: Mapping[str, Ten
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_diagram_of_a_unit_equals_the_unit(name: str, options: dict[str, Any]) -> None:
-    cell: Any = parse(cells()[name], options, name)
+    cell: Any = parse(CELLS[name], options, name)
     torch.manual_seed(5)
     own = {short: torch.randn(shape) for short, shape in shapes(cell).items()}
     before = tuple(torch.randn(2, SIZE) for _ in cell.state)
@@ -312,7 +312,7 @@ def test_the_lstm_has_its_gates_two_tanh_three_products_and_a_sum() -> None:
     ],
 )
 def test_a_unit_is_titled_with_its_equations(name: str, options: dict[str, Any], finding: str) -> None:
-    found = cell_diagram(name, parse(cells()[name], options, name)).finding
+    found = cell_diagram(name, parse(CELLS[name], options, name)).finding
     assert found.replace("\u209c\u208b\u2081", "'").replace("\u209c", "") == finding
 
 
@@ -324,7 +324,7 @@ def test_a_unit_is_drawn_with_its_options() -> None:
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_no_two_boxes_or_texts_of_a_unit_lie_on_each_other(name: str, options: dict[str, Any]) -> None:
-    shown = cell_diagram(name, parse(cells()[name], options, name))
+    shown = cell_diagram(name, parse(CELLS[name], options, name))
     figure = cell_figure(shown)
     found = marks(figure, "box")
     middles = {(box.get_x() + box.get_width() / 2, box.get_y()) for box in found}
@@ -338,9 +338,9 @@ def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch
         blocks: ClassVar[str] = "h"
 
         def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
-            return (x_BG - state[0],)
+            return (x_BG / state[0],)
 
-    monkeypatch.setattr("anaphora.inspection.cell_diagram.cells", lambda: {"sketch": Sketch})
+    monkeypatch.setitem(CELLS, "sketch", Sketch)
     with pytest.raises(ConfigError, match="sketch has operations that a diagram has no symbols for: draw a run"):
         cell_diagram("sketch")
 

@@ -15,8 +15,7 @@ from anaphora.inspection.cell_diagram import cell_diagram
 from anaphora.inspection.gates import followers, gates, saturation
 from anaphora.inspection.gradients import gradients
 from anaphora.inspection.subject import Subject, layers_of
-from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive.units import UNITS
+from anaphora.kernels.cells import CELLS, Cell
 from anaphora.kernels.ops import Ops, V
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
@@ -50,13 +49,6 @@ class Filtered(Cell):
 
     def kept(self, gates: Any) -> Any:
         return gates["k"]
-
-
-def filtered_step(cell: Filtered, a_BG: Any, before: Any, weights: Any) -> tuple[Any, ...]:
-    h, c = before
-    a_f, a_n, a_k = (a_BG + h @ weights["h"].T).chunk(3, -1)
-    c = 1 / (1 + torch.exp(-a_k)) * c + torch.tanh(a_n)
-    return 1 / (1 + torch.exp(-a_f)) * c, c
 
 
 @pytest.fixture
@@ -102,8 +94,7 @@ def test_pictures_carry_the_names_of_the_cell(
     subject: Subject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("anaphora.inspection.cell_diagram.cells", lambda: {"filtered": Filtered})
-    monkeypatch.setitem(UNITS, Filtered, filtered_step)
+    monkeypatch.setitem(CELLS, "filtered", Filtered)
     shown = cell_diagram("filtered")
     by_label = {node.label: number for number, node in enumerate(shown.nodes)}
     functions = {name: by_label[f"W_{name} x\u209c + U_{name} h\u209c\u208b\u2081"] for name in "fnk"}

@@ -9,6 +9,7 @@ It trains in C, has the gradients of its equations, and is searched in C and des
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,10 +18,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import program_data
-from anaphora.kernels.cells import Cell, Lstm
+from anaphora.errors import ConfigError
+from anaphora.experiment.reading import read_experiment
+from anaphora.kernels.cells import CELLS, Cell
 from anaphora.kernels.native import loops
 from anaphora.kernels.ops import Ops, V
+from anaphora.kernels.program_data import program_from_data, program_to_data
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
@@ -128,7 +131,32 @@ def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: TrainedMo
 
 @IN_C
 def test_its_description_computes_the_same_without_torch(writer: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(program_data._OPTIONS, "cell", MinGru | Lstm)
+    monkeypatch.setitem(CELLS, "min-gru", MinGru)
     model: Any = writer.model
     batch = pair_batch([[model.symbols.eos]] * 3, prefixes=[[5, 7], [6], []])
     assert_stepper(opened(model), model, batch, np.array([[4, 5] * 3, [7, 4] * 3]))
+
+
+def test_a_registered_unit_is_an_option_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CELLS, "min-gru", MinGru)
+    text, settings = "task = 'language-model'", ["recurrence.cell=min-gru"]
+    experiment: Any = read_experiment(text, "mine.toml", settings, data=[Path("book.txt")])
+    assert experiment.recurrence.cell == MinGru()
+    assert read_experiment(experiment.to_toml(), "stored.toml") == experiment
+    own: Any = MinGru()
+    assert StackConfig(cell=own).cell == own
+    with pytest.raises(ConfigError, match=r"bias is not an option\. Known: kind\."):
+        read_experiment(text, "mine.toml", ["recurrence.cell.bias=true", "recurrence.cell.kind=min-gru"])
+
+
+def test_a_stored_unit_that_is_not_registered_is_named(writer: TrainedModel) -> None:
+    model: Any = writer.model
+    with pytest.raises(ConfigError, match="cell of the network 'min-gru' is unknown"):
+        program_from_data(program_to_data(model.recurrence.program))
+
+
+def test_a_unit_without_a_reference_step_runs_as_it_is_with_naive_kernels() -> None:
+    stack, x_TBD = stack_of(), inputs()
+    with running(Runtime(kernels="naive")):
+        read = stack(x_TBD, LENGTHS_B).outputs["h"]
+    assert_close(read, naive(stack, x_TBD))

@@ -27,10 +27,11 @@ from anaphora.inspection import (
     span,
     tree,
 )
-from anaphora.inspection.cell_diagram import cell_diagram, cells
+from anaphora.inspection.cell_diagram import cell_diagram
 from anaphora.inspection.explain.lesson import LESSONS, lesson
 from anaphora.inspection.programs import diagrams
 from anaphora.inspection.subject import Subject
+from anaphora.kernels.cells import CELLS
 from anaphora.tasks.runs import experiment_of
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ def _diagram(request: "Request") -> Results:
             "inspect diagram takes a recipe, a run or a unit, perhaps with options: name one, as in anaphora inspect "
             "diagram luong2015, or anaphora inspect diagram gru reset=before."
         )
-    if name in cells():
-        return {f"diagram-{name}": cell_diagram(name, parse(cells()[name], override({}, settings), name))}
+    if name in CELLS:
+        return {f"diagram-{name}": cell_diagram(name, parse(CELLS[name], override({}, settings), name))}
     if settings and Path(name).is_dir():
         raise ConfigError(f"{name} is a run, whose options are fixed: leave {settings[0]} out.")
     experiment = (

@@ -20,7 +20,7 @@ from anaphora.run.summary import damaged_logs
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of, open_run, store_inference
-from anaphora.tasks.training_job import TRAIN, TrainingContext
+from anaphora.tasks.training_job import TRAIN, Loop, TrainingContext
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.ranks import ALONE, Ranks
 
@@ -33,13 +33,16 @@ def train(
     resume: bool = False,
     stop: Stop = never,
     ranks: Ranks = ALONE,
+    loop: Loop | None = None,
 ) -> Outcome:
     """Train ``experiment`` in the run folder ``path``, a new one, or with ``resume`` one that was begun before.
 
     ``stop`` is asked between updates whether training should save itself and end. All that a person may have got
     wrong is found before the folder is made. Of several ``ranks``, the first makes the folder, writes and reports;
-    where torchrun starts them again, they continue what it made. Raises ConfigError, DataError, RunError (the folder
-    exists; or to resume, is none or was begun with something else, which the message lists), and DivergedError.
+    where torchrun starts them again, they continue what it made. A ``loop`` of yours takes the place of the updates: it
+    is called with the network, its batches and a function that returns validation metrics, and its last weights are
+    saved. Raises ConfigError, DataError, RunError (the folder exists; or to resume, is none or was begun with something
+    else, which the message lists), and DivergedError.
 
     >>> text, settings = 'task = "language-model"', ["model=ngram", "ngram.order=2", "text.tokenizer=word"]
     >>> experiment = anaphora.read_experiment(text, "mine.toml", settings, data=[Path("book.txt")])
@@ -63,7 +66,7 @@ def train(
         led = ranks.run_on_first(lead)
         plan, run = ranks.run_on_each(lambda: led or _follow(path))
         ranks.check_same({f"the data ({name})": digest for name, digest in plan.fingerprints.items()})
-        context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights)
+        context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights, loop)
         ranks.in_turn(partial(plan.job.prepare, context, lasting))
         try:
             return plan.job.learn(context, lasting, stop, ranks)

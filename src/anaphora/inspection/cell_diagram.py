@@ -7,14 +7,16 @@ therefore shows the equations, and a new unit needs no drawing code.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from itertools import accumulate, pairwise
+from typing import Any
 
 import torch
 
 from anaphora.errors import ConfigError
 from anaphora.inspection.result import Result
-from anaphora.kernels.cells import AnyCell
-from anaphora.kernels.naive.units import unit_step
+from anaphora.kernels.cells import CELLS, Cell
+from anaphora.kernels.naive.units import UNITS, unit_step
+from anaphora.kernels.ops import BlockOps
 
 _NOW, _BEFORE = "\u209c", "\u209c\u208b\u2081"
 """Indices t and t - 1."""
@@ -73,13 +75,21 @@ class Symbol:
         """Itself: a diagram does not show how a matrix is stored."""
         return self
 
-    def chunk(self, count: int, dim: int = 0) -> list["Symbol"]:
-        """Return equal parts of its blocks, whose names have their letters."""
-        named = [(base, letters, len(letters) // count) for base, letters in (one.split("_") for one in self.names)]
+    def split(self, *blocks: int) -> list["Symbol"]:
+        """Return neighbouring blocks, whose names have their letters; of a function, that of the blocks it reads."""
+        if not self.names:
+            parts = zip(*(one.split(*blocks) for one in self.reads), strict=True)
+            return [replace(self, reads=reads) for reads in parts]
+        named = [(base, letters) for base, letters in (name.split("_") for name in self.names)]
+        own = len(named[0][1]) // sum(blocks)
         return [
-            replace(self, names=tuple(f"{base}_{letters[n * own : (n + 1) * own]}" for base, letters, own in named))
-            for n in range(count)
+            replace(self, names=tuple(f"{base}_{letters[first * own : end * own]}" for base, letters in named))
+            for first, end in pairwise(accumulate(blocks, initial=0))
         ]
+
+    def chunk(self, count: int, dim: int = 0) -> list["Symbol"]:
+        """Return equal parts of its blocks."""
+        return self.split(*[1] * count)
 
     def clamp(self, min: int) -> "Symbol":
         return Symbol("relu", (self,))
@@ -98,6 +108,9 @@ class Symbol:
 
     def __mul__(self, other: "Symbol") -> "Symbol":
         return Symbol("\u00d7", (self, other))
+
+    def __sub__(self, other: "Symbol") -> "Symbol":
+        return Symbol("\u2212", (self, other))
 
     def __rsub__(self, one: int) -> "Symbol":
         return Symbol(f"{one} \u2212", (self,))
@@ -119,17 +132,30 @@ class Symbol:
         return argument.T if function is torch.diag else Symbol(function.__name__, (argument,))
 
 
-def cells() -> dict[str, type[AnyCell]]:
-    """Return every unit by its name in recipes."""
-    return {one.kind: one for one in get_args(AnyCell)}
+class SymbolOps(BlockOps):
+    """Operations of a unit that has no reference step, over symbols."""
+
+    library = torch
+
+    def __init__(self, weights: Mapping[str, Symbol]) -> None:
+        self._weights = weights
+
+    def product(self, name: str, a: Symbol) -> Symbol:
+        return a @ self._weights[name]
+
+    def split(self, a: Symbol, *blocks: int) -> list[Symbol]:
+        return a.split(*blocks)
+
+    def sigmoid(self, a: Symbol) -> Symbol:
+        return Symbol("\u03c3", (a,))
 
 
-def cell_diagram(name: str, options: AnyCell | None = None) -> CellDiagram:
+def cell_diagram(name: str, options: Cell | None = None) -> CellDiagram:
     """Return the step of a unit by its name in recipes, or with options; ConfigError if an operation has no symbol."""
-    cell: Any = options or cells()[name]()
+    cell: Any = options or CELLS[name]()
     try:
         after = trace(cell)
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
         raise ConfigError(f"{name} has operations that a diagram has no symbols for: draw a run that has it.") from None
     places: dict[Symbol, int] = {}
     values = {symbol: f"{field}{_NOW}" for field, symbol in zip(cell.state, after, strict=True)}
@@ -160,7 +186,10 @@ def trace(cell: Any) -> tuple[Symbol, ...]:
     names = {short: symbol(PEEPHOLES.get(short, "U"), blocks) for short, blocks in cell.matmuls}
     names |= {short: PEEPHOLES.get(short, short) for short in cell.vectors}
     weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
-    after: Any = unit_step(cell, x, before, weights)
+    has_equations = type(cell) in UNITS or hasattr(cell, "step")
+    after: Any = (
+        unit_step(cell, x, before, weights) if has_equations else cell.forward(SymbolOps(weights), x, before)[0]
+    )
     return tuple(after)
 
 

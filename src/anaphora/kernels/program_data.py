@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from anaphora.kernels.attention import Attend
-from anaphora.kernels.cells import AnyCell
+from anaphora.kernels.cells import CELLS
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.normalizers import AnyNormalizer
 from anaphora.kernels.parts import Activate, Add, Clock, Column, Constant, Gated, Maxout, Part, Project, Unit
@@ -15,11 +15,12 @@ from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.records import Record
+from anaphora.wording import check_known
 
 _PARTS = (Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move, Normalise, Project, Unit)
 """Classes of the parts of inference."""
 
-_OPTIONS = {"cell": AnyCell, "score": AnyScore, "span": AnySpan, "normalizer": AnyNormalizer}
+_OPTIONS = {"score": AnyScore, "span": AnySpan, "normalizer": AnyNormalizer}
 """Options that parts are built from, by the field that holds them."""
 
 
@@ -51,7 +52,8 @@ def _part_to_data(part: Part) -> dict[str, Any]:
 
 
 def _value_from_data(name: str, value: Any) -> Any:
-    if name in _OPTIONS:
-        classes = {one.kind: one for one in get_args(_OPTIONS[name])}
+    if name == "cell" or name in _OPTIONS:
+        classes: Any = CELLS if name == "cell" else {one.kind: one for one in get_args(_OPTIONS[name])}
+        check_known(f"The {name} of the network", value["kind"], classes)
         return classes[value["kind"]].from_table(value, Path("the network"), f"a {name}")
     return tuple(value) if isinstance(value, list) else value

@@ -1,14 +1,15 @@
 """A stack of recurrent layers read from left to right: the body of encoders and of language models."""
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 
 import torch
-from pydantic import Field
+from pydantic import Field, PlainSerializer, WrapValidator
 from torch import Tensor, nn
 
-from anaphora.config import ByKind, Config
-from anaphora.kernels.cells import AnyCell, Lstm
+from anaphora.config import ByKind, Config, parse
+from anaphora.kernels.cells import CELLS, AnyCell, Cell, Lstm
 from anaphora.kernels.description import describe
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Add, Part, Project, Unit, previous
@@ -22,10 +23,17 @@ from anaphora.options import MAX_LAYERS, MAX_UNITS, Conflict
 from anaphora.protocols import PartDescription
 
 
+def registered_or(value: Any, validate: Callable[[Any], Any]) -> Any:
+    """Return the unit that a table describes: one that is registered, or one of the package."""
+    table = asdict(value) if isinstance(value, Cell) else {"kind": value} if isinstance(value, str) else value
+    unit = CELLS.get(str(table.get("kind"))) if isinstance(table, Mapping) else None
+    return parse(unit, table, "cell") if unit and unit not in get_args(AnyCell) else validate(value)
+
+
 class RecurrentConfig(Config):
     """Layers of one recurrent unit."""
 
-    cell: ByKind[AnyCell] = Lstm()
+    cell: Annotated[ByKind[AnyCell], WrapValidator(registered_or), PlainSerializer(asdict)] = Lstm()
     """The unit."""
     layers: int = Field(1, ge=1, le=MAX_LAYERS)
     """Number of layers."""

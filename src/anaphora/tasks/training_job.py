@@ -2,8 +2,9 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
 from anaphora.data.sources import translation_splits
+from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, Report, Saved, Skipped, Validated
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import Output
@@ -38,6 +40,10 @@ TRAIN = Path(ENCODED) / "train"
 """Folder of the encoded training split."""
 
 
+Loop = Callable[[torch.nn.Module, Batches, Callable[[], Mapping[str, float]]], None]
+"""Training loop of a caller: it updates a network on batches, and may ask for the metrics of the validation split."""
+
+
 @dataclass(frozen=True)
 class TrainingContext:
     """A run folder that is locked, or followed, and the network that learns in it."""
@@ -48,6 +54,8 @@ class TrainingContext:
     tokenizers: Mapping[str, Tokenizer]
     has_given_weights: bool = False
     """True for a new run some of whose weights are those of other runs or files."""
+    loop: Loop | None = None
+    """Training loop in the place of ours."""
     training: TrainingConfig = field(init=False)
     """The [training] table of the experiment."""
     encoded: Path = field(init=False)
@@ -149,6 +157,9 @@ class UpdatingJob(TrainingJob):
             return Partitions(batches, words) if words else batches, validate, self.recording(context)
 
         batches, validate, record = ranks.in_turn(ready)
+        if own := context.loop:
+            fit = partial(_fit_by_loop, own, context.model, batches, validate)
+            return ranks.broadcast(lambda: fit_once(context, fit, report))
         better = context.experiment.better
         how: Any = {"better": better, "record": record, "unit": self.unit, "ranks": ranks}
         return loop.train(context.model, batches, training, run, validate, report, stop, **how)
@@ -162,28 +173,45 @@ class FittingJob(TrainingJob):
         """Fit the model; returns its metrics on the validation split."""
 
     def prepare(self, context: TrainingContext, report: Report) -> None:
-        """Do nothing: fitting looks at the whole of the training split."""
+        """Refuse a loop: fitting looks at the whole of the training split."""
+        if context.loop:
+            raise ConfigError("A model that is fitted in one go has no updates: leave the loop out.")
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Fit the model, unless the run has it already: on the first rank; the others wait."""
-        return ranks.broadcast(lambda: self._fit(context, report))
+        return ranks.broadcast(lambda: fit_once(context, lambda: self.fit(context, report), report))
 
-    def _fit(self, context: TrainingContext, report: Report) -> Outcome:
-        run, started = context.run, time.monotonic()
-        if not run.checkpoints():
-            figures = self.fit(context, report)
-            event = Validated(update=1, epoch=1, metrics=figures, best=True)
-            run.rewind(0)  # what a killed process left
-            run.metrics.add_validation(event, report)
-            report(event)
-            report(Saved(1, run.save(1, tensors_of(context.model), {}, {}, report=report)))
-        else:
-            run.rewind(1)  # a process may have been killed before ``latest`` named it
-            figures = run.metrics.validation(1)
-        if run.best() is None:  # so it is too where a process was killed right after saving
-            run.write_card(figures, report)
-            run.mark_best(1)
-        return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)
+
+def fit_once(context: TrainingContext, fit: Callable[[], Mapping[str, float]], report: Report) -> Outcome:
+    """Call ``fit``, which returns metrics, and save the model and them, unless the run has a checkpoint already."""
+    run, started = context.run, time.monotonic()
+    if not run.checkpoints():
+        figures = fit()
+        event = Validated(update=1, epoch=1, metrics=figures, best=True)
+        run.rewind(0)  # what a killed process left
+        run.metrics.add_validation(event, report)
+        report(event)
+        report(Saved(1, run.save(1, tensors_of(context.model), {}, {}, report=report)))
+    else:
+        run.rewind(1)  # a process may have been killed before ``latest`` named it
+        figures = run.metrics.validation(1)
+    if run.best() is None:  # so it is too where a process was killed right after saving
+        run.write_card(figures, report)
+        run.mark_best(1)
+    return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)
+
+
+def _fit_by_loop(own: Loop, model: torch.nn.Module, batches: Batches, validate: Validate) -> Mapping[str, float]:
+    """Return the metrics of a network after the loop of a caller."""
+
+    def validated() -> Mapping[str, float]:
+        with torch.no_grad():
+            metrics = validate(model.eval())
+        model.train()
+        return metrics
+
+    own(model.train(), batches, validated)
+    return validated()
 
 
 class PairJob(TrainingJob):

@@ -1,4 +1,6 @@
-"""The recurrent units, one file each; a new one is a file and a name in ``AnyCell``."""
+"""The recurrent units, one file each; a new one is a file and a name in ``AnyCell``, or a class that is registered."""
+
+from typing import Any, TypeVar, get_args
 
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.cells.elman import Elman
@@ -29,6 +31,18 @@ AnyCell = (
     | Multiplicative
 )
 """A unit as a recipe names it: ``"gru"``, or ``{kind = "gru", reset = "before"}``."""
+
+CELLS: dict[str, type[Any]] = {one.kind: one for one in get_args(AnyCell)}
+"""Every unit by its name in recipes, those of callers among them."""
+
+Unit = TypeVar("Unit", bound=type[Cell])
+
+
+def register(unit: Unit) -> Unit:
+    """Let options, stored runs and diagrams know a unit of yours by its ``kind``; a decorator of its class."""
+    CELLS[unit.kind] = unit
+    return unit
+
 
 __all__ = [
     "AnyCell",

@@ -10,7 +10,7 @@ from torch import Tensor
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.cells.recorded import AutogradCell, Record, State, record_step, undo_step
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
-from anaphora.kernels.naive.units import unit_step
+from anaphora.kernels.naive.units import UNITS, unit_step
 from anaphora.kernels.parts import Part, Unit
 from anaphora.kernels.program import Program
 
@@ -24,7 +24,7 @@ def with_naive_units(program: Program) -> Program:
 def _has_reference(part: Part) -> TypeGuard[Unit]:
     if not isinstance(part, Unit) or isinstance(part.cell, AutogradCell):  # autograd runs it already
         return False
-    return not part.normalised or type(part.cell) in NORMALISED_UNITS
+    return type(part.cell) in (NORMALISED_UNITS if part.normalised else UNITS)
 
 
 @dataclass(frozen=True)
