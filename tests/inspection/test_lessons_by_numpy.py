@@ -216,12 +216,7 @@ def dropout(v: Values) -> Found:
 def padding(v: Values) -> Found:
     n, by_length = v["n"], np.sort(v["n"])[::-1]
     cells = [4 * (lengths[:4].max() + lengths[4:].max()) for lengths in (n, by_length)]
-    found = {
-        "C_m": cells[0],
-        "C_s": cells[1],
-        "W_m": cells[0] - n.sum(),
-        "W_s": cells[1] - n.sum(),
-    }
+    found = {"C_m": cells[0], "C_s": cells[1], "W_m": cells[0] - n.sum(), "W_s": cells[1] - n.sum()}
     return found | {"R": by_length[:4].sum(), "r[1]": 4, "r[10]": (by_length[:4] >= 10).sum()}
 
 
