@@ -34,7 +34,7 @@ RECORDS = 60
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
 
-_NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "page")
+_NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "formula", "tree", "page")
 SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
 """In the order in which they need each other."""
 
