@@ -11,6 +11,11 @@ const sign = (text) => math("mo", text);
 const name = (text) => math("mi", text);
 const figure = (x) => math("mn", x.toFixed(3).replace("-", "\u2212"));
 const inside = (parts) => [sign("("), parts, sign(")")].flat();
+/** A number within a sum or product: in brackets where it is negative. */
+const factor = (one) => (one.textContent.startsWith("\u2212") ? inside([one]) : [one]);
+const indexed = (row) => [sign("["), math("mn", row), sign("]")];
+/** A chain of equations that may break before each sign of equality. */
+const equation = (first, ...more) => el("p", {}, math("math", first), more.flatMap((one) => [" ", math("math", sign("="), one)]));
 const withMarks = (base, low, high) => (high === "" ? math("msub", base, math("mrow", low)) : math("msubsup", base, math("mrow", low), math("mrow", name(high))));
 
 const FUNCTIONS = {sigmoid: "\u03c3", tanh: "tanh", relu: "relu", exp: "exp", capped_exp: "exp", log_sigmoid: "log \u03c3",
@@ -31,7 +36,7 @@ class Formula {
   symbol(of) {
     const before = of.startsWith("previous "), own = of.replace("previous ", "");
     const [, layer, tail] = /^(?:layer(\d+)\.)?(.*)$/.exec(own);
-    const letter = tail.includes(":") ? "e" : WORDS[tail] || tail.replace(/^\w+\./, "");
+    const letter = tail.includes(":") ? "e" : (!layer && WORDS[tail]) || tail.replace(/^\w+\./, "");
     const when = before ? [name("t"), sign("\u2212"), math("mn", "1")] : [name("t")];
     return withMarks(name(letter), when, layer && this.step.units.length > 1 ? `(${Number(layer) + 1})` : "");
   }
@@ -40,6 +45,7 @@ class Formula {
   weight({op, part, weights: [of], reads}, letter) {
     const tail = of.split(".").pop(), isOwn = this.step.units.some((unit) => unit.name === part);
     const base = op !== "product" ? (tail === "bias" ? "b" : tail) : tail === "v" ? "v" : MATRICES[reads[0]] || (isOwn ? "U" : "W");
+    if (base === "v") return math("msup", name("v"), sign("\u22a4"));
     return letter ? math("msub", name(base), name(letter)) : name(base);
   }
 
@@ -50,7 +56,9 @@ class Formula {
   }
 
   /** A vector that an operation reads, by name, or by its formula where it has none. */
-  vector(of, letter) { return of.includes(":") ? this.symbols(this.explain(of, 0), letter, true) : [this.symbol(of)]; }
+  vector(of, letter, isFactor = true) {
+    return of.includes(":") ? this.symbols(this.explain(of, 0), letter, isFactor) : [this.symbol(of)];
+  }
 
   /** The formula of a tree; in brackets where it is a factor and a sum. */
   symbols(node, letter, isFactor = false) {
@@ -74,7 +82,7 @@ class Formula {
       case "dot": return [held(memory), sign("\u00b7"), ...this.vector(reads[0])];
       case "softmax": return [name("softmax"), ...inside(withMarks(name("e"), [name("t")], ""))];
       default: {
-        const given = terms.length ? terms.map((term) => this.symbols(term, letter)) : reads.map((read) => this.vector(read, letter));
+        const given = terms.length ? terms.map((term) => this.symbols(term, letter)) : reads.map((read) => this.vector(read, letter, false));
         return [name(FUNCTIONS[op] || op.replaceAll("_", " ")), ...inside(given.flatMap((one, n) => [...(n ? [sign(",")] : []), ...one]))];
       }
     }
@@ -83,14 +91,14 @@ class Formula {
   /** The same with numbers; products and all that read whole vectors are one number each. */
   numbers(node, isFactor = false) {
     const {op, terms, value} = node, sums = (parts) => (isFactor ? inside(parts) : parts);
-    const term = (one, n = 1) => { const parts = this.numbers(one); return n && parts.length === 1 && one.value < 0 ? inside(parts) : parts; };
-    if (!terms) return value < 0 && isFactor ? inside([figure(value)]) : [figure(value)];
+    const term = (one) => { const [first, ...rest] = this.numbers(one); return [...factor(first), ...rest]; };
+    if (!terms) return isFactor ? factor(figure(value)) : [figure(value)];
     switch (op) {
-      case "sum": return sums(terms.flatMap((one, n) => [...(n ? [sign("+")] : []), ...term(one, n)]));
+      case "sum": return sums(terms.flatMap((one, n) => (n ? [sign("+"), ...term(one)] : this.numbers(one))));
       case "add_vector": {
         const bias = this.bias(node);
         if (bias === null) return this.numbers(terms[0], isFactor);
-        return sums([...this.numbers(terms[0]), sign("+"), ...(bias < 0 ? inside([figure(bias)]) : [figure(bias)])]);
+        return sums([...this.numbers(terms[0]), sign("+"), ...factor(figure(bias))]);
       }
       case "add_number": return sums([...this.numbers(terms[0]), sign("+"), math("mn", node.numbers[0])]);
       case "sub": return sums([...this.numbers(terms[0]), sign("\u2212"), ...this.numbers(terms[1], true)]);
@@ -102,7 +110,7 @@ class Formula {
 
   /** What a number that reads whole vectors is the sum of: [label, number, weight] each, or nothing. */
   factors({op, weights, reads, row, memory}) {
-    const label = (of) => (of.includes(":") ? "" : `${WORDS[of.replace("previous ", "")] || of.replace("previous ", "").split(".").pop()}`);
+    const label = (of) => (of.includes(":") ? "" : this.symbol(of).firstChild.textContent);
     if (op === "product") {
       const W = this.tensors[weights[0]], given = this.value(reads[0]), [rows] = W.shape;
       const x = given instanceof Rows ? given.row(Math.floor(row / rows)) : given, at = (row % rows) * x.length;
@@ -134,22 +142,23 @@ class Formula {
     const walk = (one) => {
       if (one.op === "softmax") softmaxes.push(one);
       if (["product", "mix", "dot"].includes(one.op)) products.push(one);
+      if (one.op === "normal") walk(this.explain(one.reads[0], one.row));
       (one.terms || []).forEach(walk);
     };
     walk(node);
     const {terms = [], op, value, row} = node, isFunction = terms.length === 1 && FUNCTIONS[op];
-    const worked = terms.length ? [sign("="), ...this.numbers(node)] : [];
-    if (isFunction) worked.push(sign("="), name(FUNCTIONS[op]), ...inside([figure(terms[0].value)]));
+    const worked = terms.length ? [this.numbers(node)] : [];
+    if (isFunction) worked.push([name(FUNCTIONS[op]), ...inside([figure(terms[0].value)])]);
     if (op === "softmax") {
       const e = this.value(node.reads[0])[row] * node.numbers[0], others = Math.exp(e) / value;
-      worked.push(sign("="), math("mfrac", math("mrow", name("exp"), inside([figure(e)])), figure(others)));
+      worked.push([math("mfrac", math("mrow", name("exp"), inside([figure(e)])), figure(others))]);
     }
     const further = softmaxes.filter((one) => this.step.makers.has(one.reads[0])).map((one) =>
       this.line(this.explain(one.reads[0], one.row), "", withMarks(name("e"), [name("t")], "")));
     return el("div", {className: "lines"},
       el("div", {className: "line"},
-        math("math", of, sign("="), ...this.symbols(node, letter)),
-        math("math", left, sign("["), math("mn", row), sign("]"), ...worked, sign("="), figure(value)),
+        equation([of], this.symbols(node, letter)),
+        equation([left, ...indexed(row)], ...worked, [figure(value)]),
         ...products.map((one) => this.products(one, letter))), ...further);
   }
 
@@ -168,14 +177,12 @@ function outputFormula(description, tensors, {step, trace, signals, logProbs}, i
   const W = tensors[weight], b = bias && tensors[bias] ? tensors[bias].values : null, o = signals[read];
   const node = {name: "z", row: id, op: "product", part: "", weights: [weight], reads: [read]};
   const product = dot(W.values, id * o.length, o, 0, o.length), z = product + (b && b.length ? b[id] : 0), p = Math.exp(logProbs[id]);
-  const parts = (product_, last) => [product_, ...(b && b.length ? [[sign("+")], last] : [])].flat();
+  const term = b && b.length ? [sign("+"), name("b")] : [], added = term.length ? [sign("+"), ...factor(figure(b[id]))] : [];
   return [el("div", {className: "line"},
-    math("math", name("p"), sign("="), name("softmax"), inside([name("z")]), sign(","), math("mspace"), name("z"), sign("="),
-      parts([name("W"), formula.symbol(read)], [name("b")])),
-    math("math", name("z"), sign("["), math("mn", id), sign("]"), sign("="), parts([figure(product)], b && b.length ? inside([figure(b[id])]) : []),
-      ...(b && b.length ? [sign("="), figure(z)] : [])),
-    math("math", name("p"), sign("["), math("mn", id), sign("]"), sign("="), name("exp"),
-      inside([figure(z), sign("\u2212"), figure(z - logProbs[id])]), sign("="), figure(p)),
+    equation([name("p")], [name("softmax"), ...inside([name("z")])]),
+    equation([name("z")], [name("W"), formula.symbol(read), ...term]),
+    equation([name("z"), ...indexed(id)], [figure(product), ...added], ...(added.length ? [[figure(z)]] : [])),
+    equation([name("p"), ...indexed(id)], [name("exp"), ...inside([figure(z), sign("\u2212"), figure(z - logProbs[id])])], [figure(p)]),
     formula.products({...node, value: product}, "")), formula.of(read, largestOf(o))];
 }
 

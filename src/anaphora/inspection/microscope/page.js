@@ -86,7 +86,7 @@ class Page {
     this.reset();
   }
 
-  reset() { Object.assign(this, {forced: [], attention: {}, selected: 0, position: -1}); $("undo").disabled = true; }
+  reset() { Object.assign(this, {forced: [], attention: {}, selected: -1, position: -1}); $("undo").disabled = true; }
 
   get output() { return this.tokens[this.network.target]; }
 
@@ -131,8 +131,8 @@ class Page {
       return;
     }
     const {steps, seconds, score} = this.result;
-    $("status").textContent = `${steps} tokens in ${Math.round(1000 * seconds)} ms; log-probability ${score.toFixed(2)}.`;
-    this.selected = Math.min(this.selected, steps - 1);
+    $("status").textContent = `${steps} tokens in ${Math.round(1000 * seconds)} ms; log-probability ${score.toFixed(2).replace("-", "\u2212")}.`;
+    this.selected = Math.min(this.selected < 0 ? this.result.prompt || 0 : this.selected, steps - 1);
     this.draw();
   }
 

@@ -95,14 +95,12 @@ function gatesOf({name, blocks, candidate, inputs}, primitives) {
 /** Primitives without those that split the same again; the others read the values of the first. */
 function withoutRepeats(primitives) {
   const first = new Map(), names = new Map();
-  return primitives.map((one) => ({...one, inputs: one.inputs.map((name) => names.get(name) || name)})).filter((one) => {
-    const key = JSON.stringify([one.op, one.inputs, one.numbers]), before = first.get(key);
-    if (one.op !== "split" || !before || one.outputs.some((name) => !name.includes(":"))) {
-      first.set(key, one.outputs);
-      return true;
-    }
-    one.outputs.forEach((name, n) => names.set(name, before[n]));
-    return false;
+  return primitives.flatMap((one) => {
+    const inputs = one.inputs.map((name) => names.get(name) || name), key = JSON.stringify([inputs, one.numbers]);
+    const before = one.op === "split" && one.outputs.every((name) => name.includes(":")) && first.get(key);
+    if (before) one.outputs.forEach((name, n) => names.set(name, before[n]));
+    else if (one.op === "split") first.set(key, one.outputs);
+    return before ? [] : [{...one, inputs}];
   });
 }
 

@@ -35,7 +35,7 @@ function treeOf({nodes, path}, from, piece) {
   for (const [node, place] of places) {
     const before = places.get(node.parent), style = onPath.has(node) ? "path" : node.fate, [x, y] = at(place);
     if (before) {
-      const [x0, y0] = at(before), start = x0 + 76, end = x - 5;
+      const [x0, y0] = at(before), end = x - 5, start = x0 + Math.min(80, 14 + 8 * piece(node.parent.id).length);
       svg.append(draw("path", {class: style, d: `M${start} ${y0} C${(start + end) / 2} ${y0} ${(start + end) / 2} ${y} ${end} ${y}`}));
     }
     svg.append(draw("g", {class: style}, draw("text", {x, y: y + 4}, short(piece(node.id), style === "pruned" ? 11 : 9)),
