@@ -3,7 +3,7 @@
 ``contents.py`` puts the description of a network (``models/description``) into it, with each step as the primitive
 operations that ``steps.py`` records, and tensors and tokenizers. A template takes them, the weights as float16 in
 base64. In the page, ``primitives.js`` computes a step, ``operations.js`` whole sequences, ``network.js`` the model, as
-``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/, and ``page.js`` shows it.
+``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/, and ``page.js`` shows it, with ``formula.js`` and ``tree.js``.
 """
 
 import json
@@ -47,8 +47,8 @@ SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
 def write_microscope(run: Path, path: Path, examples: Sequence[str] = (), report: Report = silent) -> None:
     """Write a page that computes the best checkpoint of a run, one step at a time, to ``path``.
 
-    ``examples`` are texts that a reader can choose from, ``examples_of`` the run where there are none. Raises as ``page_of``; RunError for a folder that holds no
-    trained run.
+    ``examples`` are texts that a reader can choose from, by default those of ``examples_of``. Raises as ``page_of``;
+    RunError for a folder that holds no trained run.
     """
     trained = load_trained(run, report=report)
     page = page_of(trained, f"Microscope: {run.resolve().name}", examples or examples_of(trained), records_of(run))

@@ -156,7 +156,7 @@ class Formula {
     const further = softmaxes.filter((one) => this.step.makers.has(one.reads[0])).map((one) =>
       this.line(this.explain(one.reads[0], one.row), "", withMarks(name("e"), [name("t")], "")));
     return el("div", {className: "lines"},
-      el("div", {className: "line"},
+      el("div", {className: "line", tabIndex: products.length ? -1 : 0},
         equation([of], this.symbols(node, letter)),
         equation([left, ...indexed(row)], ...worked, [figure(value)]),
         ...products.map((one) => this.products(one, letter))), ...further);

@@ -50,12 +50,12 @@ function heatTable({caption, rows, columns, values, pick = null, selected = -1, 
   walkable(cells, says || ((r, c) => `${apart(rows[r])} / ${apart(columns[c])}: ${number(values[r][c])}`), pick);
   return el("div", {className: "wide"}, el("table", {className: `heat ${kind}`}, el("caption", {}, caption),
     el("thead", {}, el("tr", {}, el("td", {className: "corner"}),
-      columns.map((column) => el("th", {scope: "col", lang: lang[1]}, column)))),
+      columns.map((column) => (column ? el("th", {scope: "col", lang: lang[1]}, column) : el("td", {className: "corner"}))))),
     el("tbody", {}, cells.map((row, r) => el("tr", {"aria-selected": String(r === selected)},
       el("th", {scope: "row", lang: lang[0]}, rows[r]), row)))));
 }
 
-const plainTable = (caption, head, rows) => el("div", {className: "wide"}, el("table", {className: "plain"},
+const plainTable = (caption, head, rows) => el("div", {className: "wide", tabIndex: 0}, el("table", {className: "plain"},
   el("caption", {}, caption), el("thead", {}, el("tr", {}, head.map((name) => el("th", {scope: "col"}, name)))),
   el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell)))))));
 
@@ -154,7 +154,7 @@ class Page {
 
   /** The panels anew; a reader who moves by keyboard stays where they were, and what was folded stays so. */
   drawPanels() {
-    const places = () => [...$("pictures").querySelectorAll("button, input, select, td[tabindex], .coloured span, summary")];
+    const places = () => [...$("pictures").querySelectorAll("button, input, select, [tabindex], summary")];
     const held = places().indexOf(document.activeElement), {path, source} = this.result, hasUnits = this.network.units.length;
     const panels = {
       [`Token ${this.selected + 1}: probabilities`]: () => this.probabilities(),
