@@ -44,6 +44,7 @@ class Formula {
   /** The matrix of a product or the vector of a bias; `letter` is the gate that they are of. */
   weight({op, part, weights: [of], reads}, letter) {
     const tail = of.split(".").pop(), isOwn = this.step.units.some((unit) => unit.name === part);
+    if (op === "vector") return math("msub", name("w"), name(tail.replaceAll("_", "")));
     const base = op !== "product" ? (tail === "bias" ? "b" : tail) : tail === "v" ? "v" : MATRICES[reads[0]] || (isOwn ? "U" : "W");
     if (base === "v") return math("msup", name("v"), sign("\u22a4"));
     return letter ? math("msub", name(base), name(letter)) : name(base);
