@@ -58,7 +58,8 @@ class Formula {
 
   /** A vector that an operation reads, by name, or by its formula where it has none. */
   vector(of, letter, isFactor = true) {
-    return of.includes(":") ? this.symbols(this.explain(of, 0), letter, isFactor) : [this.symbol(of)];
+    const {leaves, makers} = this.step;
+    return of.includes(":") || (!isFactor && makers.has(of) && !leaves.has(of)) ? this.symbols(this.explain(of, 0), letter, isFactor) : [this.symbol(of)];
   }
 
   /** The formula of a tree; in brackets where it is a factor and a sum. */
