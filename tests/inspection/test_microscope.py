@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,21 @@ def test_a_page_has_what_training_recorded_the_last_among_them(tmp_path: Path, c
     found = network_in((tmp_path / "page.html").read_text())["records"]
     assert len(found) == kept and [one["update"] for one in found][-1:] == [count][:kept]
     assert all(one["pairs"][0]["weights"][1] == [0.25, 0.75] for one in found)
+
+
+def test_a_page_begins_with_the_shortest_sentences_of_the_validation_split(tmp_path: Path) -> None:
+    run, corpus = tmp_path / "run", tmp_path / "corpus"
+    shutil.copytree(RUN, run)
+    experiment = (run / "experiment.toml").read_text()
+    (run / "experiment.toml").write_text(experiment.replace('"corpus",', f"{json.dumps(str(corpus))},"))
+    write_microscope(run, tmp_path / "page.html")
+    assert network_in((tmp_path / "page.html").read_text())["examples"] == []
+    corpus.mkdir()
+    lines = ["Yes.", "", "He sees a very old cat.", "She is here again today.", "A man is on the table.", "Word " * 30]
+    for split, side in product(("train", "val"), ("en", "fr")):
+        (corpus / f"{split}.{side}").write_text("\n".join(lines) + "\n")
+    write_microscope(run, tmp_path / "page.html")
+    assert network_in((tmp_path / "page.html").read_text())["examples"] == [lines[4], lines[2], lines[3]]
 
 
 @pytest.mark.parametrize(

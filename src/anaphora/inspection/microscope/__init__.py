@@ -3,7 +3,8 @@
 ``contents.py`` puts the description of a network (``models/description``) into it, with each step as the primitive
 operations that ``steps.py`` records, and tensors and tokenizers. A template takes them, the weights as float16 in
 base64. In the page, ``primitives.js`` computes a step, ``operations.js`` whole sequences, ``network.js`` the model, as
-``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/, and ``page.js`` shows it, with ``formula.js`` and ``tree.js``.
+``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/. ``page.js`` shows it, ``formula.js`` typesets
+how a number came about, and ``tree.js`` draws the search.
 """
 
 import json
