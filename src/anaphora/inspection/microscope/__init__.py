@@ -3,7 +3,8 @@
 ``contents.py`` puts the description of a network (``models/description``) into it, with each step as the primitive
 operations that ``steps.py`` records, and tensors and tokenizers. A template takes them, the weights as float16 in
 base64. In the page, ``primitives.js`` computes a step, ``operations.js`` whole sequences, ``network.js`` the model, as
-``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/, and ``page.js`` shows it.
+``inference/`` does here; ``tokens.js`` is text/, ``search.js`` search/. ``page.js`` shows it, ``formula.js`` typesets
+how a number came about, and ``tree.js`` draws the search.
 """
 
 import json
@@ -11,17 +12,19 @@ from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from string import Template
 
 import torch
 
-from anaphora.errors import ConfigError
+from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.formats.lines import replacing
 from anaphora.inspection.microscope.contents import contents
 from anaphora.inspection.microscope.steps import Table
 from anaphora.run import Run
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
 
@@ -31,10 +34,13 @@ LARGEST = 25_000_000
 RECORDS = 60
 """Validations whose alignments a page has at most."""
 
+_EXAMPLES, _LINES, _READABLE = 3, 200, range(5, 12)
+"""Examples of a page: the shortest of the first lines with so many words."""
+
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
 
-_NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "page")
+_NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "formula", "tree", "page")
 SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
 """In the order in which they need each other."""
 
@@ -42,13 +48,24 @@ SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
 def write_microscope(run: Path, path: Path, examples: Sequence[str] = (), report: Report = silent) -> None:
     """Write a page that computes the best checkpoint of a run, one step at a time, to ``path``.
 
-    ``examples`` are texts that a reader can choose from. Raises as ``page_of``; RunError for a folder that holds no
-    trained run.
+    ``examples`` are texts that a reader can choose from, by default those of ``examples_of``. Raises as ``page_of``;
+    RunError for a folder that holds no trained run.
     """
     trained = load_trained(run, report=report)
-    page = page_of(trained, f"Microscope: {run.resolve().name}", examples, records_of(run))
+    page = page_of(trained, f"Microscope: {run.resolve().name}", examples or examples_of(trained), records_of(run))
     with replacing(path) as file:
         file.write(page.encode())
+
+
+def examples_of(trained: TrainedModel) -> list[str]:
+    """Return short texts of the validation split, beginnings for a language model; none where the data is missing."""
+    try:
+        valid = islice(task_of(trained.experiment).job(trained.experiment, silent).splits.valid, _LINES)
+        lines = [" ".join(one.split()[:4]) if isinstance(one, str) else one[0] for one in valid]
+    except AnaphoraError:
+        return []
+    texts = [text for text in dict.fromkeys(lines) if text.strip()]
+    return sorted(texts, key=lambda text: (len(text.split()) not in _READABLE, len(text)))[:_EXAMPLES]
 
 
 def records_of(run: Path) -> list[Table]:

@@ -28,12 +28,13 @@
 //     .step           the Step: .units, and .primitives in order, each {op, part, inputs, outputs, weights, numbers, memory}:
 //                     values by name in and out ("previous h" is of the step before; a name with ":" is no signal), names
 //                     of tensors, numbers, the name of a memory tensor
-//     .trace()        the values of all primitives, computed anew: value(name) is a Float32Array, or Rows (positions)
+//     .trace()        the values of all primitives, computed anew: value(name) is a Float32Array, or Rows (positions);
+//                     value.memory has the memory tensors by name
 //     .step.explain(value, name, row)   how one number came about, as a tree: {name, row, value} of a signal that was there
-//                     or that another tree explains; with {op, weights} beside it, of an operation, and `terms` (trees) where
+//                     or that another tree explains; with {op, part, weights, numbers, memory} beside it, of an operation, and `terms` (trees) where
 //                     it depends on single numbers, `reads` (names) where on whole vectors. For `product`, the number is row
 //                     `row` of the tensor weights[0] times value(reads[0]). So explain(value, "layer0.i", 7) of an LSTM is
-//                     sigmoid of the sum of U[7] h, W[7] x and b[7].
+//                     sigmoid of the sum of U[7] h, W[7] x and b[7]. Of Rows, `row` counts all numbers, row after row.
 //
 // The feed-forward language model has no step of a recurrent network: its signals, gates and units are empty, without trace.
 

@@ -13,47 +13,64 @@ function el(tag, properties = {}, ...children) {
 }
 
 const shown = (piece) => piece.replace(/ /g, SPACE) || "(nothing)";
-const short = (text) => (text.length > 10 ? `${text.slice(0, 9)}\u2026` : text);
+const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
 /** A token within a sentence of another direction: Unicode isolates keep the numbers beside it in their place. */
 const apart = (text) => `\u2068${text}\u2069`;
 const percent = (p) => (p < 0.001 ? "<0.1%" : `${(100 * p).toFixed(1)}%`);
-const number = (x) => x.toFixed(3);
+const number = (x) => x.toFixed(3).replace("-", "\u2212");
 
-/** A heat map that is a table: every value is text, shown on focus and hover; arrow keys move between cells. */
-function heatTable({caption, rows, columns, values, corner = "", pick = null, selected = -1, lang = ["", ""]}) {
-  const largest = Math.max(1e-9, ...values.flatMap((row) => [...row].map(Math.abs)));
-  const cells = values.map((row, r) => [...row].map((value, c) => {
-    const says = `${apart(rows[r])} / ${apart(columns[c])}: ${number(value)}`;
-    const cell = el("td", {className: (value < 0 ? "below " : "") + (pick ? "pick" : ""), tabIndex: r || c ? -1 : 0,
-      style: `--v: ${Math.min(1, Math.abs(value) / Math.max(1, largest)).toFixed(3)}`}, el("span", {}, number(value)));
-    cell.addEventListener("mouseenter", () => { $("value").textContent = says; });
-    cell.addEventListener("focus", () => { $("value").textContent = says; });
-    if (pick) {
-      cell.addEventListener("click", () => pick(r, c));
-      cell.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(r, c); });
-    }
+/** Arrow keys move between the cells of a grid; focus and hover show what a cell says, and Enter or a click chooses it. */
+function walkable(grid, says, pick) {
+  grid.forEach((row, r) => row.forEach((cell, c) => {
+    const show = () => { $("value").textContent = says(r, c); };
+    cell.tabIndex = r || c ? -1 : 0;
+    cell.addEventListener("mouseenter", show);
+    cell.addEventListener("focus", show);
+    if (pick) cell.addEventListener("click", () => pick(r, c));
     cell.addEventListener("keydown", (event) => {
+      if (pick && event.key === "Enter") pick(r, c);
       const move = {ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0]}[event.key];
-      const to = move && cells[r + move[0]] && cells[r + move[0]][c + move[1]];
+      const to = move && grid[r + move[0]] && grid[r + move[0]][c + move[1]];
       if (!to) return;
       event.preventDefault();
       [cell.tabIndex, to.tabIndex] = [-1, 0];
       to.focus();
     });
-    return cell;
   }));
-  return el("div", {className: "wide"}, el("table", {className: "heat"}, el("caption", {}, caption),
-    el("thead", {}, el("tr", {}, el("td", {style: "border: 0; background: none"}, corner),
-      columns.map((column) => el("th", {scope: "col", lang: lang[1]}, column)))),
+}
+
+const strength = (value, largest = 1) => `--v: ${Math.min(1, Math.abs(value) / Math.max(1, largest)).toFixed(3)}`;
+
+/** A heat map that is a table: every value is text, shown on focus and hover; `chosen` is the row and column of a cell. */
+function heatTable({caption, rows, columns, values, pick = null, selected = -1, chosen = [], lang = ["", ""], kind = "", says}) {
+  const largest = Math.max(1e-9, ...values.flatMap((row) => [...row].map(Math.abs)));
+  const cells = values.map((row, r) => [...row].map((value, c) => el("td", {
+    className: `${value < 0 ? "below " : ""}${pick ? "pick " : ""}${r === chosen[0] && c === chosen[1] ? "now" : ""}`.trim(),
+    style: strength(value, largest)}, el("span", {}, number(value)))));
+  walkable(cells, says || ((r, c) => `${apart(rows[r])} / ${apart(columns[c])}: ${number(values[r][c])}`), pick);
+  return el("div", {className: "wide"}, el("table", {className: `heat ${kind}`}, el("caption", {}, caption),
+    el("thead", {}, el("tr", {}, el("td", {className: "corner"}),
+      columns.map((column) => (column ? el("th", {scope: "col", lang: lang[1]}, column) : el("td", {className: "corner"}))))),
     el("tbody", {}, cells.map((row, r) => el("tr", {"aria-selected": String(r === selected)},
       el("th", {scope: "row", lang: lang[0]}, rows[r]), row)))));
 }
 
-const plainTable = (caption, head, rows) => el("div", {className: "wide"}, el("table", {className: "plain"},
+const plainTable = (caption, head, rows) => el("div", {className: "wide", tabIndex: 0}, el("table", {className: "plain"},
   el("caption", {}, caption), el("thead", {}, el("tr", {}, head.map((name) => el("th", {scope: "col"}, name)))),
   el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell)))))));
 
-const details = (summary, ...children) => el("details", {}, el("summary", {}, summary), ...children);
+/** A part that folds; what is in it is made when it is first open. */
+function details(summary, make, properties = {}) {
+  const box = el("details", properties, el("summary", {}, summary));
+  const fill = () => { if (box.open && box.childElementCount === 1) box.append(...[make()].flat().filter(Boolean)); };
+  box.addEventListener("toggle", fill);
+  fill();
+  return box;
+}
+
+const options = (names, chosen) => names.map((text, n) => el("option", {value: n, selected: n === chosen}, text));
+const beside = (...parts) => el("div", {className: "beside"}, parts);
+const hint = (text) => el("p", {className: "hint"}, text);
 
 class Stale extends Error {}
 
@@ -64,54 +81,58 @@ class Page {
     this.tokens = Object.fromEntries(Object.entries(contents.tokenizers).map(([side, table]) => [side, new Tokens(table)]));
     this.asked = 0;
     this.numbers = false;
+    this.folded = new Set();
+    this.cell = {place: -1, signal: "", row: 0, position: 0};
     this.reset();
   }
 
-  reset() { Object.assign(this, {forced: [], attention: {}, selected: 0}); $("undo").disabled = true; }
+  reset() { Object.assign(this, {forced: [], attention: {}, selected: -1, position: -1}); $("undo").disabled = true; }
 
   get output() { return this.tokens[this.network.target]; }
 
-  /** Read the text and search; whatever was asked before and is not finished yet stops. */
-  async answer(text, beam) {
+  /** Read the text and search, or sample; whatever was asked before and is not finished yet stops. */
+  async answer(text, beam, sampling = null, more = Number($("more").value)) {
     const asked = ++this.asked, started = performance.now(), {search} = this.contents;
     let breath = started;
     const next = async () => {
       if (performance.now() - breath > 12) { await new Promise((go) => setTimeout(go)); breath = performance.now(); }
       if (asked !== this.asked) throw new Stale();
     };
-    const options = {size: beam, penalty: search.length_penalty, attention: this.attention, next};
+    const given = {size: beam, penalty: search.length_penalty, ...sampling, attention: this.attention, next};
+    const find = sampling ? sample : beamSearch;
     let result;
     if (this.network.isTranslator) {
       const ids = this.tokens.source.encode(text), n = ids.length;
       if (!n) return null;
       const start = this.network.start([...ids, EOS]);
-      result = {source: [...ids, EOS], scans: start.scans, ...await beamSearch(this.network, start,
-        {...options, forced: this.forced, maxLength: Math.max(Math.min(3 * n + 10, 2 * n + 200), this.forced.length)})};
+      result = {source: [...ids, EOS], scans: start.scans, ...await find(this.network, start,
+        {...given, forced: this.forced, maxLength: Math.max(Math.min(3 * n + 10, 2 * n + 200), this.forced.length)})};
     } else {
-      const prompt = this.output.encode(text), more = this.output.kind === "character" ? 100 : 30;
-      result = {prompt: prompt.length, ...await beamSearch(this.network, this.network.start(), {...options,
-        forced: [...prompt, ...this.forced], maxLength: prompt.length + this.forced.length + more})};
+      const prompt = this.output.encode(text), length = prompt.length + this.forced.length;
+      result = {prompt: prompt.length, ...await find(this.network, this.network.start(), {...given,
+        forced: [...prompt, ...this.forced], maxLength: length + more})};
     }
     const seconds = (performance.now() - started) / 1000;
-    return {...result, text: this.output.decode(result.ids), seconds, steps: result.path.length};
+    return {...result, sampled: Boolean(sampling), text: this.output.decode(result.ids), seconds, steps: result.path.length};
   }
 
   async show() {
-    const beam = Math.min(12, Math.max(1, Number($("beam").value) || 1));
+    const within = (id, low, high) => Math.min(high, Math.max(low, Number($(id).value) || low));
+    const sampling = $("way").value === "sample" ? {temperature: within("temperature", 0.05, 5), seed: within("seed", 0, 2 ** 31)} : null;
     try {
-      this.result = await this.answer($("text").value, beam);
+      this.result = await this.answer($("text").value, within("beam", 1, 12), sampling, within("more", 1, 1000));
     } catch (error) {
       if (error instanceof Stale) return;
       throw error;
     }
     if (!this.result) {
-      $("status").textContent = "Type a text to see it being read.";
+      $("status").textContent = "Type a sentence above: its translation and every step to it appear here.";
       $("answer").replaceChildren(); $("pictures").replaceChildren();
       return;
     }
     const {steps, seconds, score} = this.result;
-    $("status").textContent = `${steps} tokens in ${Math.round(1000 * seconds)} ms; log-probability ${score.toFixed(2)}.`;
-    this.selected = Math.min(this.selected, steps - 1);
+    $("status").textContent = `${steps} tokens in ${Math.round(1000 * seconds)} ms; log-probability ${score.toFixed(2).replace("-", "\u2212")}.`;
+    this.selected = Math.min(this.selected < 0 ? this.result.prompt || 0 : this.selected, steps - 1);
     this.draw();
   }
 
@@ -128,10 +149,25 @@ class Page {
           className: t < this.fixed || this.attention[t] ? "chosen" : "",
           onclick: () => { this.selected = t; this.draw(); $("answer").querySelectorAll("button")[t].focus(); }},
         this.piece(node.id))))));
-    // a reader who moves by keyboard stays where they were
-    const places = () => [...$("pictures").querySelectorAll("button, input, td[tabindex], summary")];
-    const held = places().indexOf(document.activeElement);
-    $("pictures").replaceChildren(...[this.probabilities(), this.alignment(), this.reading(), this.gates(), this.tree()].filter(Boolean));
+    this.drawPanels();
+  }
+
+  /** The panels anew; a reader who moves by keyboard stays where they were, and what was folded stays so. */
+  drawPanels() {
+    const places = () => [...$("pictures").querySelectorAll("button, input, select, [tabindex], summary")];
+    const held = places().indexOf(document.activeElement), {path, source} = this.result, hasUnits = this.network.units.length;
+    const panels = {
+      [`Token ${this.selected + 1}: probabilities`]: () => this.probabilities(),
+      ...(path[0].parent.taken.weights && {Attention: () => this.alignment()}),
+      ...(hasUnits && {Cells: () => this.cells(), Gates: () => this.gates()}),
+      ...(source && this.result.scans.length && {Reading: () => this.reading()}),
+      ...(!this.result.sampled && {"Search tree": () => this.tree()}),
+    };
+    $("pictures").replaceChildren(...Object.entries(panels).map(([name, make], n) => {
+      const box = details(el("h2", {}, name), make, {className: "panel", open: !this.folded.has(n)});
+      box.addEventListener("toggle", () => this.folded[box.open ? "delete" : "add"](n));
+      return box;
+    }));
     const to = held < 0 ? null : places()[held];
     if (to) {
       to.tabIndex = 0;
@@ -150,9 +186,11 @@ class Page {
       return [el("button", {type: "button", onclick: () => this.choose(id)}, this.piece(id)),
         el("span", {}, el("span", {className: "bar", style: `width: ${(8 * p).toFixed(2)}rem`}), ` ${percent(p)}`)];
     });
-    return el("section", {}, el("h2", {}, `Token ${this.selected + 1}: probabilities`),
-      el("p", {className: "hint"}, "Choose another token, and the rest is predicted anew."),
-      plainTable(`Most probable tokens in place of ${apart(this.piece(node.id))} (${percent(Math.exp(node.logProb))})`, ["Token", "Probability"], rows));
+    const {description, tensors} = this.network;
+    return [hint(this.result.sampled ? "Of the model, before temperature. Choose another token, and the rest is sampled anew."
+      : "Choose another token, and the rest is predicted anew."), beside(
+      plainTable(`Most probable tokens in place of ${apart(this.piece(node.id))} (${percent(Math.exp(node.logProb))})`, ["Token", "Probability"], rows),
+      el("div", {className: "formula", id: "output-formula"}, outputFormula(description, tensors, node.parent.taken, node.id)))];
   }
 
   choose(id) {
@@ -165,18 +203,24 @@ class Page {
   }
 
   alignment() {
-    const {path, source: read} = this.result;
-    if (!path[0].parent.taken.weights) return null;
-    const {source, target} = this.contents.languages;
-    const box = el("section", {className: this.numbers ? "numbers" : ""}, el("h2", {}, "Attention"),
-      el("p", {className: "hint"}, "Choose a cell to make that output token attend to that input token alone; the rest is predicted anew."),
-      heatTable({caption: "Attention weights: a row for each output token, a column for each input token",
-        rows: path.map((node) => this.piece(node.id)), columns: read.map((id) => this.sourcePiece(id)),
-        values: path.map((node) => node.parent.taken.weights), selected: this.selected, lang: [target, source],
-        pick: (t, s) => this.attend(t, s)}));
-    box.append(el("label", {className: "hint"}, el("input", {type: "checkbox", checked: this.numbers,
-      onchange: (event) => box.classList.toggle("numbers", this.numbers = event.target.checked)}), " Show numbers"));
-    return box;
+    const {path, source: read} = this.result, {source, target} = this.contents.languages;
+    const {taken} = path[this.selected].parent, columns = read.map((id) => this.sourcePiece(id));
+    const position = this.position < 0 ? largestOf(taken.weights) : Math.min(this.position, read.length - 1);
+    const table = el("div", {className: this.numbers ? "numbers" : ""}, heatTable({
+      caption: "Attention weights: a row for each output token, a column for each input token",
+      rows: path.map((node) => this.piece(node.id)), columns, values: path.map((node) => node.parent.taken.weights),
+      selected: this.selected, lang: [target, source], pick: (t, s) => this.attend(t, s)}));
+    const formula = taken.signals.context && new Formula(taken, this.network.tensors);
+    return [hint("Choose a cell to make that output token attend to that input token alone; the rest is predicted anew."),
+      beside(el("div", {}, table, el("label", {className: "hint"}, el("input", {type: "checkbox", checked: this.numbers,
+        onchange: (event) => table.classList.toggle("numbers", this.numbers = event.target.checked)}), " Show numbers")),
+      el("div", {className: "formula", id: "attention-formula"},
+        el("label", {className: "hint"}, "Weight of ", el("select", {onchange: (event) => {
+          this.position = Number(event.target.value);
+          this.drawPanels();
+        }}, options(columns, position))),
+        this.attention[this.selected] ? hint("This weight was chosen by you.") : formula && formula.of("weights", position),
+        formula && formula.of("context", largestOf(taken.signals.context))))];
   }
 
   attend(step, position) {
@@ -191,7 +235,6 @@ class Page {
   /** How much every state of the encoder changed as the sentence was read. */
   reading() {
     const {scans, source} = this.result;
-    if (!scans || !scans.length) return null;
     const rows = [], values = [];
     for (const {name, steps} of scans) {
       const change = zeros(source.length);
@@ -199,64 +242,89 @@ class Page {
         const h = taken.signals["layer0.h"], before = t ? steps[t - 1].signals["layer0.h"] : zeros(h.length);
         change[taken.position] = Math.sqrt(h.reduce((total, x, n) => total + (x - before[n]) ** 2, 0) / h.length);
       });
-      const [, layer, way] = /layers\.(\d+)\.(\w+)/.exec(name);
-      rows.push(`layer ${Number(layer) + 1}, ${way.replaceAll("_", " ")}`);
+      rows.push(layerOf(name));
       values.push(change);
     }
-    return el("section", {}, el("h2", {}, "Reading"), heatTable({
-      caption: "Root mean square change of the encoder's state at each token", rows, values,
-      columns: source.map((id) => this.sourcePiece(id)), lang: ["", this.contents.languages.source]}));
+    return heatTable({caption: "Root mean square change of the encoder's state at each token", rows, values,
+      columns: source.map((id) => this.sourcePiece(id)), lang: ["", this.contents.languages.source]});
   }
 
-  /** Gates of the selected step, unit by unit, and their means over the whole output. */
+  /** The units of the network, each with its steps in the order of a text: {label, unit, pieces, steps, selected, select}. */
+  get unitsOfTexts() {
+    const {path, source, scans = []} = this.result, {languages} = this.contents, {units} = this.network;
+    const written = units.map((unit, n) => ({unit, label: `${source ? "decoder" : "model"}, layer ${n + 1} (${unit.kind})`,
+      pieces: path.map((node) => this.piece(node.id)), steps: path.map((node) => node.parent.taken), selected: this.selected,
+      lang: languages[this.network.target], select: (t) => { this.selected = t; this.draw(); }}));
+    const read = scans.flatMap(({name, steps}) => steps[0].step.units.map((unit) => ({unit,
+      label: `encoder, ${layerOf(name)} (${unit.kind})`, pieces: source.map((id) => this.sourcePiece(id)),
+      steps: [...steps].sort((a, b) => a.position - b.position), selected: Math.min(this.cell.position, steps.length - 1),
+      lang: languages.source, select: (s) => { this.cell.position = s; this.drawPanels(); }})));
+    return [...read, ...written];
+  }
+
+  /** One cell of a unit: its text coloured by it, its formula, and all cells of the same signal. */
+  cells() {
+    const all = this.unitsOfTexts, {cell} = this, first = all.findIndex(({unit}) => this.network.units[0] === unit);
+    const place = all[cell.place] ? cell.place : first;
+    const {unit, pieces, steps, selected, lang, select} = all[place];
+    const named = {...unit.gates, ...Object.fromEntries(unit.state.map((name) => [name.split(".").pop(), name]))}, letters = Object.keys(named);
+    const letter = letters.find((one) => named[one] === cell.signal) || letters[0], signal = named[letter];
+    const values = steps.map((taken) => taken.signals[signal]), now = values[selected];
+    const row = Math.min(cell.row, now.length - 1), columns = 32;
+    const choose = (change) => { Object.assign(this.cell, {place, signal, row}, change); this.drawPanels(); };
+    const numbered = el("input", {type: "number", id: "cell", min: 0, max: now.length - 1, value: row, onchange: (event) =>
+      choose({row: Math.max(0, Math.min(now.length - 1, Number(event.target.value) || 0))})});
+    const spans = pieces.map((piece, t) => el("span", {className: values[t][row] < 0 ? "below" : "", style: strength(values[t][row]),
+      ...(t === selected && {"aria-current": "true"})}, piece));
+    walkable([spans], (_, t) => `${apart(pieces[t])}: ${letter}[${row}] = ${number(values[t][row])}`, (_, t) => select(t));
+    const lines = Array.from({length: Math.ceil(now.length / columns)}, (_, n) => now.subarray(n * columns, (n + 1) * columns));
+    return [hint(all[place].steps === steps && place >= first ? "Each token has the value of the step that predicts it: blue is positive, orange negative."
+      : "Each token has the value of the step that reads it: blue is positive, orange negative."),
+    el("p", {className: "row"},
+      el("label", {}, "Unit ", el("select", {id: "unit", onchange: (event) => choose({place: Number(event.target.value), signal: ""})},
+        options(all.map(({label}) => label), place))),
+      el("label", {}, "Signal ", el("select", {id: "signal", onchange: (event) => choose({signal: named[letters[event.target.value]]})},
+        options(letters, letters.indexOf(letter)))),
+      el("label", {}, "Cell ", numbered)),
+    el("p", {className: "coloured", dir: "auto", lang: lang || ""}, spans),
+    beside(heatTable({caption: `${letter} at \u201c${pieces[selected]}\u201d: all ${now.length} cells; choose one`, kind: "small",
+      rows: lines.map((_, n) => String(n * columns)), columns: [...lines[0]].map((_, c) => (c % 8 ? "" : String(c))), values: lines,
+      chosen: [Math.floor(row / columns), row % columns], pick: (r, c) => choose({row: r * columns + c}),
+      says: (r, c) => `${letter}[${r * columns + c}] = ${number(lines[r][c])}`}),
+    el("div", {className: "formula", id: "cell-formula"}, new Formula(steps[selected], this.network.tensors).of(signal, row)))];
+  }
+
+  /** Means of the gates over the cells of a unit, for the whole output. */
   gates() {
-    const {path} = this.result, of = (t) => path[t].parent.taken.gates, box = el("section", {}, el("h2", {}, "Gates"));
-    if (!this.network.units.length) return null;
-    for (const unit of Object.keys(of(0))) {
-      const names = Object.keys(of(0)[unit]), mean = (x) => x.reduce((a, b) => a + b, 0) / x.length;
-      box.append(heatTable({caption: `${unit}: mean of each gate over all cells`, rows: names,
-        columns: path.map((node) => this.piece(node.id)), values: names.map((name) => path.map((_, t) => mean(of(t)[unit][name])))}));
-      const now = of(this.selected)[unit];
-      box.append(details(`${unit}: every cell at token ${this.selected + 1}`, ...names.map((name) => el("figure", {style: "margin: .5rem 0"},
-        el("figcaption", {}, `${name}: ${now[name].filter((x) => Math.abs(x) > 0.9).length} of ${now[name].length} above 0.9 in size`),
-        el("div", {className: "cells", "aria-hidden": "true"}, [...now[name]].map((x) =>
-          el("i", {className: x < 0 ? "below" : "", style: `--v: ${Math.min(1, Math.abs(x)).toFixed(2)}`}))),
-        details("Numbers", el("p", {}, [...now[name]].map(number).join(" ")))))));
-    }
-    return box;
+    const {path} = this.result, mean = (x) => x.reduce(plus, 0) / x.length;
+    const first = this.unitsOfTexts.length - this.network.units.length;
+    return [hint("Choose a mean to see its cells above."), this.network.units.map(({name, gates}, n) => heatTable({
+      caption: `layer ${n + 1}: mean of each gate over all cells`, rows: Object.keys(gates), columns: path.map((node) => this.piece(node.id)),
+      values: Object.keys(gates).map((letter) => path.map((node) => mean(node.parent.taken.gates[name][letter]))),
+      pick: (r, t) => {
+        Object.assign(this.cell, {place: first + n, signal: Object.values(gates)[r]});
+        this.selected = t;
+        this.draw();
+      }}))].flat();
   }
 
-  /** The search tree: a column for each step, the best on top; pruned branches are struck through. */
+  /** The search tree, and all of it as a table. */
   tree() {
     const {nodes, path} = this.result, from = this.result.prompt || 0, onPath = new Set(path);
-    const steps = new Map();
-    for (const node of nodes) {
-      if (node.step < from || (node.fate === "pruned" && (steps.get(node.step) || []).length > 11)) continue;
-      steps.set(node.step, [...(steps.get(node.step) || []), node]);
-    }
-    const X = 120, Y = 22, NS = "http://www.w3.org/2000/svg", place = new Map();
-    for (const [step, list] of steps) list.forEach((node, i) => place.set(node, [(step - from) * X + 10, i * Y + 20]));
-    const make = (tag, attributes, text) => {
-      const node = document.createElementNS(NS, tag);
-      for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-      if (text) node.textContent = text;
-      return node;
-    };
-    const deepest = Math.max(...[...steps.values()].map((list) => list.length)), width = steps.size * X + 20, height = deepest * Y + 20;
-    const svg = make("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "Search tree; the table below has its numbers"});
-    for (const [node, [x, y]] of place) {
-      const of = place.get(node.parent), style = onPath.has(node) ? "path" : node.fate;
-      if (of) svg.append(make("line", {x1: of[0] + 78, y1: of[1] - 4, x2: x - 4, y2: y - 4, class: style}));
-      svg.append(make("text", {x, y, class: style}, `${short(this.piece(node.id))}${node.fate === "finished" ? " ." : ""}`));
-    }
     const why = {kept: "kept", finished: "finished", pruned: "pruned: better ones filled the beam"};
-    const rows = [...place.keys()].map((node) => [String(node.step + 1), this.piece(node.id), percent(Math.exp(node.logProb)),
-      node.score.toFixed(2), onPath.has(node) ? `${why[node.fate]}; best` : why[node.fate]]);
-    return el("section", {}, el("h2", {}, "Search tree"),
-      el("p", {className: "hint"}, "Bold: the result. Struck through: pruned. A full stop: finished."),
-      el("div", {className: "wide", tabIndex: 0}, svg),
-      details("The tree as a table", plainTable("Hypotheses of the search", ["Step", "Token", "Probability", "Score", "Fate"], rows)));
+    const rows = () => nodes.filter((node) => node.step >= from).map((node) => [String(node.step + 1), this.piece(node.id),
+      percent(Math.exp(node.logProb)), number(node.score), onPath.has(node) ? `${why[node.fate]}; best` : why[node.fate]]);
+    return [hint("Bold, on top: the result. Small: pruned, the best three of a step. Below each token: the sum of log-probabilities."),
+      el("div", {className: "wide", tabIndex: 0, role: "region", "aria-label": "Search tree"},
+        treeOf(this.result, from, (id) => this.piece(id))),
+      details("The whole tree as a table", () => plainTable("Hypotheses of the search", ["Step", "Token", "Probability", "Score", "Fate"], rows()))];
   }
+}
+
+/** The layer and direction of a recurrence of the encoder. */
+function layerOf(name) {
+  const [, layer, way] = /layers\.(\d+)\.(\w+)/.exec(name);
+  return `layer ${Number(layer) + 1}, ${way.replaceAll("_", " ")}`;
 }
 
 /** The alignments of a few validation pairs at each validation of the training; a slider goes through them. */
@@ -276,9 +344,10 @@ function training({records, languages}) {
   };
   slider.addEventListener("input", draw);
   pairs.addEventListener("change", draw);
-  $("training").append(el("h2", {}, "Training"),
-    el("p", {className: "hint"}, "Alignments of pairs that were not trained on, as training recorded them."),
-    el("p", {className: "row"}, el("label", {}, "Pair ", pairs), el("label", {}, "Validation ", slider), says), table);
+  $("training").append(details(el("h2", {}, "Training"), () => [
+    hint("Alignments of pairs that were not trained on, as training recorded them."),
+    el("p", {className: "row"}, el("label", {}, "Pair ", pairs), el("label", {}, "Validation ", slider), says), table],
+  {className: "panel", open: true}));
   draw();
 }
 
@@ -296,13 +365,28 @@ async function main() {
   $("beam").value = page.network.isTranslator ? contents.search.beam : 1;
   $("examples").parentElement.hidden = !contents.examples.length;
   $("examples").append(...contents.examples.map((text) => el("option", {value: text}, text)));
+  const {isTranslator} = page.network;
+  $("more").value = page.output.kind === "character" ? 100 : 30;
+  $("more").parentElement.hidden = $("continue").hidden = isTranslator;
+  const fit = () => {
+    const isSampling = $("way").value === "sample";
+    $("beam").parentElement.hidden = isSampling;
+    for (const id of ["temperature", "seed"]) $(id).parentElement.hidden = !isSampling;
+  };
+  fit();
   let timer = 0;
   const ask = (wait) => { clearTimeout(timer); timer = setTimeout(() => page.show(), wait); };
   const changed = () => { page.reset(); ask(300); };
   $("text").addEventListener("input", (event) => { if (!event.isComposing) changed(); });
   $("text").addEventListener("compositionend", changed);
   $("examples").addEventListener("change", () => { $("text").value = $("examples").value; page.reset(); ask(0); });
-  $("beam").addEventListener("input", () => ask(300));
+  for (const id of ["beam", "temperature", "seed", "more"]) $(id).addEventListener("input", () => ask(300));
+  $("way").addEventListener("change", () => { fit(); ask(0); });
+  $("continue").addEventListener("click", () => {
+    page.forced = page.result.path.slice(page.result.prompt).map((node) => node.id);
+    $("undo").disabled = false;
+    ask(0);
+  });
   $("undo").addEventListener("click", () => { page.reset(); ask(0); });
   $("input").addEventListener("submit", (event) => event.preventDefault());
   $("text").value = contents.examples[0] || "";

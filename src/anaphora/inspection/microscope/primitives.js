@@ -59,6 +59,9 @@ const PRIMITIVES = {
 const BY_NUMBER = new Set(["sum", "sub", "mul", "minimum", "tanh", "sigmoid", "relu", "exp", "log_sigmoid", "scale",
   "add_number", "capped_exp", "add_vector"]);
 
+/** Primitives that put the same numbers into another shape. */
+const SAME_NUMBERS = new Set(["squeeze", "at_positions", "over_positions"]);
+
 /**
  * The values of a unit's gates by letter: functions of sums that one block of the projected input is a term of; of a new
  * value without a function, the sum itself.
@@ -89,6 +92,26 @@ function gatesOf({name, blocks, candidate, inputs}, primitives) {
   return found;
 }
 
+/** Primitives without those that split the same again; the others read the values of the first. */
+function withoutRepeats(primitives) {
+  const first = new Map(), names = new Map();
+  return primitives.flatMap((one) => {
+    const inputs = one.inputs.map((name) => names.get(name) || name), key = JSON.stringify([inputs, one.numbers]);
+    const before = one.op === "split" && one.outputs.every((name) => name.includes(":")) && first.get(key);
+    if (before) one.outputs.forEach((name, n) => names.set(name, before[n]));
+    else if (one.op === "split") first.set(key, one.outputs);
+    return before ? [] : [{...one, inputs}];
+  });
+}
+
+const sizeOf = (value) => (value instanceof Rows ? [value.rows, value.width] : [1, value.length]);
+
+/** The place in a value that broadcasts to the number at `place` of a whole. */
+function placeIn(value, whole, place) {
+  const [rows, width] = sizeOf(value), [, columns] = sizeOf(whole);
+  return (rows === 1 ? 0 : Math.floor(place / columns)) * width + (width === 1 ? 0 : place % columns);
+}
+
 /** The primitives that lead to values that are wanted. */
 function leadingTo(wanted, primitives) {
   const needed = new Set(wanted);
@@ -110,6 +133,7 @@ class Step {
     const named = (values) => values.map((value) => names.get(value) || value);
     primitives = leadingTo([...returns, ...carried, ...units.flatMap(({gates}) => Object.values(gates))],
       primitives.map((one) => ({...one, inputs: named(one.inputs), outputs: named(one.outputs)})));
+    primitives = withoutRepeats(primitives);
     const data = {primitives, units, returns, carried};
     Object.assign(this, data);
     const places = new Map(), place = (name) => places.get(name) ?? (places.set(name, places.size), places.size - 1);
@@ -155,7 +179,7 @@ class Step {
       const gates = Object.fromEntries(this.units.map((unit) => [unit.name,
         Object.fromEntries(Object.entries(unit.gates).map(([letter, name]) => [letter, signals[name]]))]));
       const after = Object.fromEntries(this.carried.map((name) => [name, signals[name]]));
-      const trace = () => { const [all] = this.compute([rows[k]]); return (name) => all[this.places.get(name)]; };
+      const trace = () => { const [all] = this.compute([rows[k]]); return Object.assign((name) => all[this.places.get(name)], {memory: rows[k].memory}); };
       return {step: this, signals, gates, weights: signals.weights || null, state: after, trace};
     });
   }
@@ -165,7 +189,7 @@ class Step {
     const whole = value(name), made = this.makers.get(name), at = whole.length === 1 ? 0 : row;
     const node = {name, row: at, value: whole instanceof Rows ? whole.values[at] : whole[at]};
     if (!made || (!root && this.leaves.has(name))) return node;
-    const {op, inputs, n, numbers, weights = []} = made;
+    const {op, inputs, n, numbers, weights = [], memory, part} = made;
     const further = (input, place = at) => this.explain(value, input, place, false);
     if (op === "split") {
       const one = value(inputs[0]).length / numbers.reduce(plus, 0);
@@ -179,8 +203,9 @@ class Step {
         place -= size;
       }
     }
-    Object.assign(node, {op, weights});
-    if (BY_NUMBER.has(op)) node.terms = inputs.map((input) => further(input));
+    if (SAME_NUMBERS.has(op)) return {...further(inputs[0]), ...(root ? {name, row: at} : {})};
+    Object.assign(node, {op, weights, numbers, memory, part});
+    if (BY_NUMBER.has(op)) node.terms = inputs.map((input) => further(input, placeIn(value(input), whole, at)));
     else if (op === "maxout") node.terms = [further(inputs[0], 2 * at), further(inputs[0], 2 * at + 1)];
     else node.reads = inputs;
     return node;

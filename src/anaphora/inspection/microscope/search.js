@@ -1,4 +1,4 @@
-// Beam search over a network, with the whole tree kept: what search/beam.py finds, and why.
+// Beam search over a network, with the whole tree kept: what search/beam.py finds, and why; and sampling.
 
 /** The k best [id, log-probability] of a row but for the `banned` ids; of equal ones the lower id first. */
 function topK(logProbs, k, banned) {
@@ -54,7 +54,46 @@ async function beamSearch(network, {memory, state}, {size, penalty, maxLength, f
     }
     if (next) await next(step);
   }
+  return {...pathTo(best), nodes};
+}
+
+/** The path of a hypothesis, its tokens and its score. */
+function pathTo(last) {
   const path = [];
-  for (let node = best; node !== root; node = node.parent) path.unshift(node);
-  return {path, nodes, ids: path.map((node) => node.id).filter((id) => id !== EOS), score: best.score};
+  for (let node = last; node.parent; node = node.parent) path.unshift(node);
+  return {path, ids: path.map((node) => node.id).filter((id) => id !== EOS), score: last.score};
+}
+
+/** The number from 0 to 1 that a seed has for a step: mulberry32. */
+function uniform(seed, step) {
+  let bits = (Math.imul(seed, 0x9e3779b1) + Math.imul(step + 1, 0x6d2b79f5)) | 0;
+  bits = Math.imul(bits ^ (bits >>> 15), bits | 1);
+  bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+  return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+}
+
+/** A token drawn from probabilities to the power of 1 / temperature. */
+function drawn(logProbs, temperature, number, banned) {
+  const powers = Float64Array.from(logProbs, (x, id) => (banned.includes(id) ? -Infinity : x / temperature));
+  const top = powers.reduce((a, b) => Math.max(a, b)), weights = powers.map((x) => Math.exp(x - top));
+  let left = number * weights.reduce(plus, 0);
+  const id = weights.findIndex((weight) => (left -= weight) < 0);
+  return id < 0 ? powers.indexOf(top) : id;
+}
+
+/** One hypothesis whose tokens are drawn at random, the same for the same seed; otherwise as `beamSearch`. */
+async function sample(network, {memory, state}, {temperature, seed, maxLength, forced = [], attention = {}, next}) {
+  let node = {id: network.begin, parent: null, step: -1, score: 0, fate: "kept"};
+  const nodes = [node];
+  for (let step = 0; step < maxLength; step++) {
+    const isForced = step < forced.length, [taken] = network.advance(memory, [{state, id: node.id, override: attention[step]}]);
+    const {logProbs} = taken, id = isForced ? forced[step] : drawn(logProbs, temperature, uniform(seed, step), network.unwritten);
+    Object.assign(node, {taken, alternatives: topK(logProbs, 10, network.unwritten)});
+    node = {id, logProb: logProbs[id], parent: node, step, score: node.score + logProbs[id], fate: "kept"};
+    nodes.push(node);
+    if (id === EOS && !isForced) break;
+    ({state} = taken);
+    if (next) await next(step);
+  }
+  return {...pathTo(node), nodes};
 }
