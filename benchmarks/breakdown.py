@@ -13,11 +13,11 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.kernels.backends import backend_for
+from anaphora.kernels.device import keep_freed_memory
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
 from anaphora.nn.device import CPU
 from anaphora.training.clipping import clip, global_norm
-from anaphora.training.loop import keep_freed_memory
 from benchmarks import ours
 from benchmarks.material import SentenceBatches, tokenizer_of
 from benchmarks.work import Setting

@@ -15,10 +15,10 @@ from torch.nn import functional
 from anaphora.batch import Batch
 from anaphora.data.running_text import TextWindows
 from anaphora.kernels.backends import backend_for
+from anaphora.kernels.device import keep_freed_memory
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.device import CPU
 from anaphora.protocols import Carry
-from anaphora.training.loop import keep_freed_memory
 from benchmarks import ours
 from benchmarks.material import prepare_treebank, treebank_windows
 from benchmarks.work import Sample, Setting, Work, peak_mib

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from anaphora.kernels.backends import backend_for
+from anaphora.kernels.device import keep_freed_memory
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
-from anaphora.training.loop import keep_freed_memory
 from benchmarks.material import SentenceBatches, prepare_pairs
 from benchmarks.ours import WARM_UP, parameters
 from benchmarks.work import Sample, Setting, Work, peak_mib

@@ -97,7 +97,7 @@ def test_pictures_carry_the_names_of_the_cell(
     monkeypatch.setitem(CELLS, "filtered", Filtered)
     shown = cell_diagram("filtered")
     by_label = {node.label: number for number, node in enumerate(shown.nodes)}
-    functions = {name: by_label[f"W_{name} x\u209c + U_{name} h\u209c\u208b\u2081"] for name in "fnk"}
+    functions = {name: by_label[f"U_{name} h\u209c\u208b\u2081 + W_{name} x\u209c"] for name in "fnk"}
     of = {node.reads: node.label for node in shown.nodes if node.kind == "function"}
     assert [of[functions[name],] for name in "fnk"] == ["f = \u03c3", "n = tanh", "k = \u03c3"]
     files, _ = drawing.save(tmp_path, "gates", gates(subject, TEXT))
