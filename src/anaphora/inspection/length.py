@@ -1,14 +1,20 @@
-"""Loss and BLEU by the length of what is read, of one run or several."""
+"""Loss and BLEU by the length of what is read, of one system or several."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import stdev
+
+import numpy as np
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.bleu import bleu
+from anaphora.evaluation.bleu import Condition, segment_metric
 from anaphora.evaluation.breakdown import by_length
+from anaphora.evaluation.segments import SegmentMetric
+from anaphora.evaluation.significance import bootstrap
 from anaphora.events import silent
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject
+from anaphora.tasks.comparison import systems_of
 from anaphora.wording import inflect
 
 
@@ -20,26 +26,40 @@ class Group:
     """"source 0-10 words"."""
     sentences: int
     loss: float
-    """Nats a predicted token, ``</s>`` among them."""
+    """Nats a predicted token, ``</s>`` among them; mean over the seeds."""
     tokens: int
-    bleu: float | None
-    """Raw BLEU of 100, of translators."""
+    bleu: float | None = None
+    """BLEU of 100 of translators, under the conditions that the experiment names; mean over the seeds."""
+    interval: tuple[float, float] | None = None
+    """Holds ``bleu`` in 95 of 100 bootstrap draws of the sentences, which are the same for all seeds."""
+    deviation: float | None = None
+    """Standard deviation of BLEU over several seeds."""
+
+    def __str__(self) -> str:
+        line = f"  {self.name:<24} {inflect(self.sentences, 'sentence'):>17}  loss {self.loss:.4f}"
+        if self.bleu is None or self.interval is None:
+            return line
+        low, high = self.interval
+        spread = "" if self.deviation is None else f"; ± {self.deviation:.2f} over seeds"
+        return f"{line}  BLEU {self.bleu:6.2f}  (95%: {low:.2f} to {high:.2f}{spread})"
 
 
 @dataclass(frozen=True)
 class ByLength(Result):
-    """One run on one text."""
+    """One system on one text: a run, or runs that differ in their seed alone."""
 
     run: str
+    """The first one."""
     groups: tuple[Group, ...]
+    seeds: int = 1
+
+    @property
+    def name(self) -> str:
+        """Name of the system in pictures."""
+        return self.run if self.seeds == 1 else f"{self.run} ({self.seeds} seeds)"
 
     def __str__(self) -> str:
-        lines = [
-            f"  {group.name:<24} {inflect(group.sentences, 'sentence'):>17}  loss {group.loss:.4f}"
-            + ("" if group.bleu is None else f"  BLEU {group.bleu:6.2f}")
-            for group in self.groups
-        ]
-        return "\n".join([self.run, *lines])
+        return "\n".join([self.name, *map(str, self.groups)])
 
 
 def lacks_lengths(subject: Subject) -> str:
@@ -52,33 +72,56 @@ def by_lengths(
 ) -> list[ByLength]:
     """Loss, and of translators BLEU by their own beam, for each group of lengths.
 
-    ``targets`` are the references of translators; language models have none. Raises ConfigError for a run without
-    scores or without what its kind needs, DataError for no sentences or unequal counts.
+    Runs that differ only in their seed are one system, as in ``tasks.comparison``. ``targets`` are the references of
+    translators; language models have none. Raises ConfigError for a run without scores or without what its kind needs,
+    DataError for no sentences or unequal counts.
     """
     if not sources:
         raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
-    return [_of(subject, sources, targets) for subject in subjects]
+    measured = {subject.trained.path: _measure(subject, sources, targets) for subject in subjects}
+    groups, found = by_length(sources), []
+    for system in systems_of([*measured]):
+        of_runs = [measured[run] for run in system.runs]
+        rows = tuple(_group(name, numbers, of_runs) for name, numbers in groups.items())
+        found.append(ByLength(system.name, rows, len(of_runs)))
+    return found
 
 
-def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None) -> ByLength:
-    predictor = subject.predictor
+@dataclass(frozen=True)
+class _Measured:
+    """One run on every sentence."""
+
+    scores: Sequence[tuple[float, int]]
+    """ln p and the number of predicted tokens."""
+    bleu: SegmentMetric | None
+
+
+def _measure(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None) -> _Measured:
+    predictor, experiment = subject.predictor, subject.trained.experiment
     subject.demand("has no scores by length", lacks_lengths(subject))
     translates = "target" in subject.trained.tokenizers
     if translates != (targets is not None):
         wants = "a source and its reference" if translates else "one text, without references"
         raise ConfigError(f"Scores by length of {subject.name} take {wants}: give that.")
-    outputs: list[str] = []
     if targets is None:
-        scores = [(one.nats, one.tokens) for one in predictor.score_lines_of(sources, subject.name, silent)]
-    else:
-        scores = [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)]
-        outputs = [output.text for output in predictor.translate(sources, protect=())]
-    groups = []
-    for name, numbers in by_length(sources).items():
-        nats, tokens = (sum(scores[n][which] for n in numbers) for which in (0, 1))
-        score = None
-        if targets is not None:
-            own, references = ([side[n] for n in numbers] for side in (outputs, targets))
-            score = bleu(own, references, language=getattr(subject.trained.experiment.data, "target", "")).value
-        groups.append(Group(name, len(numbers), -nats / tokens, tokens, score))
-    return ByLength(subject.name, tuple(groups))
+        lines = predictor.score_lines_of(sources, subject.name, silent)
+        return _Measured([(one.nats, one.tokens) for one in lines], None)
+    outputs = [output.text for output in predictor.translate(sources, protect=())]
+    language = getattr(experiment.data, "target", "")
+    condition: Condition = getattr(experiment.evaluation, "conditions", "raw")
+    return _Measured(
+        [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)],
+        segment_metric(outputs, targets, "BLEU", language=language, condition=condition),
+    )
+
+
+def _group(name: str, numbers: Sequence[int], runs: Sequence[_Measured]) -> Group:
+    nats, tokens = (sum(run.scores[number][which] for run in runs for number in numbers) for which in (0, 1))
+    group = Group(name, len(numbers), -nats / tokens, int(tokens) // len(runs))
+    metrics = [replace(run.bleu, counts_SK=run.bleu.counts_SK[numbers]) for run in runs if run.bleu]
+    if not metrics:
+        return group
+    values = [metric.value for metric in metrics]
+    low, high = np.percentile(bootstrap(metrics), (2.5, 97.5))
+    deviation = stdev(values) if len(values) > 1 else None
+    return replace(group, bleu=sum(values) / len(values), interval=(float(low), float(high)), deviation=deviation)
