@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import stdev
+from statistics import mean, stdev
 
 import numpy as np
 
@@ -79,21 +79,19 @@ def by_lengths(
     if not sources:
         raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
     measured = {subject.trained.path: _measure(subject, sources, targets) for subject in subjects}
-    groups, found = by_length(sources), []
-    for system in systems_of([*measured]):
-        of_runs = [measured[run] for run in system.runs]
-        rows = tuple(_group(name, numbers, of_runs) for name, numbers in groups.items())
-        found.append(ByLength(system.name, rows, len(of_runs)))
-    return found
+    groups = by_length(sources).items()
+    return [
+        ByLength(
+            system.name,
+            tuple(_group(name, numbers, [measured[run] for run in system.runs]) for name, numbers in groups),
+            len(system.runs),
+        )
+        for system in systems_of([*measured])
+    ]
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """One run on every sentence."""
-
-    scores: Sequence[tuple[float, int]]
-    """ln p and the number of predicted tokens."""
-    bleu: SegmentMetric | None
+_Measured = tuple[Sequence[tuple[float, int]], SegmentMetric | None]
+"""ln p and the number of predicted tokens of every sentence, and BLEU of translators."""
 
 
 def _measure(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None) -> _Measured:
@@ -104,24 +102,20 @@ def _measure(subject: Subject, sources: Sequence[str], targets: Sequence[str] | 
         wants = "a source and its reference" if translates else "one text, without references"
         raise ConfigError(f"Scores by length of {subject.name} take {wants}: give that.")
     if targets is None:
-        lines = predictor.score_lines_of(sources, subject.name, silent)
-        return _Measured([(one.nats, one.tokens) for one in lines], None)
+        return [(one.nats, one.tokens) for one in predictor.score_lines_of(sources, subject.name, silent)], None
     outputs = [output.text for output in predictor.translate(sources, protect=())]
     language = getattr(experiment.data, "target", "")
     condition: Condition = getattr(experiment.evaluation, "conditions", "raw")
-    return _Measured(
-        [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)],
-        segment_metric(outputs, targets, "BLEU", language=language, condition=condition),
-    )
+    metric = segment_metric(outputs, targets, "BLEU", language=language, condition=condition)
+    return [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)], metric
 
 
 def _group(name: str, numbers: Sequence[int], runs: Sequence[_Measured]) -> Group:
-    nats, tokens = (sum(run.scores[number][which] for run in runs for number in numbers) for which in (0, 1))
+    nats, tokens = (sum(scores[number][which] for scores, _ in runs for number in numbers) for which in (0, 1))
     group = Group(name, len(numbers), -nats / tokens, int(tokens) // len(runs))
-    metrics = [replace(run.bleu, counts_SK=run.bleu.counts_SK[numbers]) for run in runs if run.bleu]
+    metrics = [replace(metric, counts_SK=metric.counts_SK[numbers]) for _, metric in runs if metric]
     if not metrics:
         return group
     values = [metric.value for metric in metrics]
-    low, high = np.percentile(bootstrap(metrics), (2.5, 97.5))
-    deviation = stdev(values) if len(values) > 1 else None
-    return replace(group, bleu=sum(values) / len(values), interval=(float(low), float(high)), deviation=deviation)
+    low, high = map(float, np.percentile(bootstrap(metrics), (2.5, 97.5)))
+    return replace(group, bleu=mean(values), interval=(low, high), deviation=stdev(values) if len(values) > 1 else None)

@@ -56,9 +56,8 @@ def curves_figure(runs: Sequence[Curves]) -> "Figure":
 
 
 def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
-    """Draw loss, and of translators BLEU with its intervals, by the length of the source."""
+    """Draw loss, and of translators BLEU with its intervals and deviations, by the length of the source."""
     sentences = {group.name: group.sentences for system in systems for group in system.groups}
-    names = list(sentences)
     ticks = [f"{name.removeprefix('source ').removesuffix(' words')}\n{count:,}" for name, count in sentences.items()]
     titles = {"loss": "loss (nats a token)", "bleu": "BLEU"}
     if all(group.bleu is None for system in systems for group in system.groups):
@@ -68,17 +67,14 @@ def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
         for number, system in enumerate(systems):
             groups = [group for group in system.groups if getattr(group, quantity) is not None]
             aside = 0.06 * (number - (len(systems) - 1) / 2)  # so that bars of several systems can be told apart
-            places, values = (
-                [names.index(one.name) + aside for one in groups],
-                [getattr(one, quantity) for one in groups],
-            )
+            places = [[*sentences].index(one.name) + aside for one in groups]
+            values, colour = [getattr(one, quantity) for one in groups], COLOURS[number % len(COLOURS)]
             _line(axes, number, places, values, system.name, _MARKERS[number % len(_MARKERS)])
             if quantity == "bleu":
-                colour, low_high = COLOURS[number % len(COLOURS)], [one.interval for one in groups if one.interval]
-                axes.vlines(places, *zip(*low_high, strict=True), color=colour, linewidth=1)
+                axes.vlines(places, *np.transpose([one.interval for one in groups if one.interval]), color=colour)
                 spread = np.array([one.deviation or 0.0 for one in groups])
                 axes.fill_between(places, values - spread, values + spread, color=colour, alpha=0.2, linewidth=0)
-        axes.set_xticks(range(len(names)), ticks)
+        axes.set_xticks(range(len(sentences)), ticks)
         axes.set(xlabel="words of the source; below, the number of sentences", title=title)
     _legend(figure, panels[0], len(systems))
     return figure
