@@ -79,11 +79,10 @@ def by_lengths(
     if not sources:
         raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
     measured = {subject.trained.path: _measure(subject, sources, targets) for subject in subjects}
-    groups = by_length(sources).items()
     return [
         ByLength(
             system.name,
-            tuple(_group(name, numbers, [measured[run] for run in system.runs]) for name, numbers in groups),
+            tuple(_group(*group, [measured[run] for run in system.runs]) for group in by_length(sources).items()),
             len(system.runs),
         )
         for system in systems_of([*measured])

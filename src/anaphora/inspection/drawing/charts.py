@@ -59,9 +59,9 @@ def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
     """Draw loss, and of translators BLEU with its intervals and deviations, by the length of the source."""
     sentences = {group.name: group.sentences for system in systems for group in system.groups}
     ticks = [f"{name.removeprefix('source ').removesuffix(' words')}\n{count:,}" for name, count in sentences.items()]
-    titles = {"loss": "loss (nats a token)", "bleu": "BLEU"}
-    if all(group.bleu is None for system in systems for group in system.groups):
-        del titles["bleu"]
+    titles = {"loss": "loss (nats a token)"}
+    if any(group.bleu is not None for system in systems for group in system.groups):
+        titles["bleu"] = "BLEU (lines: 95% interval; bands: deviation over seeds)"
     figure, panels = canvas.panels(len(titles), 5.5, 3.6)
     for axes, (quantity, title) in zip(panels, titles.items(), strict=True):
         for number, system in enumerate(systems):
@@ -74,6 +74,7 @@ def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
                 axes.vlines(places, *np.transpose([one.interval for one in groups if one.interval]), color=colour)
                 spread = np.array([one.deviation or 0.0 for one in groups])
                 axes.fill_between(places, values - spread, values + spread, color=colour, alpha=0.2, linewidth=0)
+                axes.set_ylim(bottom=0)
         axes.set_xticks(range(len(sentences)), ticks)
         axes.set(xlabel="words of the source; below, the number of sentences", title=title)
     _legend(figure, panels[0], len(systems))
