@@ -74,9 +74,9 @@ def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
                 axes.vlines(places, *np.transpose([one.interval for one in groups if one.interval]), color=colour)
                 spread = np.array([one.deviation or 0.0 for one in groups])
                 axes.fill_between(places, values - spread, values + spread, color=colour, alpha=0.2, linewidth=0)
-                axes.set_ylim(bottom=0)
         axes.set_xticks(range(len(sentences)), ticks)
         axes.set(xlabel="words of the source; below, the number of sentences", title=title)
+        axes.set_ylim(bottom=0 if quantity == "bleu" else None)
     _legend(figure, panels[0], len(systems))
     return figure
 
