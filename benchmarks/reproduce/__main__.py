@@ -21,7 +21,7 @@ def main() -> int:
             table = tables.read(name)
             if not options.pages:
                 with listening() as report, handling_signals() as signals:
-                    work_off(name, table, str(this_machine()), _say, report, stop=signals.stop)
+                    work_off(name, table, str(this_machine()), _say, report, stop=signals.stop, keep=options.keep)
             results = results_of(RESULTS / f"{name}.jsonl")
             wanted = [results[job.key] for job in tables.jobs(table) if job.key in results]
             missing, path = len(left(table, results)), RESULTS / f"{name}.md"
@@ -42,6 +42,7 @@ def _options() -> argparse.Namespace:
         "tables", nargs="*", metavar="TABLE", help=f"all without; there are {', '.join(tables.names())}"
     )
     parser.add_argument("--pages", action="store_true", help="only write the tables of the results that there are")
+    parser.add_argument("--keep", action="store_true", help="keep the runs, in runs/reproduce, to look at")
     return parser.parse_args()
 
 

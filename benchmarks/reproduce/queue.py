@@ -47,10 +47,12 @@ def work_off(
     stop: Stop = never,
     results: Path = RESULTS,
     runs: Path = RUNS,
+    keep: bool = False,
 ) -> Mapping[str, Result]:
     """Train and measure what ``results/NAME.jsonl`` lacks, a line for each; returns all results of the table, by key.
 
-    A training that ``stop`` ends is gone on with the next time. A run folder goes when nothing needs it any more.
+    A training that ``stop`` ends is gone on with the next time. A run folder goes when nothing needs it any more,
+    unless the caller wants to ``keep`` it.
     """
     path = results / f"{name}.jsonl"
     done, wanted = results_of(path), list(jobs(table, runs))
@@ -74,7 +76,7 @@ def work_off(
         date = datetime.now(UTC).date().isoformat()
         done[job.key] = Result(job.key, job.system.name, job.seed, figures, machine, date)
         _append(path, done[job.key])
-        still_needed = {run for other in wanted if other.key not in done for run in _runs(other)}
+        still_needed = {run for other in wanted if keep or other.key not in done for run in _runs(other)}
         for run in _runs(job) - still_needed:
             shutil.rmtree(run, ignore_errors=True)  # of one that diverged there may be none
     return {job.key: done[job.key] for job in wanted if job.key in done}

@@ -59,6 +59,12 @@ def test_what_has_a_result_is_not_trained_again_and_what_was_stopped_is_gone_on_
     assert all(line["figures"]["perplexity"] > 1 and line["figures"]["updates"] > 0 for line in lines)
 
 
+def test_runs_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
+    one, runs = small(tmp_path, seeds=(1,)), tmp_path / "runs"
+    queue.work_off("units", one, "", lambda _: None, silent, results=tmp_path, runs=runs, keep=True)
+    assert {job.run for job in table.jobs(one, runs)} == set(runs.iterdir())
+
+
 def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path: Path) -> None:
     one = small(tmp_path, seeds=(1,))
     wild = one.systems[0].model_copy(
@@ -162,6 +168,22 @@ def test_a_text_has_the_pairs_that_are_asked_for(fetched: Path, tmp_path: Path) 
     text("german", sides="target").make(tmp_path / "german")
     assert (tmp_path / "german" / "train.txt").read_bytes() == (fetched / "train.de").read_bytes()
     assert not (tmp_path / "german" / "train.en").exists()
+
+
+def test_consecutive_pairs_are_joined_all_of_training_and_as_many_of_each_number_elsewhere(
+    fetched: Path, tmp_path: Path
+) -> None:
+    made = text("joined", joined=3)
+    made.make(tmp_path / "joined")
+    assert made.digest != text("joined").digest
+    for side in ("en", "de"):
+        whole = {name: (fetched / f"{name}.{side}").read_text().splitlines() for name in ("train", "test_2016_flickr")}
+        train, test = ((tmp_path / "joined" / f"{name}.{side}").read_text().splitlines() for name in ("train", "test"))
+        lines = whole["train"]
+        assert train[:120] == lines and len(train) == 120 + 60 + 40
+        assert train[120] == " ".join(lines[:2]) and train[-1] == " ".join(lines[-3:])
+        lines = whole["test_2016_flickr"]
+        assert len(test) == 3 * (20 // 3) and test[6] == " ".join(lines[:2]) and test[-1] == " ".join(lines[15:18])
 
 
 def result(system: str, seed: int, bleu: float) -> Result:

@@ -1,7 +1,10 @@
 """Training curves, embeddings and scores by length."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from statistics import mean, stdev
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,8 @@ from hypothesis import strategies as st
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.evaluation.bleu import bleu
 from anaphora.inspection.curves import curves
+from anaphora.inspection.drawing import canvas
+from anaphora.inspection.drawing.charts import lengths_figure
 from anaphora.inspection.embeddings import (
     lacks_embeddings,
     principal_components,
@@ -97,6 +102,66 @@ def test_bleu_by_length_is_that_of_the_translations_of_each_group(translator: Su
     scored = translator.predictor.score_pairs(sources, targets)
     assert sum(group.loss * group.tokens for group in found.groups) == pytest.approx(-sum(one.score for one in scored))
     assert sum(group.tokens for group in found.groups) == 5 + 4 + 24  # a tab between words is a token
+
+
+SOURCES = [f"{'w ' * (8 + number % 7)}{number}" for number in range(14)]
+REFERENCES = [f"the man {number} is in the garden of the house" for number in range(14)]
+
+
+class Translations:
+    """Predictor of another, but for the translations, which are these."""
+
+    def __init__(self, subject: Subject, texts: list[str]) -> None:
+        self._predictor, self._texts = subject.predictor, texts
+
+    def translate(self, sources: list[str], **options: Any) -> list[Any]:
+        return [SimpleNamespace(text=text) for text in self._texts]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+
+def with_translations(subject: Subject, wrong: int) -> Subject:
+    """Return a subject that has the end of every ``wrong``-th sentence wrong."""
+    texts = [one if number % wrong else one[:-9] + "a street" for number, one in enumerate(REFERENCES)]
+    return replace(subject, predictor=Translations(subject, texts))
+
+
+def test_runs_that_differ_in_their_seed_alone_are_one_system_with_the_spread_of_its_seeds(make_translator: Any) -> None:
+    several = [with_translations(make_translator("gru", f"training.seed={seed}"), seed + 1) for seed in (1, 2)]
+    other = with_translations(make_translator("lstm"), 2)
+    system, alone = by_lengths([several[0], other, several[1]], SOURCES, REFERENCES)
+    assert (system.seeds, alone.seeds) == (2, 1) and alone.run == other.name
+    assert system.name == f"{several[0].name} (2 seeds)" and alone.name == other.name
+    runs = [by_lengths([subject], SOURCES, REFERENCES)[0].groups for subject in several]
+    for group, *of_runs in zip(system.groups, *runs, strict=True):
+        scores = [one.bleu for one in of_runs]
+        assert scores[0] != scores[1]
+        assert group.bleu == pytest.approx(mean(scores)) and group.deviation == pytest.approx(stdev(scores))
+        assert group.loss == pytest.approx(mean(one.loss for one in of_runs))
+        assert all(one.deviation is None and one.sentences == group.sentences for one in of_runs)
+    assert "over seeds" in str(system) and "over seeds" not in str(alone)
+    shown = canvas.svg(lambda: lengths_figure([system, alone]))
+    assert "(2 seeds)" in shown and "0-10" in shown
+
+
+def test_the_interval_of_bleu_is_that_of_draws_of_the_sentences(translator: Subject) -> None:
+    subject = with_translations(translator, 2)
+    [found] = by_lengths([subject], [*SOURCES[:-1], "w " * 30], REFERENCES)
+    for group in found.groups[:2]:
+        assert group.bleu is not None and group.bleu_interval is not None
+        assert 0 < group.bleu_interval[0] < group.bleu < group.bleu_interval[1] <= 100
+    alone = found.groups[2]
+    assert alone.sentences == 1
+    assert alone.bleu_interval == pytest.approx((alone.bleu, alone.bleu))  # every draw of one sentence is that sentence
+    assert found.json()["groups"][0]["bleu_interval"] == found.groups[0].bleu_interval
+
+
+def test_bleu_by_length_is_under_the_conditions_that_the_experiment_names(make_translator: Any) -> None:
+    for condition, expected in (("raw", 0), ("moses-lowercase", 100)):
+        subject = with_translations(make_translator("gru", f"evaluation.conditions={condition}"), 20)
+        groups = by_lengths([subject], SOURCES, [one.upper() for one in REFERENCES])[0].groups
+        assert all(group.bleu == pytest.approx(expected, abs=15) for group in groups)
 
 
 def test_scores_by_length_ask_for_what_the_run_needs(translator: Subject, language_model: Subject) -> None:

@@ -118,14 +118,14 @@ def of_items(items: Sequence[ItemisedGradients]) -> str:
     return f"{_MOST:.0%} of what losses send goes back at most {', '.join(found)}"
 
 
-def of_lengths(runs: Sequence[ByLength]) -> str:
-    """Give the metric of each run for the shortest and the longest sentences."""
+def of_lengths(systems: Sequence[ByLength]) -> str:
+    """Give the metric of each system for the shortest and the longest sentences."""
     found = []
-    for run in runs:
-        for one in dict.fromkeys((run.groups[0], run.groups[-1])):
-            bleu = (one.bleu, *one.bleu_interval) if one.bleu_interval else ()
-            values = "{:.3g} ({:.3g} to {:.3g})".format(*(bleu or (one.loss, *one.loss_interval)))
-            found.append(f"{run.run}, {one.name}: {'BLEU' if bleu else 'loss'} {values}")
+    for system in systems:
+        name = "loss" if system.groups[0].bleu is None else "BLEU"
+        ends = dict.fromkeys((system.groups[0], system.groups[-1]))
+        values = (f"{getattr(one, name.lower()):.3g} for {one.name.removeprefix('source ')}" for one in ends)
+        found.append(f"{system.name}: {name} {', '.join(values)}")
     return "; ".join(found)
 
 

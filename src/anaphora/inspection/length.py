@@ -1,17 +1,18 @@
-"""Loss and BLEU by the length of what is read, of one run or several."""
+"""Loss and BLEU by the length of what is read, of one system or several."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from statistics import mean, stdev
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.bleu import segment_metric
+from anaphora.evaluation.bleu import Condition, segment_metric
 from anaphora.evaluation.breakdown import by_length
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.evaluation.significance import bootstrap, interval
 from anaphora.events import silent
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject
+from anaphora.tasks.comparison import systems_of
 from anaphora.wording import inflect
 
 
@@ -23,32 +24,42 @@ class Group:
     """"source 0-10 words"."""
     sentences: int
     loss: float
-    """Nats a predicted token, ``</s>`` among them."""
+    """Nats a predicted token, ``</s>`` among them; mean over the seeds."""
     tokens: int
-    bleu: float | None
-    """Raw BLEU of 100, of translators."""
     loss_interval: tuple[float, float]
-    """Holds the loss of 95 of 100 bootstrap draws of the sentences."""
-    bleu_interval: tuple[float, float] | None
-    """Holds the BLEU of 95 of 100 bootstrap draws."""
+    """Holds ``loss`` in 95 of 100 bootstrap draws of the sentences, which are the same for all seeds."""
+    bleu: float | None = None
+    """BLEU of 100 of translators, under the conditions that the experiment names; mean over the seeds."""
+    bleu_interval: tuple[float, float] | None = None
+    """Holds ``bleu`` in 95 of 100 bootstrap draws."""
+    deviation: float | None = None
+    """Standard deviation of BLEU over several seeds."""
+
+    def __str__(self) -> str:
+        line = f"  {self.name:<24} {inflect(self.sentences, 'sentence'):>17}  loss {self.loss:.4f}"
+        if self.bleu is None or self.bleu_interval is None:
+            return f"{line}  (95%: {self.loss_interval[0]:.4f} to {self.loss_interval[1]:.4f})"
+        low, high = self.bleu_interval
+        spread = "" if self.deviation is None else f"; ± {self.deviation:.2f} over seeds"
+        return f"{line}  BLEU {self.bleu:6.2f}  (95%: {low:.2f} to {high:.2f}{spread})"
 
 
 @dataclass(frozen=True)
 class ByLength(Result):
-    """One run on one text."""
+    """One system on one text: a run, or runs that differ in their seed alone."""
 
     run: str
+    """The first one."""
     groups: tuple[Group, ...]
+    seeds: int = 1
+
+    @property
+    def name(self) -> str:
+        """Name of the system in pictures."""
+        return self.run if self.seeds == 1 else f"{self.run} ({self.seeds} seeds)"
 
     def __str__(self) -> str:
-        lines = [
-            f"  {group.name:<24} {inflect(group.sentences, 'sentence'):>17}  loss {group.loss:.4f} "
-            + "({:.4f} to {:.4f})".format(*group.loss_interval)
-            + ("" if group.bleu is None else f"  BLEU {group.bleu:6.2f}")
-            + (" ({:.2f} to {:.2f})".format(*group.bleu_interval) if group.bleu_interval else "")
-            for group in self.groups
-        ]
-        return "\n".join([self.run, *lines])
+        return "\n".join([self.name, *map(str, self.groups)])
 
 
 def lacks_lengths(subject: Subject) -> str:
@@ -61,37 +72,51 @@ def by_lengths(
 ) -> list[ByLength]:
     """Loss, and of translators BLEU by their own beam, for each group of lengths.
 
-    ``targets`` are the references of translators; language models have none. Raises ConfigError for a run without
-    scores or without what its kind needs, DataError for no sentences or unequal counts.
+    Runs that differ only in their seed are one system, as in ``tasks.comparison``. ``targets`` are the references of
+    translators; language models have none. Raises ConfigError for a run without scores or without what its kind needs,
+    DataError for no sentences or unequal counts.
     """
     if not sources:
         raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
-    return [_of(subject, sources, targets) for subject in subjects]
+    measured = {subject.trained.path: _measure(subject, sources, targets) for subject in subjects}
+    return [
+        ByLength(
+            system.name,
+            tuple(_group(*group, [measured[run] for run in system.runs]) for group in by_length(sources).items()),
+            len(system.runs),
+        )
+        for system in systems_of([*measured])
+    ]
 
 
-def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None) -> ByLength:
-    predictor = subject.predictor
+_Measured = tuple[Sequence[tuple[float, int]], SegmentMetric | None]
+"""ln p and the number of predicted tokens of every sentence, and BLEU of translators."""
+
+
+def _measure(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None) -> _Measured:
+    predictor, experiment = subject.predictor, subject.trained.experiment
     subject.demand("has no scores by length", lacks_lengths(subject))
     translates = "target" in subject.trained.tokenizers
     if translates != (targets is not None):
         wants = "a source and its reference" if translates else "one text, without references"
         raise ConfigError(f"Scores by length of {subject.name} take {wants}: give that.")
-    outputs: list[str] = []
     if targets is None:
-        scores = [(one.nats, one.tokens) for one in predictor.score_lines_of(sources, subject.name, silent)]
-    else:
-        scores = [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)]
-        outputs = [output.text for output in predictor.translate(sources, protect=())]
-    groups = []
-    for name, numbers in by_length(sources).items():
-        columns = [-scores[n][0] for n in numbers], [scores[n][1] for n in numbers]
-        loss = SegmentMetric("loss", counts(columns), fraction, "lower")
-        bleu: tuple[Any, Any] = None, None
-        if targets is not None:
-            own, references = ([side[n] for n in numbers] for side in (outputs, targets))
-            language = getattr(subject.trained.experiment.data, "target", "")
-            metric = segment_metric(own, references, "BLEU", language=language)
-            bleu = metric.value, interval(bootstrap([metric]))
-        values = loss.value, sum(columns[1]), bleu[0], interval(bootstrap([loss])), bleu[1]
-        groups.append(Group(name, len(numbers), *values))
-    return ByLength(subject.name, tuple(groups))
+        return [(one.nats, one.tokens) for one in predictor.score_lines_of(sources, subject.name, silent)], None
+    outputs = [output.text for output in predictor.translate(sources, protect=())]
+    language = getattr(experiment.data, "target", "")
+    condition: Condition = getattr(experiment.evaluation, "conditions", "raw")
+    metric = segment_metric(outputs, targets, "BLEU", language=language, condition=condition)
+    return [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)], metric
+
+
+def _group(name: str, numbers: Sequence[int], runs: Sequence[_Measured]) -> Group:
+    columns = [[sum(scores[number][which] for scores, _ in runs) for number in numbers] for which in (0, 1)]
+    loss = SegmentMetric("loss", counts(([-nats for nats in columns[0]], columns[1])), fraction, "lower")
+    tokens = int(sum(columns[1])) // len(runs)
+    group = Group(name, len(numbers), loss.value, tokens, interval(bootstrap([loss])))
+    metrics = [replace(metric, counts_SK=metric.counts_SK[numbers]) for _, metric in runs if metric]
+    if not metrics:
+        return group
+    values = [metric.value for metric in metrics]
+    spread = interval(bootstrap(metrics))
+    return replace(group, bleu=mean(values), bleu_interval=spread, deviation=stdev(values) if len(values) > 1 else None)

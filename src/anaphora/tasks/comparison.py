@@ -94,7 +94,7 @@ def compare_runs(
         scored += task_at(path).evaluate([path], request, report).scored
     _check_same_texts(scored)
     metrics = {path: _metrics(one) for path, one in zip(paths, scored, strict=True)}
-    systems, rows = _systems(paths), list[Row]()
+    systems, rows = systems_of(paths), list[Row]()
     shared = [key for key in metrics[paths[0]] if all(key in of_run for of_run in metrics.values())]
     left_out = dict.fromkeys(key[1] for of_run in metrics.values() for key in of_run if key not in shared)
     if left_out:
@@ -143,8 +143,11 @@ def _metrics(scored: ScoredRuns) -> Mapping[Key, SegmentMetric]:
     return found
 
 
-def _systems(paths: Sequence[Path]) -> list[System]:
-    """Runs whose experiments differ in the seed alone together, in the order of the first of each."""
+def systems_of(paths: Sequence[Path]) -> list[System]:
+    """Return runs whose experiments differ in the seed alone together, in the order of the first of each.
+
+    Each run is its own system where all of them would be one.
+    """
     groups: dict[Any, list[Path]] = {}
     for path in paths:
         groups.setdefault(_recipe(path), []).append(path)

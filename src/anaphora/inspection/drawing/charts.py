@@ -79,24 +79,29 @@ def are_curves(runs: Sequence[ByLength]) -> bool:
     return max(len(run.groups) for run in runs) >= _LEAST
 
 
-def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
-    """Draw loss, and of translators BLEU, by the length of the source, with intervals."""
-    names = list(dict.fromkeys(group.name for run in runs for group in run.groups))
-    short = [name.removeprefix("source ").removesuffix(" words") for name in names]
-    titles = {"loss": "loss (nats a token)", "bleu": "BLEU (of 100)"}
-    if all(group.bleu is None for run in runs for group in run.groups):
-        del titles["bleu"]
-    figure, panels = canvas.panels(len(titles), 5.0, 3.0, columns=1)
+def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
+    """Draw loss, and of translators BLEU with its intervals and deviations, by the length of the source."""
+    sentences = {group.name: group.sentences for system in systems for group in system.groups}
+    ticks = [f"{name.removeprefix('source ').removesuffix(' words')}\n{count:,}" for name, count in sentences.items()]
+    titles = {"loss": "loss (nats a token)"}
+    if any(group.bleu is not None for system in systems for group in system.groups):
+        titles["bleu"] = "BLEU (of 100; bands: deviation over seeds)"
+    figure, panels = canvas.panels(len(titles), 5.5, 3.4, columns=1)
     for axes, (quantity, title) in zip(panels, titles.items(), strict=True):
-        for number, run in enumerate(runs):
-            groups = [group for group in run.groups if getattr(group, quantity) is not None]
-            places = [names.index(one.name) + 0.06 * number for one in groups]
-            values, intervals = ([getattr(one, name) for one in groups] for name in (quantity, f"{quantity}_interval"))
-            _line(axes, number, places, values, run.run, _MARKERS[number % len(_MARKERS)])
-            _bars(axes, number, places, intervals)
-        axes.set_xticks(range(len(names)), short)
-        axes.set(xlabel="words of the source", ylabel=title)
-    _legend(figure, panels[0], len(runs))
+        for number, system in enumerate(systems):
+            groups = [group for group in system.groups if getattr(group, quantity) is not None]
+            aside = 0.06 * (number - (len(systems) - 1) / 2)  # so that bars of several systems can be told apart
+            places = [[*sentences].index(one.name) + aside for one in groups]
+            values, colour = [getattr(one, quantity) for one in groups], COLOURS[number % len(COLOURS)]
+            _line(axes, number, places, values, system.name, _MARKERS[number % len(_MARKERS)])
+            _bars(axes, number, places, [getattr(one, f"{quantity}_interval") for one in groups])
+            if quantity == "bleu":
+                spread = np.array([one.deviation or 0.0 for one in groups])
+                axes.fill_between(places, values - spread, values + spread, color=colour, alpha=0.2, linewidth=0)
+        axes.set_xticks(range(len(sentences)), ticks)
+        axes.set(xlabel="words of the source; below, the number of sentences", ylabel=title)
+        axes.set_ylim(bottom=0 if quantity == "bleu" else None)
+    _legend(figure, panels[0], len(systems))
     return figure
 
 
