@@ -17,8 +17,8 @@ import torch
 
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.files import parse_toml
+from anaphora.inspection.explain.checks import run_unit
 from anaphora.inspection.explain.formula import Formulas, Symbol, plain, symbol, term_of, typeset
-from anaphora.inspection.explain.network_checks import run_unit
 from anaphora.inspection.page import page, picture
 from anaphora.wording import check_known
 
