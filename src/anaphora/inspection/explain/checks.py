@@ -61,7 +61,7 @@ def _gradients(loss: Tensor, of: Tensors) -> Answers:
 
 def _scan(
     parts: Sequence[Part],
-    given: Mapping[str, Sequence[Tensor]],
+    given: Mapping[str, Tensor | Sequence[Tensor]],
     weights: Tensors,
     first: Tensors | None = None,
     memory: Tensors | None = None,
@@ -130,10 +130,10 @@ def simple_unit(values: Values, back: int = ALL, chunk: int = ALL) -> Answers:
     of = {key: _leaf(np.reshape(values[key], shape)) for key, shape in shapes.items()}
     weights = {"in.weight": of["W_xh"], "in.bias": of["b"], "unit.h": of["W_hh"]}
     parts, state, h = (Project("in", "x", "a", True), Unit("unit", cells.Elman(), ("a",))), of["h[0]"], list[Tensor]()
-    for x in _leaf(values["x"]).split(chunk):
+    for x in torch.tensor_split(_leaf(values["x"]), tuple(range(chunk, len(values["x"]), chunk))):
         h += _scan(parts, {"x": x}, weights, {"unit.h": state}, back=back)["unit.h"]
         state = h[-1].detach()
-    words = (torch.tensor(values["y"]) - 1).split(1)
+    words = torch.tensor(values["y"])[:, None] - 1
     losses = [softmax_loss(row, of["W_hy"], _leaf([]), word) for row, word in zip(h, words, strict=True)]
     return _steps("L", losses) | _gradients(torch.stack(losses).sum(), of)
 
@@ -210,8 +210,8 @@ def residual(values: Values) -> Answers:
         weights[f"{a}.weight"] = _leaf([[values["w"][k - 1]]])
     of = {f"x_{name}": _leaf(values["x"]) for name in "pr"}
     outputs = _scan(parts, {"p0": [of["x_p"]], "r0": [of["x_r"]]}, weights)
-    y = {f"y_{name}[6]": outputs[f"{name}6"].sum() for name in "pr"}
-    return y | _gradients(torch.stack([*y.values()]).sum(), of)
+    last = {f"y_{name}[6]": outputs[f"{name}6"].sum() for name in "pr"}
+    return last | _gradients(torch.stack([*last.values()]).sum(), of)
 
 
 def mixture(values: Values) -> Answers:
