@@ -7,7 +7,7 @@ from string import Template
 
 PICTURES = """\
 .picture { display: flex; flex-wrap: wrap; overflow-x: auto }
-.picture { padding: .5rem; border: 1px solid #8884; border-radius: 6px }
+.picture { padding: .5rem; border: 1px solid #8884; border-radius: 6px; background: light-dark(#fff, #000) }
 .picture svg { max-width: 100%; height: auto }
 figcaption { max-width: 46rem; white-space: pre-line }
 @media (prefers-color-scheme: dark) { .picture svg { filter: invert(1) hue-rotate(180deg) } }"""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,20 +52,15 @@ def rows(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ln p of the best outputs by search."""
-    return {name: one.score for name, one in _results(values).items()}
+    return {name: score for name, (_, score) in _results(values).items()}
 
 
-class _Result(NamedTuple):
-    words: list[str]
-    score: float
-
-
-def _results(given: Mapping[str, Any]) -> dict[str, _Result]:
-    """Return the best outputs of the beam, of greedy and of exhaustive search."""
-    asked, found = _search(given), dict[str, _Result]()
+def _results(given: Mapping[str, Any]) -> dict[str, tuple[list[str], float]]:
+    """Return the best outputs of the beam, of greedy and of exhaustive search, and their scores."""
+    asked, found = _search(given), dict[str, tuple[list[str], float]]()
     for name, size in (("beam", given["k"]), ("greedy", 1), ("exhaustive", EXHAUSTIVE)):
         [[best]] = search(asked.stepper, asked.batch, replace(asked.request, beam=size))
-        found[name] = _Result([*asked.pieces(best.ids), END], best.score)
+        found[name] = [*asked.pieces(best.ids), END], best.score
     return found
 
 

@@ -127,19 +127,10 @@ class Formulas:
 
     def evaluate(self, text: str, numbers: Mapping[str, Any]) -> Any:
         """Return an operand, a number or a list of them; ``numbers`` are those of the loops around it."""
+        tree = ast.parse(text.strip(), mode="eval")
+        symbols = {one.id: Symbol(one.id, self) for one in ast.walk(tree) if isinstance(one, ast.Name)}
         functions = {name: partial(_call, name) for name in FUNCTIONS}
-        return eval(text.strip(), _Names(self, {**functions, "steps": steps, **numbers}))
-
-
-class _Names(dict[str, Any]):
-    """Names of an expression: all that are no functions are symbols."""
-
-    def __init__(self, formulas: Formulas, known: Mapping[str, Any]) -> None:
-        super().__init__(known)
-        self._formulas = formulas
-
-    def __missing__(self, name: str) -> Symbol:
-        return Symbol(name, self._formulas)
+        return eval(compile(tree, text, "eval"), {**symbols, **functions, "steps": steps, **numbers})
 
 
 def steps(first: int, last: int) -> range:
@@ -225,15 +216,15 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 def _call(name: str, *arguments: Any) -> Term:
     """Return a function of terms."""
-    listed = arguments[0] if isinstance(arguments[0], GeneratorType) else arguments
-    terms = [*map(term_of, listed)]
+    listed = isinstance(arguments[0], GeneratorType)
+    terms = [*map(term_of, arguments[0] if listed else arguments)]
     value = FUNCTIONS[name](*(one.value for one in terms))
     match name, terms:
-        case "sum" | "prod", [] | [_] if listed is not arguments:
+        case "sum" | "prod", [] | [_] if listed:
             return terms[0] if terms else term_of(value)
-        case "sum", _ if listed is not arguments:
+        case "sum", _ if listed:
             return Term(value, _PLUS.join(one.shown for one in terms), _ADD)
-        case "prod", _ if listed is not arguments:
+        case "prod", _ if listed:
             return Term(value, _either(_SPACE, _X).join(_bracketed(one, _TIMES) for one in terms), _TIMES)
         case "outer", [left, right]:
             turned = _either(_sup(_bracketed(right, _ATOM), _T), typeset(np.atleast_2d(right.value)))
@@ -281,7 +272,7 @@ def symbol(name: str, places: Sequence[Any] = ()) -> str:
     base = f"<mi>{_letter(rest.removesuffix(accent))}</mi>"
     base = f'<mover accent="true">{base}<mo>{_ACCENTS[accent]}</mo></mover>' if accent else base
     base = f'<mrow><mi mathvariant="normal">d</mi>{base}</mrow>' if rest != head else base
-    marks = [*([f"<mi>{below}</mi>"] if below else []), *(_place_text(one) for one in places)]
+    marks = [*([f"<mi>{below}</mi>"] if below else []), *map(typeset, places)]
     return f"<msub>{base}{_row('<mo>,</mo>'.join(marks))}</msub>" if marks else base
 
 
@@ -290,10 +281,6 @@ def _letter(name: str) -> str:
         return unicodedata.lookup(f"greek small letter {name}")
     except KeyError:
         return name
-
-
-def _place_text(place: Any) -> str:
-    return f"<mtext>{escape(place)}</mtext>" if isinstance(place, str) else f"<mn>{place}</mn>"
 
 
 def typeset(value: Any, alone: bool = False) -> str:
@@ -323,7 +310,7 @@ def plain(mathml: str) -> str:
 
 
 _WRITTEN = {"msup": "{}^{}", "mfrac": "({} / {})", "msqrt": "sqrt({})"}
-_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", "}
+_PLAIN = {"\u2062": " ", "\u00d7": "x", "\u2212": "-", ",": ", ", **{mark: name for name, mark in _ACCENTS.items()}}
 
 
 def _plain(element: ElementTree.Element) -> str:
@@ -336,8 +323,6 @@ def _plain(element: ElementTree.Element) -> str:
             marked = ["mo" in {inner.tag for inner in one} for one in element]
             parts = [f"({part})" if compound else part for part, compound in zip(parts, marked, strict=True)]
             return _WRITTEN[element.tag].format(*parts)
-        case "mover":
-            return parts[0] + next(name for name, mark in _ACCENTS.items() if mark == parts[1])
         case "mtable" | "mtr":
             return f"[{', '.join(parts)}]" if element.tag == "mtable" or len(parts) > 1 else parts[0]
         case "mo":

@@ -17,8 +17,8 @@ import torch
 
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.files import parse_toml
+from anaphora.inspection.explain.checks import run_unit
 from anaphora.inspection.explain.formula import Formulas, Symbol, plain, symbol, term_of, typeset
-from anaphora.inspection.explain.network_checks import run_unit
 from anaphora.inspection.page import page, picture
 from anaphora.wording import check_known
 
@@ -130,7 +130,7 @@ class Lesson:
             symbols = [plain(line.symbol) for line in section.lines]
             width = max(map(len, symbols), default=0)
             rows += [f"  {one:<{width}} = {line.text(blank)}" for one, line in zip(symbols, section.lines, strict=True)]
-            rows += [] if blank else [f"  Kernel: {_place(one)}" for one in section.kernels]
+            rows += [] if blank else [f"  Kernel: {_kernel(one)[0]}" for one in section.kernels]
         return "\n".join(rows if blank else [*rows, "", self._checked])
 
     def html(self, blank: bool = False) -> str:
@@ -146,7 +146,9 @@ class Lesson:
             body += [f"<h2>{_prose(section.title)}</h2>", *([f"<p>{_prose(section.text)}</p>"] if section.text else [])]
             rows = [_row(numbered[line.key], line, blank) for line in section.lines]
             body += ['<div class="given">', *rows, "</div>"] if section is self.sections[0] else rows
-            body += [] if blank else [_source(one) for one in section.kernels]
+            for place, code in () if blank else map(_kernel, section.kernels):
+                body += [f"<details><summary>Kernel: {escape(place)}</summary>"]
+                body += [f'<pre tabindex="0">{escape(code)}</pre></details>']
         body += ["</div>\n</div>", *([] if blank else [f"<p>{escape(self._checked)}</p>"])]
         return page(self.title, "<style>", *style, "</style>", *body)
 
@@ -315,13 +317,7 @@ def _named(name: str) -> Any:
     return resolve_name(f"anaphora.{name}")
 
 
-def _place(kernel: str) -> str:
-    """Return the file, the line and the name of a function."""
-    module, _, name = kernel.partition(":")
-    return f"src/anaphora/{module.replace('.', '/')}.py:{getsourcelines(_named(kernel))[1]}, {name}"
-
-
-def _source(kernel: str) -> str:
-    """Return a function of the kernels, which opens."""
-    code = escape("".join(getsourcelines(_named(kernel))[0]))
-    return f'<details><summary>Kernel: {escape(_place(kernel))}</summary><pre tabindex="0">{code}</pre></details>'
+def _kernel(name: str) -> tuple[str, str]:
+    """Return the place and the source of a function."""
+    (module, _, function), (code, number) = name.partition(":"), getsourcelines(_named(name))
+    return f"src/anaphora/{module.replace('.', '/')}.py:{number}, {function}", "".join(code)
