@@ -3,9 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from html import unescape
-from itertools import chain, count, groupby
+from itertools import count, groupby
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -66,27 +65,21 @@ class Document:
 
     def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""
-        return self._page[begin:end] if self._page else self._content[begin:end].decode(errors="ignore")
-
-    @cached_property
-    def _page(self) -> str:
-        """An HTML page, whose places count characters; empty for other kinds."""
-        return self._content.decode() if self.kind == "html" else ""
+        return self._content[begin:end].decode(errors="ignore")
 
     def fill(self, translations: Mapping[int, Sequence[str]]) -> bytes:
         """Return the file with translations, by the number of the entry a text for every run of its gap.
 
         Without any, it is the file as it was.
         """
-        edits, surroundings = list[Edit](), dict[Callable[[bytes], list[Edit]], None]()
+        filled = defaultdict[Callable[[bytes, Mapping[Run, str]], list[Edit]], dict[Run, str]](dict)
         for number, texts in translations.items():
             gap = self.entries[number].gap
             assert gap is not None
-            edits += gap.fill(self._content, texts)
-            surroundings[gap.surroundings] = None
-        edits += chain.from_iterable(edits_of(self._content) for edits_of in surroundings)
+            filled[gap.fill].update(zip(gap.runs, texts, strict=True))
+        edits = [edit for fill, texts in filled.items() for edit in fill(self._content, texts)]
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
-        return self._encoding.encode(apply_edits(self._content, edits), replaced)
+        return self._encoding.encode(apply_edits(self._content, edits, 0, len(self._content)), replaced)
 
 
 _TAG = re.compile(

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Content, Entry, Reader, Run
+from anaphora.formats.entries.entry import Content, Edit, Entry, Reader, Run, apply_edits
 from anaphora.formats.lines import LONGEST
 from anaphora.formats.safe_xml import feed, guard
 
@@ -182,24 +182,28 @@ def after(content: bytes, element: Content) -> int:
     return element.end if empty else content.index(b">", element.end) + 1
 
 
-def with_attribute(tag: bytes, name: str, value: str) -> bytes:
-    """Return a start tag with an attribute; an attribute of that name is replaced."""
-    written = f'{name}="{escape_text(value).replace(chr(34), "&quot;")}"'.encode()
-    for old in _ATTRIBUTE.finditer(tag):
-        if old[1] == name.encode():
-            return tag[: old.start()] + written + tag[old.end() :]
-    end = len(tag.removesuffix(b">").removesuffix(b"/").rstrip())
-    return tag[:end] + b" " + written + tag[end:]
+def with_attributes(tag: bytes, attributes: Attributes) -> bytes:
+    """Return a start tag with attributes; those of their names are replaced."""
+    for name, value in attributes.items():
+        written = f'{name}="{escape_text(value).replace(chr(34), "&quot;")}"'.encode()
+        end = len(tag.removesuffix(b">").removesuffix(b"/").rstrip())
+        old = [found.span() for found in _ATTRIBUTE.finditer(tag) if found[1] == name.encode()]
+        begin, end = old[0] if old else (end, end)
+        tag = tag[:begin] + (written if old else b" " + written) + tag[end:]
+    return tag
 
 
-def fill(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
-    """Return the content of an element with other texts in the places of its runs."""
-    end = source.begin + len(start_tag(content, source.begin))
-    parts = []
-    for run, text in zip(source.runs, texts, strict=True):
-        parts += [content[end : run.begin], escape_text(text).encode()]
-        end = run.end
-    return b"".join([*parts, content[end : max(end, source.end)]])
+def inside(content: bytes, element: Content) -> int:
+    """Return the place behind the start tag of an element."""
+    return element.begin + len(start_tag(content, element.begin))
+
+
+def fill(content: bytes, element: Content, texts: Mapping[Run, str], emptied: Iterable[Content] = ()) -> bytes:
+    """Return the content of an element with other texts in the places of runs, and ``emptied`` elements empty."""
+    edits = [Edit(run.begin, run.end, escape_text(text).encode()) for run, text in texts.items()]
+    edits += [Edit(inside(content, one), one.end, b"") for one in emptied]
+    begin = inside(content, element)
+    return apply_edits(content, edits, begin, max(begin, element.end))
 
 
 def space_before(content: bytes, at: int) -> bytes:

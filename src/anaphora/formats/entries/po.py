@@ -7,7 +7,7 @@ numbers that the source has no form for. ``msgctxt`` is no text.
 
 import gettext
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -199,17 +199,19 @@ class Po(Reader):
         if not missing or not message.text("msgid").strip():
             return None
         keys = sorted({*missing.values()})
-        runs = tuple(Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys))
-        return Gap(runs, partial(self._fill, message, missing))
+        runs = {key: Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys)}
+        sources = {form: runs[key] for form, key in missing.items()}
+        return Gap(tuple(runs.values()), partial(self._fill, message, sources))
 
-    def _fill(self, message: _Message, missing: Mapping[str, str], content: bytes, texts: Sequence[str]) -> list[Edit]:
+    def _fill(
+        self, message: _Message, sources: Mapping[str, Run], content: bytes, texts: Mapping[Run, str]
+    ) -> list[Edit]:
         spans = [message.spans[form] for form in message.forms]
         first = content.find(b"\n")
         line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
-        translations = dict(zip(sorted({*missing.values()}), texts, strict=True))
         strings = {form: content[slice(*message.spans[form])] for form in message.forms if message.text(form).strip()}
-        for form, source in missing.items():
-            strings[form] = _string(form, translations[source]).encode().replace(b"\n", line_end)
+        for form, run in sources.items():
+            strings[form] = _string(form, texts[run]).encode().replace(b"\n", line_end)
         ordered = [strings[form] for form in sorted(strings, key=lambda form: int(form[7:-1] or 0))]
         edits = [Edit(spans[0][0], spans[-1][1], line_end.join(ordered))]
         if message.flags is None:

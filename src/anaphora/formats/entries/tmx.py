@@ -5,13 +5,13 @@ no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own.
 files ``lang``. A text that is there in the exact language goes before those of its regions.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
-from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, with_attribute
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
 
@@ -80,7 +80,7 @@ class Tmx(Markup):
         return exact or every
 
     def _fill(
-        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Sequence[str]
+        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Mapping[Run, str]
     ) -> list[Edit]:
         segment = b"<seg>" + fill(content, source.content, texts) + b"</seg>"
         if target is not None:
@@ -88,7 +88,7 @@ class Tmx(Markup):
         space = space_before(content, source.begin)
         inner = space_before(content, source.content.begin)
         begin = content.rindex(b">", 0, end) + 1
-        variant = with_attribute(b"<tuv>", source.attribute, self._form or self.target)
+        variant = with_attributes(b"<tuv>", {source.attribute: self._form or self.target})
         return [Edit(begin, begin, b"".join([space, variant, inner, segment, space if inner else b"", b"</tuv>"]))]
 
 
