@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from html import unescape
-from itertools import count, groupby
+from itertools import count
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -58,10 +58,9 @@ class Document:
         """Return the lines to translate in a gap: the texts of its runs with short tags for the codes."""
         if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._slice(gap.runs[0].begin, gap.runs[-1].end))]
-        flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
         if self.kind not in CODED:
-            return [one_line("".join(run.text for run in runs)) for runs in flows]
-        return [text_with_tags(self._slice, runs) for runs in flows]
+            return [one_line("".join(run.text for run in runs)) for runs in gap.flows()]
+        return [text_with_tags(self._slice, runs) for runs in gap.flows()]
 
     def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""

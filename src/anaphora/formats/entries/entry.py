@@ -6,6 +6,7 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import groupby
 from typing import NamedTuple
 
 
@@ -79,6 +80,10 @@ class Gap(NamedTuple):
     """
     fits: Callable[[str], bool | None] = lambda _: True
     """True if the file allows a translation of that size; None where that cannot be measured."""
+
+    def flows(self) -> list[list[Run]]:
+        """Return the runs of the sentence, and those of each text inside of its codes."""
+        return [list(runs) for _, runs in groupby(self.runs, key=lambda run: run.flow)]
 
 
 class Entry(NamedTuple):

@@ -24,7 +24,6 @@ _INLINE = frozenset(
 )
 _KEPT = frozenset(("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"))
 """Elements whose text is no language of people."""
-_KEPT_BY = ("translate", "no")
 _CLOSED_BY_THE_NEXT = frozenset(("dd", "dt", "li", "option", "td", "th", "tr"))
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
@@ -109,7 +108,10 @@ class Html(Reader, HTMLParser):
         self._tag(tag, at)
         if (top == "p" and tag not in _INLINE) or (top == tag and tag in _CLOSED_BY_THE_NEXT):
             self._close(top)
-        around, read, is_marked = self._elements[-1], _READ | _also_read(tag, attrs), _is_kept(attrs)
+        around, given = self._elements[-1], {name: value or "" for name, value in attrs}
+        is_kept = around.is_kept or given.get("translate") == "no" or "notranslate" in given.get("class", "").split()
+        name_here, by, values = _READ_OF.get(tag, ("", "", frozenset()))
+        read = _READ | {name_here} if given.get(by, "").lower() in values else _READ
         found, places = list[tuple[int, int, str]](), list[tuple[int, int]]()
         is_foreign, languages = around.is_foreign, around.languages
         for attribute in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
@@ -122,13 +124,12 @@ class Html(Reader, HTMLParser):
                 languages = tuple(places)
             elif name in read and not _CODES & set(attribute[quotes]):
                 found.append((begin, end, '"' if quotes == "none" else ""))
-        if not (around.is_kept or is_marked or is_foreign):
+        if not (is_kept or is_foreign):
             for begin, end, quotes in found:
                 if (text := self._read(begin, end)).strip():
                     self._add([Run(begin, end, text)], languages, quotes)
         if tag not in _VOID:
-            is_kept = around.is_kept or is_marked or tag in _KEPT
-            self._elements.append(_Element(tag, is_kept, is_foreign, languages))
+            self._elements.append(_Element(tag, is_kept or tag in _KEPT, is_foreign, languages))
             self._opened[tag] += 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -258,16 +259,3 @@ def _written(text: str, old: str, *, is_quoted: bool) -> str:
 
     pieces = _VALUE.split(text)
     return "".join(code.get(" ".join(piece.split())) or re.sub("(?s).", escaped, piece) for piece in pieces)
-
-
-def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[str]:
-    """Return the attribute that people read of this element alone, if it has one."""
-    name, by, values = _READ_OF.get(tag, ("", "", frozenset()))
-    return {name} if any(one == by and (value or "").lower() in values for one, value in attributes) else set()
-
-
-def _is_kept(attributes: Sequence[tuple[str, str | None]]) -> bool:
-    """True if attributes say that an element is not to be translated."""
-    return _KEPT_BY in attributes or any(
-        name == "class" and "notranslate" in (value or "").split() for name, value in attributes
-    )

@@ -220,6 +220,6 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def escape_text(text: str) -> str:
-    """Return a text as XML writes it, without the characters that XML has no way to write."""
-    return _FORBIDDEN.sub("", text).translate(_ESCAPES)
+def escape_text(text: str, unwritable: str = "") -> str:
+    """Return a text as XML writes it, with ``unwritable`` for each character that XML has no way to write."""
+    return _FORBIDDEN.sub(unwritable, text).translate(_ESCAPES)

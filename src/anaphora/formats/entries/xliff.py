@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import ge, le
 from typing import NamedTuple
 
 from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
@@ -34,7 +33,6 @@ _MACHINE = re.compile("[an]?mt")
 _LOCKED = re.compile("true|yes|locked")
 _DRAFT = {"conf": "Draft", "origin": "mt"}
 _UNIT = ("trans-unit", "segment")
-_TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
 _PROFILE_NAMES = ("generalProfile", "storageProfile")
 
@@ -72,12 +70,12 @@ class Xliff(Markup):
 
     natives = frozenset(("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "cp", "sm", "em"))
     _unit: _Unit
+    _states: Attributes
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if len(self.stack) == 1:
             self._root = attributes
             self._declare(attributes, at, "srcLang", "trgLang")
-            self._translate = [True]
             self._levels = list[Level]()
         elif name == "file" and "srcLang" not in self._root:
             self._declare(attributes, at, "source-language", "target-language")
@@ -85,21 +83,19 @@ class Xliff(Markup):
             if self.qualified.endswith(":seg") and "trans-unit" in self.stack:
                 self._unit.definitions[attributes.get("id", "")] = at, attributes
             self._levels[-1].profiles.update({key: attributes[key] for key in _PROFILE_NAMES if key in attributes})
-        self._levels.append(Level(attributes))
+        if name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT:
+            self._states = attributes if name == "target" else self._states
+            return True
+        is_translatable = not self._levels or self._levels[-1].is_translatable
+        is_translatable = {"no": False, "yes": True}.get(attributes.get("translate", ""), is_translatable)
+        self._levels.append(Level(attributes, is_translatable))
         if name in (*_UNIT, "ignorable"):
             for level in self._levels:
                 level.texts += 1
         if name in _UNIT:
             self._unit = _Unit(name, self.line, at, attributes, {}, self._undeclared, {})
-            self._states: Attributes = {}
-        self._translate.append({"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), self._translate[-1]))
-        gathered = name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT
-        if gathered:
-            if name == "target":
-                self._states = attributes
-            self._translate.pop()  # its inner elements are not seen here
-            self._levels.pop()
-        return gathered
+            self._states = {}
+        return False
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
@@ -107,7 +103,6 @@ class Xliff(Markup):
             return
         if name in _UNIT:
             self.entries += self._entries(self._unit)
-        self._translate.pop()
         self._levels.pop()
 
     def _declare(self, attributes: Attributes, at: int, source: str, target: str) -> None:
@@ -116,7 +111,7 @@ class Xliff(Markup):
         self._undeclared: Mapping[int, Attributes] = {} if self._languages[1] else {at: {target: self.target}}
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
-        hidden = attributes.get("mtype") in ("protected", "x-sdl-deleted") or attributes.get(_TRANSLATE) == "no"
+        hidden = attributes.get("mtype") in ("protected", "x-sdl-deleted") or attributes.get("translate") == "no"
         return name in ("mrk", "sm") and hidden
 
     def segment_id(self, name: str, attributes: Attributes) -> str | None:
@@ -126,7 +121,7 @@ class Xliff(Markup):
         source, target = unit.contents.get("source"), unit.contents.get("target")
         if source is None or not source.text.strip():
             return [Entry(unit.line, "", "", Reason.EMPTY)]
-        if not self._translate[-1]:
+        if not self._levels[-1].is_translatable:
             return [Entry(unit.line, "", "", Reason.NOT_FOR_TRANSLATION)]
         wanted = zip(self._languages, (self.source, self.target), strict=True)
         if not all(matches(there, asked) or not there for there, asked in wanted):
@@ -245,6 +240,8 @@ def _glyphs(text: str) -> int:
     return sum(unicodedata.category(character) not in ("Mn", "Me", "Cf") for character in text)
 
 
+_Limit = tuple[Callable[[str], int] | None, Sequence[str | None], int]
+"""A measure if there is one, the bounds of a size, and the number of texts that have it together."""
 _UNITS: Mapping[str, Callable[[str], int]] = {"char": len, "byte": _bytes_of("utf-8"), "glyph": _glyphs}
 _PROFILES: Mapping[str, Callable[[str], int]] = {
     "xliff:codepoints": len,
@@ -260,7 +257,8 @@ _RESTRICTIONS = {
 class Level:
     """An open element around a text."""
 
-    attributes: Mapping[str, str]
+    attributes: Attributes
+    is_translatable: bool
     profiles: dict[str, str] = field(default_factory=dict)
     """Those that it declares for the restrictions in it."""
     texts: int = 0
@@ -275,34 +273,28 @@ def fits(levels: Sequence[Level], text: str) -> bool | None:
     module, by which all text of a ``file``, ``group`` or ``unit`` has a size together; where no profile says how, it is
     counted in characters and in bytes of UTF-8.
     """
-    found = [*_of_version_1(levels, text), *_of_version_2(levels, text)]
+    found = set[bool | None]()
+    for measure, bounds, texts in (*_of_version_1(levels), *_of_version_2(levels)):
+        least, most = (int(bound) if bound and _NUMBER.fullmatch(bound) else None for bound in bounds)
+        if (least, most) != (None, None):
+            size = measure(text) if measure else None
+            is_over = size is not None and most is not None and size > most
+            found.add(False if is_over else None if size is None or texts > 1 else size >= (least or 0))
     return False if False in found else None if None in found else True
 
 
-def _of_version_1(levels: Sequence[Level], text: str) -> Iterator[bool | None]:
+def _of_version_1(levels: Sequence[Level]) -> Iterator[_Limit]:
     attributes = {name: value for level in levels for name, value in level.attributes.items()}
     units = {"width": _UNITS.get(attributes.get("size-unit", "")), "height": None, "bytes": _UNITS["byte"]}
     for dimension, measure in units.items():
-        size = measure(text) if measure else None
-        for side, compare in {"min": ge, "max": le}.items():
-            bound = attributes.get(side + dimension, "")
-            if _NUMBER.fullmatch(bound):
-                fit = None if size is None else compare(size, int(bound))
-                yield fit if levels[-1].texts == 1 or (fit is False and side == "max") else None
+        yield measure, [attributes.get(side + dimension) for side in ("min", "max")], levels[-1].texts
 
 
-def _of_version_2(levels: Sequence[Level], text: str) -> Iterator[bool | None]:
+def _of_version_2(levels: Sequence[Level]) -> Iterator[_Limit]:
     profiles = {name: value for level in levels for name, value in level.profiles.items()}
     for level in levels:
         for name, value in level.attributes.items():
             kind, usual = _RESTRICTIONS.get(name.rpartition(":")[2], ("", ""))
             restriction = _RESTRICTION.fullmatch(value.replace(" ", ""))
-            if not kind or not restriction:
-                continue
-            measure = _PROFILES.get(profiles.get(kind) or usual)
-            size = measure(text) if measure else None
-            least, most = (None if bound is None else int(bound) for bound in restriction.groups())
-            if size is not None and most is not None and size > most:
-                yield False
-            elif (least, most) != (None, None):
-                yield None if size is None or level.texts > 1 else size >= (least or 0)
+            if kind and restriction:
+                yield _PROFILES.get(profiles.get(kind) or usual), restriction.groups(), level.texts
