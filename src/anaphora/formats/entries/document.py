@@ -2,9 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import unescape
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -99,14 +99,14 @@ def text_with_tags(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
     ``read`` gives what the file has from one place to another. A tag in front of the first run stays if its partner is
     between the runs, with all that follow it; so does one behind the last run, with all before it.
     """
-    before = _tags_at_end(read(max(0, runs[0].begin - _NEAR), runs[0].begin))
+    before = _first_tags(reversed(_pieces(read(max(0, runs[0].begin - _NEAR), runs[0].begin))))[::-1]
     pieces: list[_Piece] = [*before]
     for run, following in zip(runs, [*runs[1:], None], strict=True):
         pieces.append(run.text)
         if following is not None:
             pieces += _pieces(read(run.end, following.begin))
     first, last = len(before), len(pieces) - 1
-    pieces += _tags_at_start(read(runs[-1].end, runs[-1].end + _NEAR))
+    pieces += _first_tags(_pieces(read(runs[-1].end, runs[-1].end + _NEAR)))
     partners = _partners(pieces)
     begin = next((place for place in range(first) if first < partners.get(place, -1) < last), first)
     end = next((place for place in range(len(pieces) - 1, last, -1) if first < partners.get(place, -1) < last), last)
@@ -121,19 +121,10 @@ def _pieces(between: str) -> list[_Piece]:
     return [*found, unescape(between[end:])]
 
 
-def _tags_at_end(text: str) -> list[_Piece]:
-    begin = len(text)
-    while text[:begin].rstrip().endswith(">") and (at := text.rfind("<", 0, begin)) >= 0:
-        begin = at
-    return [tag for tag in _TAG.finditer(text, begin)]
-
-
-def _tags_at_start(text: str) -> list[_Piece]:
-    found, end = list[_Piece](), 0
-    while tag := _TAG.match(text, len(text) - len(text[end:].lstrip())):
-        found.append(tag)
-        end = tag.end()
-    return found
+def _first_tags(pieces: Iterable[_Piece]) -> list[_Piece]:
+    """Return the tags in front of the first text."""
+    blank = takewhile(lambda piece: not isinstance(piece, str) or not piece.strip(), pieces)
+    return [piece for piece in blank if not isinstance(piece, str)]
 
 
 def _partners(pieces: Sequence[_Piece]) -> dict[int, int]:

@@ -31,6 +31,8 @@ class Markup(Reader):
     """Inline elements that hold code of another format."""
     flow: ClassVar[str] = "sub"
     """The element inside of native code that holds text again."""
+    _segment: tuple[int, str, int, int] | None
+    """Depth, id, place and first run of the segment that is open."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         super().__init__(name, languages)
@@ -45,7 +47,6 @@ class Markup(Reader):
         self.qualified = ""
         """Name of the element that began last, with its prefix."""
         self._depth = 0  # of the element whose content is gathered; 0 for none
-        self._segment_depth = 0  # of the segment in it that is open; 0 for none
         self._started = 0
 
     @property
@@ -92,8 +93,8 @@ class Markup(Reader):
         if self._depth:
             self._close_run(at)
             self._inline.append(self._mode(name, attributes))
-            if not self._segment_depth and (identifier := self.segment_id(name, attributes)) is not None:
-                self._segment_depth, self._segment = len(self.stack), (identifier, at, len(self._runs))
+            if self._segment is None and (identifier := self.segment_id(name, attributes)) is not None:
+                self._segment = len(self.stack), identifier, at, len(self._runs)
         elif self.begins(name, attributes, at):
             self._gather(at)
 
@@ -103,10 +104,10 @@ class Markup(Reader):
         if self._depth:
             self._close_run(at)
             if len(self.stack) > self._depth:
-                if len(self.stack) == self._segment_depth:
-                    identifier, begin, first = self._segment
+                if self._segment is not None and len(self.stack) == self._segment[0]:
+                    identifier, begin, first = self._segment[1:]
                     self._segments.append((identifier, Content(begin, at, tuple(self._runs[first:]))))
-                    self._segment_depth = 0
+                    self._segment = None
                 self._inline.pop()
                 self.stack.pop()
                 return
@@ -128,6 +129,7 @@ class Markup(Reader):
         self._flows = self._length = 0
         self._hidden: set[str] = set()
         self._segments: list[tuple[str, Content]] = []
+        self._segment = None
         self._parser.CharacterDataHandler = self._text
         self._parser.StartCdataSectionHandler = self._cdata
         self._parser.CommentHandler = self._parser.ProcessingInstructionHandler = self._other

@@ -187,9 +187,10 @@ class Po(Reader):
         sources = {"msgstr": "msgid"}
         if "msgid_plural" in message.texts:
             count = self._count or len(message.forms)
-            without_number = self._forms.one_is_often and _lacks_number(*map(message.text, ("msgid", "msgid_plural")))
-            one = -1 if count == 1 or without_number else self._forms.one
-            sources = {f"msgstr[{form}]": "msgid" if form == one else "msgid_plural" for form in range(count)}
+            several, one = map(_PLACEHOLDER.search, map(message.text, ("msgid_plural", "msgid")))
+            without_number = self._forms.one_is_often and several and not one  # as in "a file" and "%d files"
+            form_of_one = -1 if count == 1 or without_number else self._forms.one
+            sources = {f"msgstr[{form}]": "msgid" if form == form_of_one else "msgid_plural" for form in range(count)}
         missing = {form: source for form, source in sources.items() if not message.text(form).strip()}
         if not missing or not message.text("msgid").strip():
             return None
@@ -227,11 +228,6 @@ def _forms(expression: str) -> _Forms:
     except (ValueError, ArithmeticError):
         return _FIRST_TWO
     return _Forms(one, several, often) if one != several else _FIRST_TWO
-
-
-def _lacks_number(one: str, several: str) -> bool:
-    """True if the text of 1 does without the placeholder that the other has, as in "a file" and "%d files"."""
-    return bool(_PLACEHOLDER.search(several)) and not _PLACEHOLDER.search(one)
 
 
 def _unescape(text: str, place: str) -> str:

@@ -85,7 +85,7 @@ class Xliff(Markup):
             self._levels[-1].profiles.update({key: attributes[key] for key in _PROFILE_NAMES if key in attributes})
         if name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT:
             self._states = attributes if name == "target" else self._states
-            return True
+            return True  # its inner elements are not seen here
         is_translatable = not self._levels or self._levels[-1].is_translatable
         is_translatable = {"no": False, "yes": True}.get(attributes.get("translate", ""), is_translatable)
         self._levels.append(Level(attributes, is_translatable))
