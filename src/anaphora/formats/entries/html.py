@@ -59,6 +59,10 @@ _CODES = frozenset("\ufdd0\ufdd1")
 _PIECE = re.compile("(?P<comment>\ufdd0[\ufdd0\n]*)|(?P<other>\ufdd1[\ufdd1\n]*)|[^\ufdd0\ufdd1]+")
 _CHARACTER = re.compile(r"&(?:#\d++|#[xX][\dA-Fa-f]++|[A-Za-z][A-Za-z\d]*+);?|.", re.DOTALL)
 """A character, by its reference or as it is."""
+_BARE = re.compile(r"&.|<\s", re.DOTALL)
+"""Signs that may stand as they are, where they begin no reference."""
+_LONGEST_NAME = 32
+"""Characters of the longest name of a character."""
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
@@ -249,13 +253,15 @@ def _written(text: str, old: str, *, is_quoted: bool) -> str:
     """Return a text as a page has it, with the character references and the code that are in the ``old`` one."""
     forms, code = defaultdict[str, list[str]](list), {" ".join(one.split()): one for one in _VALUE.findall(old)}
     for one in _CHARACTER.findall("".join(_VALUE.split(old)[::2])):
-        forms[unescape(one)].append(one.rstrip(";") + ";" if one[1:] else one)
+        read = unescape(one)
+        forms[one[0] if read == one else read].append(one[0] if read == one else one.rstrip(";") + ";")
 
     def escaped(found: re.Match[str]) -> str:
-        character, end = found[0], found.end()
+        character, rest = found[0], found.string[found.start() : found.end() + _LONGEST_NAME]
         known = forms.get(character, []) if not (character.isascii() and character.isalnum()) else []
         form = known.pop(0) if len(known) > 1 else known[0] if known else escape(character, quote=is_quoted)
-        return escape(form) if form in ("&", "<") and not found.string[end : end + 1].isspace() else form
+        is_read_otherwise = form in ("&", "<") and (not _BARE.match(rest) or unescape(rest) != rest)
+        return escape(form) if is_read_otherwise else form
 
     pieces = _VALUE.split(text)
     return "".join(code.get(" ".join(piece.split())) or re.sub("(?s).", escaped, piece) for piece in pieces)
