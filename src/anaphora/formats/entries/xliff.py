@@ -33,6 +33,7 @@ _MACHINE = re.compile("[an]?mt")
 _LOCKED = re.compile("true|yes|locked")
 _DRAFT = {"conf": "Draft", "origin": "mt"}
 _UNIT = ("trans-unit", "segment")
+_TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
 _PROFILE_NAMES = ("generalProfile", "storageProfile")
 
@@ -87,7 +88,7 @@ class Xliff(Markup):
             self._states = attributes if name == "target" else self._states
             return True  # its inner elements are not seen here
         is_translatable = not self._levels or self._levels[-1].is_translatable
-        is_translatable = {"no": False, "yes": True}.get(attributes.get("translate", ""), is_translatable)
+        is_translatable = {"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), is_translatable)
         self._levels.append(Level(attributes, is_translatable))
         if name in (*_UNIT, "ignorable"):
             for level in self._levels:
@@ -111,7 +112,7 @@ class Xliff(Markup):
         self._undeclared: Mapping[int, Attributes] = {} if self._languages[1] else {at: {target: self.target}}
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
-        hidden = attributes.get("mtype") in ("protected", "x-sdl-deleted") or attributes.get("translate") == "no"
+        hidden = attributes.get("mtype") in ("protected", "x-sdl-deleted") or attributes.get(_TRANSLATE) == "no"
         return name in ("mrk", "sm") and hidden
 
     def segment_id(self, name: str, attributes: Attributes) -> str | None:
