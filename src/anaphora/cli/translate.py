@@ -19,6 +19,7 @@ from anaphora.cli.tables import changed_options, declared_option, files_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
+from anaphora.events import Note, Report
 from anaphora.options import Argument, Excludes, Needs, Option
 from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.wording import agreeing, inflect
@@ -182,12 +183,24 @@ def run(
     with listening(bars=not is_interactive(file)) as report:
         translator = load_together(runs, mean, fusion, report=report, **where)
         translator = remembering.wrap(translator, runs[0], outputs)
+        if outputs.confidence and outputs.min_confidence is None:
+            options = _with_calibration(options, translator, report)
         how = {"options": options, "split": split, "report": report}
         if kind:
             return translate_document(translator, Path(file), kind, outputs, how)
         name = runs[0].name if remembering.memory else ""
         _translate_lines(translator, file, outputs, framing, faults, name, how)
     faults.end()
+
+
+def _with_calibration(options: SearchOptions, translator: "TranslationPredictor", report: Report) -> SearchOptions:
+    """Return options without confidence, and report why, where that was not calibrated."""
+    try:
+        translator.calibration(options)
+    except ConfigError as error:
+        report(Note(f"{error} Translations are written without confidence.", warning=True))
+        return options._replace(confidence=False)
+    return options
 
 
 def _translate_lines(

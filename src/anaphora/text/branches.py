@@ -6,6 +6,7 @@ an argument, beside another one or in the midst of a text belongs to them.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,11 +50,10 @@ def split_branches(message: str) -> Branches | None:
     """Return a message in pieces, a single one where its texts are parts of sentences; None for any other text."""
     if not _CHOICE.search(message):
         return None
-    found = list[tuple[int, int, bool]]()
-    try:
-        if _read(message, 0, False, found, 0) < len(message):
-            raise ValueError
-    except ValueError:
+    found, end = list[tuple[int, int, bool]](), 0
+    with suppress(ValueError):
+        end = _read(message, 0, False, found, 0)
+    if end < len(message):
         return Branches((message,), ())
     ends = [0, *(place for begin, end, _ in found for place in (begin, end)), len(message)]
     pieces = tuple(message[begin:end] for begin, end in pairwise(ends))

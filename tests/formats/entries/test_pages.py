@@ -18,7 +18,8 @@ PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}<
     ("before", "after"),
     [
         ("<p>a <b class='x'>b</b> c</p>", "<p>A <b class='x'>B</b> C</p>"),
-        ("<p>a &lt; &eacute; &#65;&amp;b R&D</p>", "<p>A &lt; É A&amp;B R&amp;D</p>"),
+        ("<p>a &lt; &eacute; &#65;&amp;b R&D</p>", "<p>A &lt; É A&amp;B R&D</p>"),
+        ("<p>a & b < c</p>", "<p>A & B < C</p>"),
         (
             "<script>a < b</script><style>p{}</style><pre>a</pre>b",
             "<script>a < b</script><style>p{}</style><pre>a</pre>B",
@@ -147,6 +148,15 @@ CODE = st.sampled_from(
 TAGS = st.sampled_from(
     ['<b class="x">', "</b>", "<br>", "<p>", "</p>", "<!-- x -->", '<i lang="de">', "</i>", "<a href='?x=1&y'>"]
 )
+
+
+@pytest.mark.parametrize("translation", ["a &lt; b", "a &copy b", "a&notit b", "a <b c", "a &"])
+def test_a_bare_sign_is_escaped_where_it_would_be_read_otherwise(translation: str, tmp_path: Path) -> None:
+    page = filled_text(tmp_path, "a.html", PAGE.format("t", "<p>a & b < c</p>"), lambda _: translation)
+    entries = document_of(tmp_path, "b.html", page, ("de", "en")).entries
+    assert [entry.source for entry in entries] == [translation] * 2
+
+
 CHARACTERS = st.sampled_from(["&nbsp;", "&amp;", "&mdash;", "&#8364;", "é", " ", "a b", "R&D", "5 < 6", "&lt;i&gt;"])
 
 

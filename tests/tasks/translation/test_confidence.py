@@ -108,6 +108,11 @@ def test_a_run_is_calibrated_for_each_way_to_search_it(
     assert 0 < found.confidence < 1 and len(found.word_confidences) == len(found.text.split())
     with pytest.raises(ConfigError, match=r"calibrated for precision fp32, beam 2.*but not for precision fp32, beam 3"):
         translator.translate(texts, confidence=True, beam=3)
+    asked = ["translate", str(run), files[1], "--beam", "3"]
+    assert main([*asked, "--confidence"]) == 0
+    shown, said = capsys.readouterr()
+    assert shown.startswith("\t") and "but not for precision fp32, beam 3" in said
+    assert main([*asked, "--min-confidence", "0.5"]) == 2
     with pytest.raises(ConfigError, match="one run by itself"):
         TranslationPredictor.ensemble([translator, translator]).translate(texts, confidence=True, beam=2)
     assert main(["calibrate", str(run), *files, "--beam", "3"]) == 0

@@ -2,10 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import unescape
-from itertools import chain, count, groupby
+from itertools import count, takewhile
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -59,34 +58,27 @@ class Document:
         """Return the lines to translate in a gap: the texts of its runs with short tags for the codes."""
         if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._slice(gap.runs[0].begin, gap.runs[-1].end))]
-        flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
         if self.kind not in CODED:
-            return [one_line("".join(run.text for run in runs)) for runs in flows]
-        return [text_with_tags(self._slice, runs) for runs in flows]
+            return [one_line("".join(run.text for run in runs)) for runs in gap.flows()]
+        return [text_with_tags(self._slice, runs) for runs in gap.flows()]
 
     def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""
-        return self._page[begin:end] if self._page else self._content[begin:end].decode(errors="ignore")
-
-    @cached_property
-    def _page(self) -> str:
-        """An HTML page, whose places count characters; empty for other kinds."""
-        return self._content.decode() if self.kind == "html" else ""
+        return self._content[begin:end].decode(errors="ignore")
 
     def fill(self, translations: Mapping[int, Sequence[str]]) -> bytes:
         """Return the file with translations, by the number of the entry a text for every run of its gap.
 
         Without any, it is the file as it was.
         """
-        edits, surroundings = list[Edit](), dict[Callable[[bytes], list[Edit]], None]()
+        filled = defaultdict[Callable[[bytes, Mapping[Run, str]], list[Edit]], dict[Run, str]](dict)
         for number, texts in translations.items():
             gap = self.entries[number].gap
             assert gap is not None
-            edits += gap.fill(self._content, texts)
-            surroundings[gap.surroundings] = None
-        edits += chain.from_iterable(edits_of(self._content) for edits_of in surroundings)
+            filled[gap.fill].update(zip(gap.runs, texts, strict=True))
+        edits = [edit for fill, texts in filled.items() for edit in fill(self._content, texts)]
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
-        return self._encoding.encode(apply_edits(self._content, edits), replaced)
+        return self._encoding.encode(apply_edits(self._content, edits, 0, len(self._content)), replaced)
 
 
 _TAG = re.compile(
@@ -107,14 +99,14 @@ def text_with_tags(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
     ``read`` gives what the file has from one place to another. A tag in front of the first run stays if its partner is
     between the runs, with all that follow it; so does one behind the last run, with all before it.
     """
-    before = _tags_at_end(read(max(0, runs[0].begin - _NEAR), runs[0].begin))
+    before = _first_tags(reversed(_pieces(read(max(0, runs[0].begin - _NEAR), runs[0].begin))))[::-1]
     pieces: list[_Piece] = [*before]
     for run, following in zip(runs, [*runs[1:], None], strict=True):
         pieces.append(run.text)
         if following is not None:
             pieces += _pieces(read(run.end, following.begin))
     first, last = len(before), len(pieces) - 1
-    pieces += _tags_at_start(read(runs[-1].end, runs[-1].end + _NEAR))
+    pieces += _first_tags(_pieces(read(runs[-1].end, runs[-1].end + _NEAR)))
     partners = _partners(pieces)
     begin = next((place for place in range(first) if first < partners.get(place, -1) < last), first)
     end = next((place for place in range(len(pieces) - 1, last, -1) if first < partners.get(place, -1) < last), last)
@@ -129,19 +121,10 @@ def _pieces(between: str) -> list[_Piece]:
     return [*found, unescape(between[end:])]
 
 
-def _tags_at_end(text: str) -> list[_Piece]:
-    begin = len(text)
-    while text[:begin].rstrip().endswith(">") and (at := text.rfind("<", 0, begin)) >= 0:
-        begin = at
-    return [tag for tag in _TAG.finditer(text, begin)]
-
-
-def _tags_at_start(text: str) -> list[_Piece]:
-    found, end = list[_Piece](), 0
-    while tag := _TAG.match(text, len(text) - len(text[end:].lstrip())):
-        found.append(tag)
-        end = tag.end()
-    return found
+def _first_tags(pieces: Iterable[_Piece]) -> list[_Piece]:
+    """Return the tags in front of the first text."""
+    blank = takewhile(lambda piece: not isinstance(piece, str) or not piece.strip(), pieces)
+    return [piece for piece in blank if not isinstance(piece, str)]
 
 
 def _partners(pieces: Sequence[_Piece]) -> dict[int, int]:

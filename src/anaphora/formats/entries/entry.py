@@ -6,6 +6,7 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import groupby
 from typing import NamedTuple
 
 
@@ -64,8 +65,6 @@ class Edit(NamedTuple):
     begin: int
     end: int
     content: bytes
-    order: int = 0
-    """Rank among edits of the same place."""
 
 
 class Gap(NamedTuple):
@@ -73,15 +72,18 @@ class Gap(NamedTuple):
 
     runs: tuple[Run, ...]
     """Texts to translate."""
-    fill: Callable[[bytes, Sequence[str]], list[Edit]]
-    """From the whole file and a translation of every run: the edits that put them there, together or not at all.
+    fill: Callable[[bytes, Mapping[Run, str]], list[Edit]]
+    """From the whole file and translations of runs: the edits that put them there, together or not at all.
 
-    Gaps may return the same edit, such as the declaration of a language, which is made once.
+    Gaps that share this function are filled in one call. An edit that several calls return, such as the declaration of
+    a language, is made once.
     """
     fits: Callable[[str], bool | None] = lambda _: True
     """True if the file allows a translation of that size; None where that cannot be measured."""
-    surroundings: Callable[[bytes], list[Edit]] = lambda _: []
-    """From the whole file: further edits that are made once for all gaps that share this function."""
+
+    def flows(self) -> list[list[Run]]:
+        """Return the runs of the sentence, and those of each text inside of its codes."""
+        return [list(runs) for _, runs in groupby(self.runs, key=lambda run: run.flow)]
 
 
 class Entry(NamedTuple):
@@ -112,13 +114,13 @@ def pairs(source: Content, target: Content) -> list[tuple[str, str]]:
     return [(one_line(one), one_line(other)) for one, other in list(zip(*flows, strict=False))[:count]]
 
 
-def apply_edits(content: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the content with the edits, each once, which are of the same place or do not overlap."""
-    parts, end = [], 0
-    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.begin, edit.end, edit.order)):
-        parts += [content[end : edit.begin], edit.content]
-        end = edit.end
-    return b"".join([*parts, content[end:]])
+def apply_edits(content: bytes, edits: Sequence[Edit], begin: int, end: int) -> bytes:
+    """Return the content between two places with the edits, each once, in their order if they are of the same place."""
+    parts = []
+    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.begin, edit.end)):
+        parts += [content[begin : edit.begin], edit.content]
+        begin = edit.end
+    return b"".join([*parts, content[begin:end]])
 
 
 def matches(code: str, wanted: str) -> bool:

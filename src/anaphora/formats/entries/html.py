@@ -9,7 +9,7 @@ all other code ends a block. Character references that come back are written as 
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -37,7 +37,8 @@ _READ_OF = {
 }
 """Others that they read: of an element where another attribute has some values."""
 _ATTRIBUTE = re.compile(
-    r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`=][^\s"'<>`]*+))"""
+    r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`=][^\s"'<>`]*+))""",
+    re.ASCII,
 )
 
 _VALUE = re.compile(
@@ -59,6 +60,10 @@ _CODES = frozenset("\ufdd0\ufdd1")
 _PIECE = re.compile("(?P<comment>\ufdd0[\ufdd0\n]*)|(?P<other>\ufdd1[\ufdd1\n]*)|[^\ufdd0\ufdd1]+")
 _CHARACTER = re.compile(r"&(?:#\d++|#[xX][\dA-Fa-f]++|[A-Za-z][A-Za-z\d]*+);?|.", re.DOTALL)
 """A character, by its reference or as it is."""
+_BARE = re.compile(r"&.|<\s", re.DOTALL)
+"""Signs that may stand as they are, where they begin no reference."""
+_LONGEST_NAME = 32
+"""Characters of the longest name of a character."""
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
@@ -84,15 +89,15 @@ class Html(Reader, HTMLParser):
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """Yield the entries of a page in UTF-8; no page is so odd that it is refused."""
-        self._source = b"".join(pieces).decode()
-        text = _CODE.sub(lambda code: re.sub(".", _STAND_INS[code.lastgroup or "value"], code[0]), self._source)
+        self._content = b"".join(pieces)
+        text = self._content.decode("latin-1")  # a character for each byte
+        text = _CODE.sub(lambda code: re.sub(".", _STAND_INS[code.lastgroup or "value"], code[0]), text)
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
         self._languages: set[tuple[int, int]] = set()  # of the runs
         self._open = self._foreign = -1
         self._elements, self._opened = [_Element("")], Counter[str]()
-        self._characters = self._bytes = 0
         self.feed(text)
         self.close()
         self._end_block(len(text))
@@ -108,7 +113,10 @@ class Html(Reader, HTMLParser):
         self._tag(tag, at)
         if (top == "p" and tag not in _INLINE) or (top == tag and tag in _CLOSED_BY_THE_NEXT):
             self._close(top)
-        around, read, is_marked = self._elements[-1], _READ | _also_read(tag, attrs), _is_kept(attrs)
+        around, given = self._elements[-1], {name: value or "" for name, value in attrs}
+        is_kept = around.is_kept or _KEPT_BY in attrs or "notranslate" in given.get("class", "").split()
+        name_here, by, values = _READ_OF.get(tag, ("", "", frozenset()))
+        read = _READ | {name_here} if given.get(by, "").lower() in values else _READ
         found, places = list[tuple[int, int, str]](), list[tuple[int, int]]()
         is_foreign, languages = around.is_foreign, around.languages
         for attribute in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
@@ -119,14 +127,14 @@ class Html(Reader, HTMLParser):
                 is_foreign = not (matches(code, self.source) or matches(self.source, code))
                 places += [] if is_foreign else [(begin, end)]
                 languages = tuple(places)
-            elif name in read and attribute[quotes].strip() and not _CODES & set(attribute[quotes]):
+            elif name in read and not _CODES & set(attribute[quotes]):
                 found.append((begin, end, '"' if quotes == "none" else ""))
-        if not (around.is_kept or is_marked or is_foreign):
+        if not (is_kept or is_foreign):
             for begin, end, quotes in found:
-                self._add([Run(begin, end, self._read(begin, end))], languages, quotes)
+                if (text := self._read(begin, end)).strip():
+                    self._add([Run(begin, end, text)], languages, quotes)
         if tag not in _VOID:
-            is_kept = around.is_kept or is_marked or tag in _KEPT
-            self._elements.append(_Element(tag, is_kept, is_foreign, languages))
+            self._elements.append(_Element(tag, is_kept or tag in _KEPT, is_foreign, languages))
             self._opened[tag] += 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -221,58 +229,40 @@ class Html(Reader, HTMLParser):
 
     def _read(self, begin: int, end: int) -> str:
         """Return a text of the page without character references, but for those in code."""
-        pieces = _VALUE.split(self._source[begin:end])
+        pieces = _VALUE.split(self._content[begin:end].decode())
         pieces[::2] = map(unescape, pieces[::2])
         return "".join(pieces)
 
     def _add(self, runs: Sequence[Run], languages: Sequence[tuple[int, int]], quotes: str | None = None) -> None:
         """Add an entry in ``languages``; ``quotes`` are what an attribute still lacks around its value."""
-        places, around = tuple(runs), quotes or ""
+        around = quotes or ""
 
-        def fill(content: bytes, texts: Sequence[str]) -> list[Edit]:
+        def fill(content: bytes, texts: Mapping[Run, str]) -> list[Edit]:
             edits = list[Edit]()
-            for run, text in zip(places, texts, strict=True):
+            for run, text in texts.items():
                 if text != run.text:
-                    written = _written(text, self._source[run.begin : run.end], is_quoted=quotes is not None)
-                    edits.append(Edit(*self._in_bytes(run.begin, run.end), f"{around}{written}{around}".encode()))
-            named = [Edit(*self._in_bytes(*place), self.target.encode()) for place in sorted(languages)]
-            return edits and edits + named
+                    written = _written(text, content[run.begin : run.end].decode(), is_quoted=quotes is not None)
+                    edits.append(Edit(run.begin, run.end, f"{around}{written}{around}".encode()))
+            return edits and [*edits, *(Edit(*place, self.target.encode()) for place in languages)]
 
         source = "".join(run.text for run in runs)
         line = bisect_right(self._lines, runs[0].begin)
-        self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(places, fill)))
-
-    def _in_bytes(self, begin: int, end: int) -> tuple[int, int]:
-        """Return a place in UTF-8; quick where they come in their order."""
-        if begin < self._characters:
-            self._characters = self._bytes = 0
-        start = self._bytes + len(self._source[self._characters : begin].encode())
-        self._characters, self._bytes = begin, start
-        return start, start + len(self._source[begin:end].encode())
+        self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), fill)))
 
 
 def _written(text: str, old: str, *, is_quoted: bool) -> str:
     """Return a text as a page has it, with the character references and the code that are in the ``old`` one."""
     forms, code = defaultdict[str, list[str]](list), {" ".join(one.split()): one for one in _VALUE.findall(old)}
     for one in _CHARACTER.findall("".join(_VALUE.split(old)[::2])):
-        forms[unescape(one)].append(one.rstrip(";") + ";" if one[1:] else escape(one, quote=is_quoted))
+        read = unescape(one)
+        forms[one[0] if read == one else read].append(one[0] if read == one else one.rstrip(";") + ";")
 
-    def escaped(character: str) -> str:
+    def escaped(found: re.Match[str]) -> str:
+        character, rest = found[0], found.string[found.start() : found.end() + _LONGEST_NAME]
         known = forms.get(character, []) if not (character.isascii() and character.isalnum()) else []
-        return known.pop(0) if len(known) > 1 else known[0] if known else escape(character, quote=is_quoted)
+        form = known.pop(0) if len(known) > 1 else known[0] if known else escape(character, quote=is_quoted)
+        is_read_otherwise = form in ("&", "<") and (not _BARE.match(rest) or unescape(rest) != rest)
+        return escape(form) if is_read_otherwise else form
 
     pieces = _VALUE.split(text)
-    return "".join(code.get(" ".join(piece.split())) or "".join(map(escaped, piece)) for piece in pieces)
-
-
-def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[str]:
-    """Return the attribute that people read of this element alone, if it has one."""
-    name, by, values = _READ_OF.get(tag, ("", "", frozenset()))
-    return {name} if any(one == by and (value or "").lower() in values for one, value in attributes) else set()
-
-
-def _is_kept(attributes: Sequence[tuple[str, str | None]]) -> bool:
-    """True if attributes say that an element is not to be translated."""
-    return _KEPT_BY in attributes or any(
-        name == "class" and "notranslate" in (value or "").split() for name, value in attributes
-    )
+    return "".join(code.get(" ".join(piece.split())) or re.sub("(?s).", escaped, piece) for piece in pieces)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Content, Entry, Reader, Run
+from anaphora.formats.entries.entry import Content, Edit, Entry, Reader, Run, apply_edits
 from anaphora.formats.lines import LONGEST
 from anaphora.formats.safe_xml import feed, guard
 
@@ -31,6 +31,8 @@ class Markup(Reader):
     """Inline elements that hold code of another format."""
     flow: ClassVar[str] = "sub"
     """The element inside of native code that holds text again."""
+    _segment: tuple[int, str, int, int] | None
+    """Depth, id, place and first run of the segment that is open."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         super().__init__(name, languages)
@@ -45,7 +47,6 @@ class Markup(Reader):
         self.qualified = ""
         """Name of the element that began last, with its prefix."""
         self._depth = 0  # of the element whose content is gathered; 0 for none
-        self._segment_depth = 0  # of the segment in it that is open; 0 for none
         self._started = 0
 
     @property
@@ -92,8 +93,8 @@ class Markup(Reader):
         if self._depth:
             self._close_run(at)
             self._inline.append(self._mode(name, attributes))
-            if not self._segment_depth and (identifier := self.segment_id(name, attributes)) is not None:
-                self._segment_depth, self._segment = len(self.stack), (identifier, at, len(self._runs))
+            if self._segment is None and (identifier := self.segment_id(name, attributes)) is not None:
+                self._segment = len(self.stack), identifier, at, len(self._runs)
         elif self.begins(name, attributes, at):
             self._gather(at)
 
@@ -103,10 +104,10 @@ class Markup(Reader):
         if self._depth:
             self._close_run(at)
             if len(self.stack) > self._depth:
-                if len(self.stack) == self._segment_depth:
-                    identifier, begin, first = self._segment
+                if self._segment is not None and len(self.stack) == self._segment[0]:
+                    identifier, begin, first = self._segment[1:]
                     self._segments.append((identifier, Content(begin, at, tuple(self._runs[first:]))))
-                    self._segment_depth = 0
+                    self._segment = None
                 self._inline.pop()
                 self.stack.pop()
                 return
@@ -128,6 +129,7 @@ class Markup(Reader):
         self._flows = self._length = 0
         self._hidden: set[str] = set()
         self._segments: list[tuple[str, Content]] = []
+        self._segment = None
         self._parser.CharacterDataHandler = self._text
         self._parser.StartCdataSectionHandler = self._cdata
         self._parser.CommentHandler = self._parser.ProcessingInstructionHandler = self._other
@@ -182,24 +184,28 @@ def after(content: bytes, element: Content) -> int:
     return element.end if empty else content.index(b">", element.end) + 1
 
 
-def with_attribute(tag: bytes, name: str, value: str) -> bytes:
-    """Return a start tag with an attribute; an attribute of that name is replaced."""
-    written = f'{name}="{escape_text(value).replace(chr(34), "&quot;")}"'.encode()
-    for old in _ATTRIBUTE.finditer(tag):
-        if old[1] == name.encode():
-            return tag[: old.start()] + written + tag[old.end() :]
-    end = len(tag.removesuffix(b">").removesuffix(b"/").rstrip())
-    return tag[:end] + b" " + written + tag[end:]
+def with_attributes(tag: bytes, attributes: Attributes) -> bytes:
+    """Return a start tag with attributes; those of their names are replaced."""
+    for name, value in attributes.items():
+        written = f'{name}="{escape_text(value).replace(chr(34), "&quot;")}"'.encode()
+        end = len(tag.removesuffix(b">").removesuffix(b"/").rstrip())
+        old = [found.span() for found in _ATTRIBUTE.finditer(tag) if found[1] == name.encode()]
+        begin, end = old[0] if old else (end, end)
+        tag = tag[:begin] + (written if old else b" " + written) + tag[end:]
+    return tag
 
 
-def fill(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
-    """Return the content of an element with other texts in the places of its runs."""
-    end = source.begin + len(start_tag(content, source.begin))
-    parts = []
-    for run, text in zip(source.runs, texts, strict=True):
-        parts += [content[end : run.begin], escape_text(text).encode()]
-        end = run.end
-    return b"".join([*parts, content[end : max(end, source.end)]])
+def inside(content: bytes, element: Content) -> int:
+    """Return the place behind the start tag of an element."""
+    return element.begin + len(start_tag(content, element.begin))
+
+
+def fill(content: bytes, element: Content, texts: Mapping[Run, str], emptied: Iterable[Content] = ()) -> bytes:
+    """Return the content of an element with other texts in the places of runs, and ``emptied`` elements empty."""
+    edits = [Edit(run.begin, run.end, escape_text(text).encode()) for run, text in texts.items()]
+    edits += [Edit(inside(content, one), one.end, b"") for one in emptied]
+    begin = inside(content, element)
+    return apply_edits(content, edits, begin, max(begin, element.end))
 
 
 def space_before(content: bytes, at: int) -> bytes:
@@ -216,6 +222,6 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def escape_text(text: str) -> str:
-    """Return a text as XML writes it, without the characters that XML has no way to write."""
-    return _FORBIDDEN.sub("", text).translate(_ESCAPES)
+def escape_text(text: str, unwritable: str = "") -> str:
+    """Return a text as XML writes it, with ``unwritable`` for each character that XML has no way to write."""
+    return _FORBIDDEN.sub(unwritable, text).translate(_ESCAPES)

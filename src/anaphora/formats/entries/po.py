@@ -7,7 +7,7 @@ numbers that the source has no form for. ``msgctxt`` is no text.
 
 import gettext
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -61,6 +61,24 @@ class _Message:
         """Place for a line of flags: before a previous text or the first keyword."""
         self.old = False
         self.length = 0
+        self.key = ""
+        """The keyword that was read last."""
+        self.start: tuple[int, int] | None = None
+        """Its place and line, as long as it has no text."""
+
+    def take(self, text: bytes, at: int, number: int, place: str) -> None:
+        """Take a string that begins at ``at``, on the line ``number``, which messages call ``place``."""
+        if self.start and self.key in self.texts:
+            raise DataError(f"{place} is a second {self.key} of one message: separate them.")
+        first, line = self.start or (at, number)
+        self.start = None
+        self.line = self.line or line
+        self.top = first if self.top < 0 else self.top
+        self.length += len(text)
+        if self.length > LONGEST:
+            raise DataError(f"{place} is part of a message of more than {LONGEST:,} bytes: is the file what it seems?")
+        self.texts.setdefault(self.key, []).append(_unescape(text.decode(), place))
+        self.spans[self.key] = self.spans.get(self.key, (first, 0))[0], at + len(text) + 2
 
     def comment(self, comment: bytes, at: int) -> None:
         """Take a comment: flags, which may stand on several lines, or a previous text."""
@@ -93,59 +111,41 @@ class Po(Reader):
     _forms = _FIRST_TWO
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        message, key = _Message(), ""
-        start: tuple[int, int] | None = None  # place and line of a keyword that has no text yet
+        message = _Message()
         for number, (at, raw) in enumerate(raw_lines(pieces, self.name), 1):
             line, place, old = raw.strip(), 0, False
             at += len(raw) - len(raw.lstrip())
             while place < len(line):
                 token = _TOKEN.match(line, place)
                 kind = str(token.lastgroup) if token else ""
-                if token is None or (start if kind == "key" else kind == "form" and not start):
+                if token is None or kind == ("key" if message.start else "form"):
                     raise self._refused(number, line)
                 found, begin, place = token[kind], at + token.start(kind), token.end()
-                if message.forms and (kind == "comment" or found in (b"msgid", b"msgctxt")):
+                if message.forms and not message.start and (kind == "comment" or found in (b"msgid", b"msgctxt")):
                     yield from self._entries(message)
-                    message, key = _Message(), ""
+                    message = _Message()
                 if kind == "old":
                     old = True
                 elif kind == "comment":
                     message.comment(found, begin)
                 elif kind == "key":
-                    key, start = found.decode(), (begin, number)
+                    message.key, message.start = found.decode(), (begin, number)
                 elif kind == "form":
-                    key += found.decode()
-                elif not key:
+                    message.key += found.decode()
+                elif not message.key:
                     raise DataError(f"{self.name}:{number} has a text without a keyword such as msgid: correct it.")
-                elif not _KEY.fullmatch(key):
+                elif not _KEY.fullmatch(message.key):
                     raise self._refused(number, line)
                 else:
                     message.old = message.old or old
-                    self._take(message, key, found, number, start, begin - 1)
-                    start = None
-        if start:
-            raise DataError(f"{self.name}:{start[1]} has {key} without a text: is the file whole?")
+                    message.take(found, begin - 1, number, f"{self.name}:{number}")
+        if message.start:
+            raise DataError(f"{self.name}:{message.start[1]} has {message.key} without a text: is the file whole?")
         yield from self._entries(message)
 
     def _refused(self, number: int, line: bytes) -> DataError:
         shown = line[:60].decode(errors="replace")
         return DataError(f"{self.name}:{number} is no line of a gettext catalogue: {shown}; correct it.")
-
-    def _take(
-        self, message: _Message, key: str, text: bytes, number: int, start: tuple[int, int] | None, begin: int
-    ) -> None:
-        """Take a text that begins at a place; ``start`` are place and line of its keyword, if that is in front."""
-        place = f"{self.name}:{number}"
-        if start and key in message.texts:
-            raise DataError(f"{place} is a second {key} of one message: separate them.")
-        first, line = start or (begin, number)
-        message.line = message.line or line
-        message.top = first if message.top < 0 else message.top
-        message.length += len(text)
-        if message.length > LONGEST:
-            raise DataError(f"{place} is part of a message of more than {LONGEST:,} bytes: is the file what it seems?")
-        message.texts.setdefault(key, []).append(_unescape(text.decode(), place))
-        message.spans[key] = message.spans.get(key, (first, 0))[0], begin + len(text) + 2
 
     def _entries(self, message: _Message) -> Iterator[Entry]:
         source, line = message.text("msgid"), message.line
@@ -182,34 +182,32 @@ class Po(Reader):
         if forms:
             self._count, self._forms = int(forms[1]), _forms(forms[2] or "")
 
-    def _missing(self, message: _Message) -> dict[str, str]:
-        """Return the keywords of the translations that are missing, each with that of its source."""
-        if "msgid_plural" not in message.texts:
-            sources = {"msgstr": "msgid"}
-        else:
-            count = self._count or len(message.forms)
-            without_number = self._forms.one_is_often and _lacks_number(*map(message.text, ("msgid", "msgid_plural")))
-            one = -1 if count == 1 or without_number else self._forms.one
-            sources = {f"msgstr[{form}]": "msgid" if form == one else "msgid_plural" for form in range(count)}
-        return {form: source for form, source in sources.items() if not message.text(form).strip()}
-
     def _gap(self, message: _Message) -> Gap | None:
         """Return the place of missing translations; None where there are none, or nothing is to be translated."""
-        missing = self._missing(message)
+        sources = {"msgstr": "msgid"}
+        if "msgid_plural" in message.texts:
+            count = self._count or len(message.forms)
+            several, one = map(_PLACEHOLDER.search, map(message.text, ("msgid_plural", "msgid")))
+            without_number = self._forms.one_is_often and several and not one  # as in "a file" and "%d files"
+            form_of_one = -1 if count == 1 or without_number else self._forms.one
+            sources = {f"msgstr[{form}]": "msgid" if form == form_of_one else "msgid_plural" for form in range(count)}
+        missing = {form: source for form, source in sources.items() if not message.text(form).strip()}
         if not missing or not message.text("msgid").strip():
             return None
         keys = sorted({*missing.values()})
-        runs = tuple(Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys))
-        return Gap(runs, partial(self._fill, message, missing))
+        runs = {key: Run(*message.spans[key], message.text(key), number) for number, key in enumerate(keys)}
+        fill = partial(self._fill, message, {form: runs[key] for form, key in missing.items()})
+        return Gap(tuple(runs.values()), fill)
 
-    def _fill(self, message: _Message, missing: Mapping[str, str], content: bytes, texts: Sequence[str]) -> list[Edit]:
+    def _fill(
+        self, message: _Message, sources: Mapping[str, Run], content: bytes, texts: Mapping[Run, str]
+    ) -> list[Edit]:
         spans = [message.spans[form] for form in message.forms]
         first = content.find(b"\n")
         line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
-        translations = dict(zip(sorted({*missing.values()}), texts, strict=True))
         strings = {form: content[slice(*message.spans[form])] for form in message.forms if message.text(form).strip()}
-        for form, source in missing.items():
-            strings[form] = _string(form, translations[source]).encode().replace(b"\n", line_end)
+        for form, run in sources.items():
+            strings[form] = _string(form, texts[run]).encode().replace(b"\n", line_end)
         ordered = [strings[form] for form in sorted(strings, key=lambda form: int(form[7:-1] or 0))]
         edits = [Edit(spans[0][0], spans[-1][1], line_end.join(ordered))]
         if message.flags is None:
@@ -230,11 +228,6 @@ def _forms(expression: str) -> _Forms:
     except (ValueError, ArithmeticError):
         return _FIRST_TWO
     return _Forms(one, several, often) if one != several else _FIRST_TWO
-
-
-def _lacks_number(one: str, several: str) -> bool:
-    """True if the text of 1 does without the placeholder that the other has, as in "a file" and "%d files"."""
-    return bool(_PLACEHOLDER.search(several)) and not _PLACEHOLDER.search(one)
 
 
 def _unescape(text: str, place: str) -> str:

@@ -6,8 +6,7 @@ has character references, as in HTML; its notes, styles and regions stay as they
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape, unescape
 
 from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, one_line
@@ -52,7 +51,7 @@ class Subtitles(Reader):
             end = code.end() if code else place
         source = "".join(run.text for run in runs)
         if source.strip() and not source.strip().isdigit():  # the number of a cue without times
-            yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), partial(self._fill, runs)))
+            yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), self._fill))
 
     def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:
         """Yield the texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
@@ -66,9 +65,9 @@ class Subtitles(Reader):
                 yield Run(place, place + len(piece.encode()), read, flow)
             start = found.end() if found else end
 
-    def _fill(self, runs: Sequence[Run], content: bytes, texts: Sequence[str]) -> list[Edit]:
+    def _fill(self, content: bytes, texts: Mapping[Run, str]) -> list[Edit]:
         edits = []
-        for run, text in zip(runs, texts, strict=True):
+        for run, text in texts.items():
             end = "\r\n" if "\r\n" in run.text else "\n"
             lines = wrap(one_line(text), run.text.strip().count("\n") + 1)
             # a line that ends beside a code does so again

@@ -5,13 +5,13 @@ no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own.
 files ``lang``. A text that is there in the exact language goes before those of its regions.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
-from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, with_attribute
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.markup import Attributes, Markup, after, escape_text, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
 
@@ -80,7 +80,7 @@ class Tmx(Markup):
         return exact or every
 
     def _fill(
-        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Sequence[str]
+        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Mapping[Run, str]
     ) -> list[Edit]:
         segment = b"<seg>" + fill(content, source.content, texts) + b"</seg>"
         if target is not None:
@@ -88,13 +88,11 @@ class Tmx(Markup):
         space = space_before(content, source.begin)
         inner = space_before(content, source.content.begin)
         begin = content.rindex(b">", 0, end) + 1
-        variant = with_attribute(b"<tuv>", source.attribute, self._form or self.target)
+        variant = with_attributes(b"<tuv>", {source.attribute: self._form or self.target})
         return [Edit(begin, begin, b"".join([space, variant, inner, segment, space if inner else b"", b"</tuv>"]))]
 
 
-_NO_XML = {place: " " for place in range(32) if chr(place) not in "\t\n\r"} | {0xFFFE: " ", 0xFFFF: " "}
-"""Characters that XML cannot have, not even escaped."""
-_ON_ONE_LINE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+_ON_ONE_LINE = str.maketrans({"\n": "&#10;", "\t": "&#9;"})
 
 
 def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> Iterator[str]:
@@ -110,13 +108,8 @@ def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> I
     )
     for one, other in pairs:
         texts = (
-            f"<tuv xml:lang={language}><seg>{escape_line(text)}</seg></tuv>"
+            f"<tuv xml:lang={language}><seg>{escape_text(text, ' ').translate(_ON_ONE_LINE)}</seg></tuv>"
             for language, text in ((source, one), (target, other))
         )
         yield f"<tu>{''.join(texts)}</tu>"
     yield "</body></tmx>"
-
-
-def escape_line(text: str) -> str:
-    """Return a text as XML has it, on one line."""
-    return escape(text.translate(_NO_XML), quote=False).translate(_ON_ONE_LINE)

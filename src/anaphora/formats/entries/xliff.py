@@ -13,11 +13,10 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import ge, le
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
-from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, start_tag, with_attribute
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, start_tag, with_attributes
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
 """States of a text that someone has translated."""
@@ -32,7 +31,8 @@ _CONFIRMED = {
 _BEGUN = re.compile("|NotStarted")
 _MACHINE = re.compile("[an]?mt")
 _LOCKED = re.compile("true|yes|locked")
-_UNIT = {"trans-unit": "1.2", "segment": "2"}
+_DRAFT = {"conf": "Draft", "origin": "mt"}
+_UNIT = ("trans-unit", "segment")
 _TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
 _PROFILE_NAMES = ("generalProfile", "storageProfile")
@@ -47,8 +47,8 @@ class _Unit(NamedTuple):
     attributes: Attributes
     contents: dict[str, Content]
     """Its texts, by the names of their elements."""
-    undeclared: tuple[int, str] | None
-    """Place of the element around it that should name the language of targets, with the attribute; None if it does."""
+    undeclared: Mapping[int, Attributes]
+    """Attributes that the element around it, at this place, lacks to name the language of targets."""
     definitions: dict[str, tuple[int, Attributes]]
     """Places and attributes of the elements (``sdl:seg``) that describe its segments, by their ids."""
 
@@ -71,40 +71,32 @@ class Xliff(Markup):
 
     natives = frozenset(("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "cp", "sm", "em"))
     _unit: _Unit
+    _states: Attributes
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if len(self.stack) == 1:
-            self._root, self._root_begin = attributes, at
-            self._languages = attributes.get("srcLang", ""), attributes.get("trgLang", "")
-            self._undeclared = (at, "trgLang") if "srcLang" in attributes and not self._languages[1] else None
-            self._translate = [True]
+            self._root = attributes
+            self._declare(attributes, at, "srcLang", "trgLang")
             self._levels = list[Level]()
-        elif name == "file":
-            self._languages = (
-                attributes.get("source-language", self._root.get("srcLang", "")),
-                attributes.get("target-language", self._root.get("trgLang", "")),
-            )
-            if "srcLang" not in self._root:
-                self._undeclared = None if self._languages[1] else (at, "target-language")
+        elif name == "file" and "srcLang" not in self._root:
+            self._declare(attributes, at, "source-language", "target-language")
         elif not name and self._levels:
             if self.qualified.endswith(":seg") and "trans-unit" in self.stack:
                 self._unit.definitions[attributes.get("id", "")] = at, attributes
             self._levels[-1].profiles.update({key: attributes[key] for key in _PROFILE_NAMES if key in attributes})
-        self._levels.append(Level(attributes))
+        if name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT:
+            self._states = attributes if name == "target" else self._states
+            return True  # its inner elements are not seen here
+        is_translatable = not self._levels or self._levels[-1].is_translatable
+        is_translatable = {"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), is_translatable)
+        self._levels.append(Level(attributes, is_translatable))
         if name in (*_UNIT, "ignorable"):
             for level in self._levels:
                 level.texts += 1
         if name in _UNIT:
             self._unit = _Unit(name, self.line, at, attributes, {}, self._undeclared, {})
-            self._states: Attributes = {}
-        self._translate.append({"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), self._translate[-1]))
-        gathered = name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT
-        if gathered:
-            if name == "target":
-                self._states = attributes
-            self._translate.pop()  # its inner elements are not seen here
-            self._levels.pop()
-        return gathered
+            self._states = {}
+        return False
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
@@ -112,8 +104,12 @@ class Xliff(Markup):
             return
         if name in _UNIT:
             self.entries += self._entries(self._unit)
-        self._translate.pop()
         self._levels.pop()
+
+    def _declare(self, attributes: Attributes, at: int, source: str, target: str) -> None:
+        """Take the languages that an element declares by these attributes."""
+        self._languages = attributes.get(source, ""), attributes.get(target, "")
+        self._undeclared: Mapping[int, Attributes] = {} if self._languages[1] else {at: {target: self.target}}
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
         hidden = attributes.get("mtype") in ("protected", "x-sdl-deleted") or attributes.get(_TRANSLATE) == "no"
@@ -126,27 +122,20 @@ class Xliff(Markup):
         source, target = unit.contents.get("source"), unit.contents.get("target")
         if source is None or not source.text.strip():
             return [Entry(unit.line, "", "", Reason.EMPTY)]
-        if not self._translate[-1]:
+        if not self._levels[-1].is_translatable:
             return [Entry(unit.line, "", "", Reason.NOT_FOR_TRANSLATION)]
         wanted = zip(self._languages, (self.source, self.target), strict=True)
         if not all(matches(there, asked) or not there for there, asked in wanted):
             return [Entry(unit.line, "", "", Reason.OTHER_LANGUAGES)]
         unit = unit._replace(contents=dict(unit.contents))  # whatever follows in a document that is odd
-        segments = unit.segments
-        if not segments:
-            gap = Gap(unit.shape.runs, partial(self._fill, unit), partial(fits, tuple(self._levels)))
-            return self._pairs(unit, source, target, gap, "")
-        self._levels[-1].texts = len(segments)
-        entries, around = list[Entry](), partial(self._fill_around, unit)
-        before: tuple[Content, Content] | None = None
-        for number, (name, segment) in enumerate(segments.items()):
-            there = target.segments.get(name) if target else None
+        segments, put, entries = unit.segments, partial(self._fill, unit), list[Entry]()
+        self._levels[-1].texts = len(segments) or self._levels[-1].texts
+        fit = partial(fits, tuple(self._levels))
+        for name, segment in (segments or {"": source}).items():
+            there = target.segments.get(name) if target and segments else target
+            runs = segment.runs if segments else unit.shape.runs
             if segment.text.strip():
-                put = partial(self._fill_segment, unit, (name, number, segment), before)
-                gap = Gap(segment.runs, put, partial(fits, tuple(self._levels)), around)
-                entries += self._pairs(unit, segment, there, gap, name)
-            last = there or (before and before[1])
-            before = (segment, last) if last else None
+                entries += self._pairs(unit, segment, there, Gap(runs, put, fit), name)
         return entries
 
     def _pairs(self, unit: _Unit, source: Content, target: Content | None, gap: Gap, segment: str) -> list[Entry]:
@@ -166,80 +155,57 @@ class Xliff(Markup):
             return [Entry(unit.line, text, "", Reason.UNAPPROVED)]
         return [Entry(unit.line, *pair) for pair in pairs(source, target)]
 
-    def _fill(self, unit: _Unit, content: bytes, texts: Sequence[str]) -> list[Edit]:
-        begin, end, tag, end_tag = self._target(unit, content)
-        edits = self._declare(unit, content)
+    def _fill(self, unit: _Unit, content: bytes, texts: Mapping[Run, str]) -> list[Edit]:
+        target, segments = unit.contents.get("target"), unit.segments
+        filled = {name for name, segment in segments.items() if not texts.keys().isdisjoint(segment.runs)}
+        changes = dict(unit.undeclared)
+        changes |= {unit.definitions[name][0]: _DRAFT for name in filled & unit.definitions.keys()}
+        state: Attributes = {}
         if unit.name == "segment":
-            old = start_tag(content, unit.begin)
-            edits.append(Edit(unit.begin, unit.begin + len(old), with_attribute(old, "state", "translated")))
-        return [*edits, Edit(begin, end, tag + fill(content, unit.shape, texts) + end_tag)]
-
-    def _target(self, unit: _Unit, content: bytes) -> tuple[int, int, bytes, bytes]:
-        """Return the place of a target, that of a new one too, and its tags, with the state of a draft in 1.2."""
-        target = unit.contents.get("target")
-        tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
-        end_tag = tag.replace(b"<", b"</")
-        if target is not None:
-            tag = _open_tag(content, target)
-        if unit.name == "trans-unit" and not (unit.definitions and unit.shape.segments):
-            tag = with_attribute(tag, "state", "needs-review-translation")
-        if target is not None:
-            return target.begin, after(content, target), tag, end_tag
-        source = unit.contents["source"]
-        place = max(after(content, source), after(content, unit.shape))
-        return place, place, space_before(content, source.begin) + tag, end_tag
-
-    def _fill_segment(
-        self,
-        unit: _Unit,
-        segment: tuple[str, int, Content],
-        before: tuple[Content, Content] | None,
-        content: bytes,
-        texts: Sequence[str],
-    ) -> list[Edit]:
-        """``before`` are the segment before this one, and the last one before it that the target has, if it has any."""
-        name, number, source = segment
-        target = unit.contents.get("target")
-        edits = self._declare(unit, content)
-        if name in unit.definitions:
-            at, _ = unit.definitions[name]
+            changes[unit.begin] = {"state": "translated"}
+        elif not (unit.definitions and unit.shape.segments):
+            state = {"state": "needs-review-translation"}
+        if target is not None and segments and target.segments:
+            changes[target.begin] = state
+            edits = _fill_divided(content, segments, target, texts)
+        else:
+            source = unit.contents["source"]
+            tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
+            empty = [one for name, one in segments.items() if name not in filled and one.text.strip()]
+            text = fill(content, unit.shape, texts, empty) + tag.replace(b"<", b"</")
+            if target is None:
+                begin = end = max(after(content, source), after(content, unit.shape))
+                tag = space_before(content, source.begin) + with_attributes(tag, state)
+            else:
+                begin, end = target.begin, after(content, target)
+                tag = with_attributes(_open_tag(content, target), state)
+            edits = [Edit(begin, end, tag + text)]
+        for at, attributes in changes.items():
             old = start_tag(content, at)
-            new = with_attribute(with_attribute(old, "conf", "Draft"), "origin", "mt")
-            edits.append(Edit(at, at + len(old), new))
-        text = fill(content, source, texts)
-        if target is None or not target.segments:
-            begin, end, *_ = self._target(unit, content)
-            return [*edits, Edit(begin, end, text, 2 * number + 1)]
-        end_tag = content[source.end : after(content, source)]
-        if there := target.segments.get(name):
-            return [*edits, Edit(there.begin, after(content, there), _open_tag(content, there) + text + end_tag)]
-        place = after(content, before[1]) if before else target.begin + len(start_tag(content, target.begin))
-        begin = after(content, before[0] if before else source)
-        around = content[begin : content.index(b"<", begin)]
-        space, whole = b"" if around.strip() else around, start_tag(content, source.begin) + text + end_tag
-        return [*edits, Edit(place, place, space + whole if before else whole + space, number)]
+            edits.append(Edit(at, at + len(old), with_attributes(old, attributes)))
+        return edits
 
-    def _fill_around(self, unit: _Unit, content: bytes) -> list[Edit]:
-        """Return what stands around the segments in a target, which begin without text."""
-        begin, end, written, end_tag = self._target(unit, content)
-        target = unit.contents.get("target")
-        if target is not None and target.segments:
-            return [Edit(begin, begin + len(start_tag(content, begin)), written)]
-        edits, at = list[Edit](), unit.shape.begin + len(start_tag(content, unit.shape.begin))
-        for number, segment in enumerate(unit.segments.values()):
-            if segment.text.strip():
-                inside = segment.begin + len(start_tag(content, segment.begin))
-                edits.append(Edit(begin, end, written + content[at:inside], 2 * number))
-                written, at = b"", segment.end
-        return [*edits, Edit(begin, end, written + content[at : unit.shape.end] + end_tag, 2 * len(unit.segments))]
 
-    def _declare(self, unit: _Unit, content: bytes) -> list[Edit]:
-        """Return the declaration of the language of targets, where there is none."""
-        if unit.undeclared is None:
-            return []
-        at, attribute = unit.undeclared
-        tag = start_tag(content, at)
-        return [Edit(at, at + len(tag), with_attribute(tag, attribute, self.target))]
+def _fill_divided(
+    content: bytes, segments: Mapping[str, Content], target: Content, texts: Mapping[Run, str]
+) -> list[Edit]:
+    """Return the edits that put translations of segments into a target that has segments, perhaps not all of them."""
+    edits, place = list[Edit](), target.begin + len(start_tag(content, target.begin))
+    before: Content | None = None  # the segment before, if the target has that or one in front of it
+    for name, segment in segments.items():
+        there = target.segments.get(name)
+        own = {run: texts[run] for run in segment.runs if run in texts}
+        text = fill(content, segment, own) + content[segment.end : after(content, segment)]
+        if own and there:
+            edits.append(Edit(there.begin, after(content, there), _open_tag(content, there) + text))
+        elif own:
+            begin = after(content, before or segment)
+            around = content[begin : content.index(b"<", begin)]
+            space, whole = b"" if around.strip() else around, start_tag(content, segment.begin) + text
+            edits.append(Edit(place, place, space + whole if before else whole + space))
+        place = after(content, there) if there else place
+        before = segment if there or before else None
+    return edits
 
 
 def _open_tag(content: bytes, element: Content) -> bytes:
@@ -275,6 +241,8 @@ def _glyphs(text: str) -> int:
     return sum(unicodedata.category(character) not in ("Mn", "Me", "Cf") for character in text)
 
 
+_Limit = tuple[Callable[[str], int] | None, Sequence[str | None], int]
+"""A measure if there is one, the bounds of a size, and the number of texts that have it together."""
 _UNITS: Mapping[str, Callable[[str], int]] = {"char": len, "byte": _bytes_of("utf-8"), "glyph": _glyphs}
 _PROFILES: Mapping[str, Callable[[str], int]] = {
     "xliff:codepoints": len,
@@ -290,7 +258,8 @@ _RESTRICTIONS = {
 class Level:
     """An open element around a text."""
 
-    attributes: Mapping[str, str]
+    attributes: Attributes
+    is_translatable: bool
     profiles: dict[str, str] = field(default_factory=dict)
     """Those that it declares for the restrictions in it."""
     texts: int = 0
@@ -305,34 +274,28 @@ def fits(levels: Sequence[Level], text: str) -> bool | None:
     module, by which all text of a ``file``, ``group`` or ``unit`` has a size together; where no profile says how, it is
     counted in characters and in bytes of UTF-8.
     """
-    found = [*_of_version_1(levels, text), *_of_version_2(levels, text)]
+    found = set[bool | None]()
+    for measure, bounds, texts in (*_of_version_1(levels), *_of_version_2(levels)):
+        least, most = (int(bound) if bound and _NUMBER.fullmatch(bound) else None for bound in bounds)
+        if (least, most) != (None, None):
+            size = measure(text) if measure else None
+            is_over = size is not None and most is not None and size > most
+            found.add(False if is_over else None if size is None or texts > 1 else size >= (least or 0))
     return False if False in found else None if None in found else True
 
 
-def _of_version_1(levels: Sequence[Level], text: str) -> Iterator[bool | None]:
+def _of_version_1(levels: Sequence[Level]) -> Iterator[_Limit]:
     attributes = {name: value for level in levels for name, value in level.attributes.items()}
     units = {"width": _UNITS.get(attributes.get("size-unit", "")), "height": None, "bytes": _UNITS["byte"]}
     for dimension, measure in units.items():
-        size = measure(text) if measure else None
-        for side, compare in {"min": ge, "max": le}.items():
-            bound = attributes.get(side + dimension, "")
-            if _NUMBER.fullmatch(bound):
-                fit = None if size is None else compare(size, int(bound))
-                yield fit if levels[-1].texts == 1 or (fit is False and side == "max") else None
+        yield measure, [attributes.get(side + dimension) for side in ("min", "max")], levels[-1].texts
 
 
-def _of_version_2(levels: Sequence[Level], text: str) -> Iterator[bool | None]:
+def _of_version_2(levels: Sequence[Level]) -> Iterator[_Limit]:
     profiles = {name: value for level in levels for name, value in level.profiles.items()}
     for level in levels:
         for name, value in level.attributes.items():
             kind, usual = _RESTRICTIONS.get(name.rpartition(":")[2], ("", ""))
             restriction = _RESTRICTION.fullmatch(value.replace(" ", ""))
-            if not kind or not restriction:
-                continue
-            measure = _PROFILES.get(profiles.get(kind) or usual)
-            size = measure(text) if measure else None
-            least, most = (None if bound is None else int(bound) for bound in restriction.groups())
-            if size is not None and most is not None and size > most:
-                yield False
-            elif (least, most) != (None, None):
-                yield None if size is None or level.texts > 1 else size >= (least or 0)
+            if kind and restriction:
+                yield _PROFILES.get(profiles.get(kind) or usual), restriction.groups(), level.texts

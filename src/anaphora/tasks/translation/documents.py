@@ -10,11 +10,9 @@ translation, and so does what the translator is not sure of. Messages that choos
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from html import unescape
-from itertools import groupby
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import REPLACED, Document
-from anaphora.formats.entries.entry import Gap
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
 from anaphora.text.quality import differences, is_translatable, without_placeholders
@@ -98,7 +96,11 @@ def fill(document: Document, translate: Translate, language: str) -> FilledDocum
 
 def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
-    flows = {place: list(_flows(entry.gap, document.kind)) for place, entry in enumerate(document.entries) if entry.gap}
+    flows = {
+        place: [_Flow([run.text for run in runs], document.kind) for runs in entry.gap.flows()]
+        for place, entry in enumerate(document.entries)
+        if entry.gap
+    }
     every = [flow for of_entry in flows.values() for flow in of_entry]
     known = yield from _add_translations([flow.whole for flow in every if flow.whole], {})
     known = yield from _add_translations([text for flow in every for text in flow.texts(known)], known)
@@ -254,11 +256,6 @@ class _Flow:
 
 def _with_codes(texts: Sequence[str]) -> str:
     return "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
-
-
-def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
-    for _, runs in groupby(gap.runs, key=lambda run: run.flow):
-        yield _Flow([run.text for run in runs], kind)
 
 
 def with_key(one: Label, translation: str | None, language: str) -> str:

@@ -16,6 +16,7 @@ from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
+from anaphora.run.calibrations import Calibration
 from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
@@ -148,6 +149,15 @@ class TranslationPredictor(ForcedDecoder):
         return self.translate(texts, options, split=True, **asked)
 
     @with_known_names
+    def calibration(self, options: SearchOptions) -> Calibration:
+        """Return what confidence is computed from in a search; ConfigError where it was not calibrated."""
+        if self.calibrations is None:
+            raise ConfigError(
+                "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: "
+                "translate with one run, or leave it out."
+            )
+        return self.calibrations.calibration(options.resolve(self.beam, self.length_penalty), self.runtime)
+
     def stream(
         self,
         lines: Iterable[str | Framed],
@@ -175,14 +185,7 @@ class TranslationPredictor(ForcedDecoder):
         Le cheval voit un tout petit rat
         """
         resolved = options.resolve(self.beam, self.length_penalty)
-        calibration = None
-        if resolved.confidence:
-            if self.calibrations is None:
-                raise ConfigError(
-                    "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: "
-                    "translate with one run, or leave it out."
-                )
-            calibration = self.calibrations.calibration(resolved, self.runtime)
+        calibration = self.calibration(options) if options.confidence else None
         pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, calibration)
 
         def empty(number: int, error: AnaphoraError) -> Translation:
