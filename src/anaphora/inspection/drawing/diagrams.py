@@ -174,10 +174,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     """Draw one step of a unit, from left to right."""
     nodes, columns = shown.nodes, _columns(shown)
     at = {number: x for x, column in enumerate(columns) for number in column}
-    ends = dict(at)
-    for number, node in enumerate(nodes):
-        for one in node.reads:
-            ends[one] = max(ends[one], at[number])
+    ends = {one: max((at[n] for n, node in enumerate(nodes) if one in node.reads), default=at[one]) for one in at}
     spans = [max(_width_of(nodes[number]) for number in column) for column in columns]
     places: dict[_Place, _Point] = {}
 

@@ -39,12 +39,13 @@ def tree_figure(shown: Tree) -> "Figure":
 
     quiet: Any = {"fontsize": 7, "color": QUIET}
     last, parents = max(rows.values()) + 0.9, {shown.nodes[number].parent for number in rows}
-    places = {number: at(shown.nodes[number].step, row) for number, row in rows.items()}
-    for number, (x, y) in places.items():
+    for number, row in rows.items():
         node = shown.nodes[number]
+        x, y = at(node.step, row)
         _node(axes, node, (x, y), stops=number not in parents)
-        if node.parent in places:
-            begins, from_y = x - column + _width(_label_of(shown.nodes[node.parent])) + 0.05, places[node.parent][1]
+        if node.parent in rows:
+            begins = x - column + _width(_label_of(shown.nodes[node.parent])) + 0.05
+            _, from_y = at(node.step, rows[node.parent])  # in the band of the node, also where the parent ends one
             across_x, across_y = [min(begins, x - 0.3), x - 0.22, x - 0.04], [from_y, from_y, y]
             colour, linewidth, gid = (COLOURS[0], 2.6, "best") if node.best else (FRAME, 0.9, "other")
             axes.plot(across_x, across_y, zorder=1.0 + node.best, gid=gid, color=colour, linewidth=linewidth)
