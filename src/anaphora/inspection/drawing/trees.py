@@ -63,8 +63,8 @@ def tree_figure(shown: Tree) -> "Figure":
         if step <= len(shown.mass):
             axes.text(*at(step, -0.6), f"{shown.mass[step - 1]:.3f}", **quiet)
         if step % across == 1 or across == 1:
-            for name, row in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
-                axes.text(0.1, at(step, row)[1], name, va="center" if row == last else "baseline", **quiet)
+            for name, place in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
+                axes.text(0.1, at(step, place)[1], name, va="center" if place == last else "baseline", **quiet)
     legend = "thick: result    dotted: greedy search    \u00d7: nothing that continues it stays in the beam"
     axes.text(0.1, height - 0.12, f"{legend}    [ ]: finished    numbers: ln p up to a token", **quiet)
     return figure
