@@ -5,9 +5,9 @@ therefore shows the equations, and a new unit needs no drawing code.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import torch
@@ -91,6 +91,12 @@ class Symbol:
         """Return equal parts of its blocks."""
         return self.split(*[1] * count)
 
+    def operands(self) -> Iterator["Symbol"]:
+        """Yield the values that it is computed from, each after its own, and then itself."""
+        for read in self.reads:
+            yield from read.operands()
+        yield self
+
     def clamp(self, min: int) -> "Symbol":
         return Symbol("relu", (self,))
 
@@ -157,19 +163,10 @@ def cell_diagram(name: str, options: Cell | None = None) -> CellDiagram:
         after = trace(cell)
     except (AttributeError, NotImplementedError, TypeError, ValueError):
         raise ConfigError(f"{name} has operations that a diagram has no symbols for: draw a run that has it.") from None
-    places: dict[Symbol, int] = {}
     values = {symbol: f"{field}{_NOW}" for field, symbol in zip(cell.state, after, strict=True)}
     finding = ", ".join(f"{name} = {_expression(one, values, whole=True)}" for one, name in values.items())
 
-    def visit(symbol: Symbol) -> None:
-        """Give a symbol a place after those that it reads."""
-        if symbol not in places:
-            for read in symbol.reads:
-                visit(read)
-            places[symbol] = len(places)
-
-    for symbol in after:
-        visit(symbol)
+    places = {symbol: place for place, symbol in enumerate(dict.fromkeys(chain(*(one.operands() for one in after))))}
     nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), values) for symbol in places]
     nodes += [Node(f"{field}{_NOW}", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
     return CellDiagram(name, tuple(nodes), finding)
@@ -186,10 +183,10 @@ def trace(cell: Any) -> tuple[Symbol, ...]:
     names = {short: symbol(PEEPHOLES.get(short, "U"), blocks) for short, blocks in cell.matmuls}
     names |= {short: PEEPHOLES.get(short, short) for short in cell.vectors}
     weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
-    has_equations = type(cell) in UNITS or hasattr(cell, "step")
-    after: Any = (
-        unit_step(cell, x, before, weights) if has_equations else cell.forward(SymbolOps(weights), x, before)[0]
-    )
+    if type(cell) in UNITS or hasattr(cell, "step"):
+        after: Any = unit_step(cell, x, before, weights)
+    else:
+        after = cell.forward(SymbolOps(weights), x, before)[0]
     return tuple(after)
 
 

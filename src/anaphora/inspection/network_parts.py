@@ -144,11 +144,8 @@ def gates(part: PartDescription) -> bool:
 def note(part: PartDescription) -> str:
     """Return the unit, the score or the function of a box."""
     kind, _, options = part.kind.rstrip(")").partition(" (")
-    if is_unit(part):
-        return options.split(",")[0]
-    return options.split(",")[0] or {"Activate": "tanh", "GaussianWindow": "window", "Add": "sum"}.get(
-        kind, kind.lower()
-    )
+    words = {"Activate": "tanh", "GaussianWindow": "window", "Add": "sum"}
+    return options.split(",")[0] or words.get(kind, kind.lower())
 
 
 def _words(name: str) -> str:

@@ -40,8 +40,7 @@ def _model_of(experiment: ExperimentBase) -> ProgramModel | None:
 def diagrams(name: str, experiment: ExperimentBase, cut_every: int = 0) -> list[NetworkDiagram | CellDiagram]:
     """Return the network over a sentence, then one step of each of its programs; nothing for one without steps."""
     model = _model_of(experiment)
-    programs = {} if model is None else model.programs()
-    if model is None or not any(programs.values()):
+    if model is None or not any((programs := model.programs()).values()):
         return []
     steps = [_step(f"{name}, {layer_name(one)}", parts) for one, parts in programs.items() if parts]
     return [network_diagram(name, experiment, model, cut_every), *steps]

@@ -1,9 +1,10 @@
 """Tree of a beam search: kept and pruned tokens, and the path of greedy search."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -77,14 +78,10 @@ class Tree(Result):
         """Comparison with greedy search, in one sentence."""
         best, greedy = (self.output.removesuffix("</s>"), self.greedy_output.removesuffix("</s>"))
         found = f"Beam {self.size} writes \u201c{best}\u201d, ln p {self.score:.2f}"
-        paths = [
-            [one for one in self.nodes if one.best],
-            sorted((one for one in self.nodes if one.greedy), key=lambda one: one.step),
-        ]
-        parting = next((pair for pair in zip(*paths, strict=False) if pair[0] != pair[1]), None)
-        if parting is None:
+        own = next((one for one in self.nodes if one.best and not one.greedy), None)
+        other = next((one for one in self.nodes if one.greedy and not one.best), None)
+        if own is None or other is None:
             return f"{found}; greedy search writes the same"
-        own, other = parting
         than = "less" if self.greedy_score < self.score else "more"
         return (
             f"{found}; greedy search takes \u201c{other.token}\u201d instead of \u201c{own.token}\u201d at step "
@@ -165,10 +162,9 @@ def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -
     _search(subject, texts[0], size)
     pairs = zip(subject.predictor.search(texts, 1), subject.predictor.search(texts, size), strict=True)
     gains = [beam - greedy for (_, greedy), (_, beam) in pairs]
-    below, above = sum(gain > 1e-6 for gain in gains), sum(gain < -1e-6 for gain in gains)
-    return GreedyAgainstBeam(
-        subject.name, size, len(gains), below, len(gains) - below - above, above, sum(gains) / len(gains)
-    )
+    count, below, above = len(gains), sum(gain > 1e-6 for gain in gains), sum(gain < -1e-6 for gain in gains)
+    equal = count - below - above
+    return GreedyAgainstBeam(subject.name, size, count, below, equal, above, sum(gains) / count)
 
 
 def _search(subject: Subject, text: str, size: int) -> Search:
@@ -179,14 +175,8 @@ def _search(subject: Subject, text: str, size: int) -> Search:
     return search
 
 
-class _SearchStep(NamedTuple):
-    """One step of a search over one sentence."""
-
-    ids_K: list[int]
-    """Token that each row read."""
-    rows_K: list[int]
-    """The row of the step before that each row continues."""
-    log_probs_KV: Array
+_Path = tuple[int, ...]
+"""Tokens of an output, or its first ones."""
 
 
 class _Recording(Wrapper):
@@ -195,17 +185,19 @@ class _Recording(Wrapper):
     def __init__(self, model: Stepper, request: SearchRequest) -> None:
         super().__init__(model)
         self._request = request
-        self.steps: list[_SearchStep] = []
-        self.rows: list[int] = [0]
+        self._paths: list[_Path] = [()]
+        self.steps: list[tuple[list[_Path], Array]] = []
+        """Path of each row, the first token with it, and ln p of what may follow it."""
 
     def advance(self, memory: Any, state: Any, ids_N: Array) -> Step:
         step = advance(self._model, memory, state, ids_N, self._request)
-        self.steps.append(_SearchStep(ids_N.tolist(), self.rows, to_host(step.log_probs_NV).astype(np.float64)))
+        self._paths = [(*path, token) for path, token in zip(self._paths, ids_N.tolist(), strict=True)]
+        self.steps.append((self._paths, to_host(step.log_probs_NV).astype(np.float64)))
         return step
 
     def select(self, state: Any, rows_N: Array) -> Any:
         """Return the states of the given rows, which the next step continues."""
-        self.rows = rows_N.tolist()
+        self._paths = [self._paths[row] for row in rows_N.tolist()]
         return super().select(state, rows_N)
 
 
@@ -220,12 +212,12 @@ def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) ->
         )
     paths = [(*one.ids, *(end if one.finished else ()))[search.prefix :] for one in (best, greedy)]
     grown = _Growing(search, size, *paths)
-    for read in recordings[0].steps[search.prefix :]:
-        grown.add(read)
+    for rows, log_probs_KV in recordings[0].steps[search.prefix :]:
+        grown.add([row[1 + search.prefix :] for row in rows], log_probs_KV)
     grown.end()
-    grown.add_greedy(recordings[1].steps[search.prefix :])
-    tokens = labels([node.token for node in grown.nodes])
-    nodes = tuple(replace(node, token=token) for node, token in zip(grown.nodes, tokens, strict=True))
+    grown.add_greedy([log_probs_1V[0] for _, log_probs_1V in recordings[1].steps[search.prefix :]])
+    tokens = labels([node.token for node in grown.nodes.values()])
+    nodes = tuple(replace(node, token=token) for node, token in zip(grown.nodes.values(), tokens, strict=True))
     outputs = ["".join(search.pieces(path)).replace("\u2581", " ").strip() for path in paths]
     score, of_greedy = (ends[-1].score for ends in ([m for m in nodes if m.best], [m for m in nodes if m.greedy]))
     return Tree(run, text, size, outputs[0], score, outputs[1], of_greedy, nodes, tuple(grown.mass))
@@ -234,79 +226,68 @@ def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) ->
 class _Growing:
     """Tree to which the steps of a search are added in order."""
 
-    def __init__(self, search: Search, size: int, best: tuple[int, ...], greedy: tuple[int, ...]) -> None:
+    def __init__(self, search: Search, size: int, best: _Path, greedy: _Path) -> None:
         self._search, self._size, self._best, self._greedy = search, size, best, greedy
-        self.nodes: list[Node] = []
+        self.nodes: dict[_Path, Node] = {}
         self.mass: list[float] = []
-        self._paths: dict[tuple[int, ...], int] = {}
-        self._rows: list[tuple[int, ...]] = []
-        """The path of each row of the step before."""
-        self._kept: dict[tuple[int, ...], float] = {(): 0.0}
+        self._kept: dict[_Path, float] = {(): 0.0}
         """The score of every path that is to be continued."""
         self._decided = 0.0
         """The probability of the paths that are finished, and of those that cannot become the result."""
         self._best_finished = -inf
 
-    def add(self, read: _SearchStep) -> None:
+    def add(self, rows: Sequence[_Path], log_probs_KV: Array) -> None:
         """Add the continuations of the rows of one step, as ``search.beam`` ranks them."""
-        eos = self._search.stepper.eos
-        before = self._rows
-        read_rows = zip(read.rows_K, read.ids_K, strict=True)
-        self._rows = [(*before[row], token) for row, token in read_rows] if before else [()]
-        self._set_aside()
-        options, ids_KN = [], descending(read.log_probs_KV)[:, : self._size + _SHOWN]
-        for row, path in enumerate(self._rows):
-            ids = ids_KN[row]
-            for log_prob, token in zip(read.log_probs_KV[row, ids].tolist(), ids.tolist(), strict=True):
+        self._set_aside(self._kept.keys() - set(rows))
+        options, ids_KN = [], descending(log_probs_KV)[:, : self._size + _SHOWN]
+        for path, log_probs_V, ids_N in zip(rows, log_probs_KV, ids_KN, strict=True):
+            for token, log_prob in zip(ids_N.tolist(), log_probs_V[ids_N].tolist(), strict=True):
                 if log_prob > -inf:
-                    options.append((self._kept[path] + log_prob, row, (*path, token), log_prob))
-        options.sort(key=lambda one: (-one[0], one[1]))
+                    options.append((self._kept[path] + log_prob, (*path, token), log_prob))
+        options.sort(key=lambda one: -one[0])
         kept, pruned = options[: self._size], options[self._size :]
-        least, live = kept[-1][0] if kept else -inf, {}
-        for score, _, path, log_prob in kept:
-            is_finished = path[-1] == eos
-            self._node(path, log_prob, score, "finished" if is_finished else "kept", "")
+        self._kept = {}
+        for score, path, log_prob in kept:
+            is_finished = path[-1] == self._search.stepper.eos
+            self._add_node(path, log_prob, score, "finished" if is_finished else "kept")
             if is_finished:
                 self._decided += exp(score)
                 self._best_finished = max(self._best_finished, score)
             else:
-                live[path] = score
-        shown = dict.fromkeys(range(len(self._rows)), 0)
-        for score, row, path, log_prob in pruned:
-            if shown[row] < _SHOWN or path == self._greedy[: len(path)]:
-                shown[row] += 1
-                why = f"{score:.4f} is below {least:.4f}, the lowest of the best {self._size}"
-                self._node(path, log_prob, score, "pruned", why)
-        self.mass.append(self._decided + sum(map(exp, live.values())))
-        self._kept = live
+                self._kept[path] = score
+        shown = Counter[_Path]()
+        for score, path, log_prob in pruned:
+            if shown[path[:-1]] < _SHOWN or path == self._greedy[: len(path)]:
+                shown[path[:-1]] += 1
+                why = f"{score:.4f} is below {kept[-1][0]:.4f}, the lowest of the best {self._size}"
+                self._add_node(path, log_prob, score, "pruned", why)
+        self.mass.append(self._decided + sum(map(exp, self._kept.values())))
 
-    def _set_aside(self) -> None:
+    def _set_aside(self, paths: Iterable[_Path]) -> None:
         """Write why the search does not continue some paths that are among the best."""
-        for path in self._kept.keys() - set(self._rows):
-            score, number = self._kept[path], self._paths[path]
+        for path in paths:
+            score = self._kept[path]
             why = f"{score:.4f} can only fall, and {self._best_finished:.4f} is finished"
-            self.nodes[number] = replace(self.nodes[number], fate="pruned", why=why)
+            self.nodes[path] = replace(self.nodes[path], fate="pruned", why=why)
             self._decided += exp(score)
 
     def end(self) -> None:
         """Write why the search ended without the hypotheses that were still live."""
         if self._best_finished > -inf:
-            self._rows = []
-            self._set_aside()
+            self._set_aside(self._kept)
 
-    def add_greedy(self, reads: Sequence[_SearchStep]) -> None:
+    def add_greedy(self, log_probs_TV: Sequence[Array]) -> None:
         """Add the rest of greedy search's path, where the beam went on without it."""
-        why, score = "follows a pruned token, in greedy search alone", 0.0
-        for step, (token, read) in enumerate(zip(self._greedy, reads, strict=False), 1):
-            log_prob = float(read.log_probs_KV[0, token])
+        score = 0.0
+        for step, (token, log_probs_V) in enumerate(zip(self._greedy, log_probs_TV, strict=False), 1):
+            log_prob = float(log_probs_V[token])
             score += log_prob
-            if self._greedy[:step] not in self._paths:
-                self._node(self._greedy[:step], log_prob, score, "pruned", why)
+            if self._greedy[:step] not in self.nodes:
+                why = "follows a pruned token, in greedy search alone"
+                self._add_node(self._greedy[:step], log_prob, score, "pruned", why)
 
-    def _node(self, path: tuple[int, ...], log_prob: float, score: float, fate: Fate, why: str) -> None:
+    def _add_node(self, path: _Path, log_prob: float, score: float, fate: Fate, why: str = "") -> None:
         [piece] = self._search.pieces(path[-1:])
-        number = len(self.nodes)
-        self._paths[path] = number
-        parent = self._paths.get(path[:-1]) if len(path) > 1 else None
+        number, parent = len(self.nodes), self.nodes[path[:-1]].number if len(path) > 1 else None
         best, greedy = (path == own[: len(path)] for own in (self._best, self._greedy))
-        self.nodes.append(Node(number, parent, len(path), piece, log_prob, score, fate, why, best, greedy))
+        self.nodes[path] = Node(number, parent, len(path), piece, log_prob, score, fate, why, best, greedy)

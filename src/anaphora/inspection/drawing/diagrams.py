@@ -1,8 +1,9 @@
 """Boxes and arrows: the steps of a network, the inside of a unit, and the values of a lesson."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, pairwise, product
+from itertools import pairwise, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FILLS = ("#cfe3f5", "#fde0c5", "#cdeee0", "#f3dbe8", "#e3e3e3", "#fff2bf", "#dcd6f2", "#e6f2d5")
+_BLUE, _ORANGE, _GREEN, _ROSE, _GREY = "#cfe3f5", "#fde0c5", "#cdeee0", "#f3dbe8", "#e3e3e3"
+_FILLS = {"unit": _BLUE, "attention": _ORANGE, "sentence": _GREEN, "readout": _ROSE, "embedding": _GREY}
+_FILLS |= {"loss": "#fff2bf", "output": "#dcd6f2", "lesson": _BLUE}
+_FILLS |= {"given": _BLUE, "matrix": _ORANGE, "function": _GREEN, "point-wise": _ROSE, "result": _GREY}
+"""Colours of boxes by kind."""
 _PIXELS = 90.0
 """Units of a diagram in an inch."""
 _EDGE = "#4b515c"
 _Point = tuple[float, float]
-_BOXES = dict(zip(("unit", "attention", "sentence", "readout", "embedding", "loss", "output"), _FILLS, strict=False))
-"""Fills by the kind of a box."""
 _LINES = [*COLOURS[:6], "#332288", "#882255", "#117733", "#999933", "#661100", "#000000", "#aa4499", "#44aa99"]
 _LINES += ["#cc6677", "#b59f2a", "#4a6fe3", "#8a5a2b", "#6b3fa0", "#5f7f1f", "#c2185b", "#00695c"]
 """Colours of matrices: those of all pictures, then of the muted scheme of Tol (2021), then others."""
@@ -33,21 +36,14 @@ _PITCH, _RISE, _HALF, _TALL, _MARGIN = 132, 62, 32, 17, 50
 """Distance of steps and of rows, half the sides of a box, and the left margin."""
 
 _CELL_GAP, _CELL_DOWN, _CELL_LEFT, _CELL_TOP, _CELL_HIGH = 40, 60, 20, 76, 36
-_KINDS = ("given", "matrix", "function", "point-wise", "result")
 
 _LESSON_PITCH, _LESSON_RISE = 56, 58
-_LESSON_ARROW: Any = {
-    "arrowstyle": "-|>",
-    "mutation_scale": 7,
-    "linewidth": 0.9,
-    "shrinkA": 0,
-    "shrinkB": 0,
-    "zorder": 2,
-}
 
 
 def network_figure(shown: NetworkDiagram) -> "Figure":
     """Draw a network over a sentence from the bottom up; an arrow has the colour and the dashes of its matrix."""
+    from matplotlib.path import Path
+
     rows = 1 + max(box.row for box in shown.boxes)
     width = float(_MARGIN + _PITCH * (1 + max(box.column for box in shown.boxes)) + 20)
     title = wrap(f"{shown.name}: {shown.finding}", int(width / 9.6))
@@ -57,37 +53,36 @@ def network_figure(shown: NetworkDiagram) -> "Figure":
     down = -(-len(shown.matrices) // across)
     height = foot + 18 * down + 30
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
-    _text(axes, 12, 24, "\n".join(title), 10, weight="bold", va="top")
+    _text(axes, 12, 24, "\n".join(title), 10, weight="bold", ha="left", va="top")
     places = [(_MARGIN + _PITCH * (box.column + 0.5), top + _RISE * (rows - box.row - 0.5)) for box in shown.boxes]
     styles = {symbol: _style(number) for number, symbol in enumerate(shown.matrices)}
     ways = _ways(shown, places)
-    for edge, (start, *ends) in zip(shown.edges, ways, strict=True):
-        style = styles[edge.matrices[0]] if edge.matrices else {"color": QUIET, "linewidth": 0.9}
+    for edge, way in zip(shown.edges, ways, strict=True):
+        style = styles[edge.matrices[0]] if edge.matrices else {"color": QUIET}
         pale = edge.kind == "attention" and not edge.label
-        _arrow(axes, edge.kind, start, *([end] for end in ends), **{**style, "alpha": 0.25 if pale else 1.0})
+        _arrow(axes, edge.kind, path=Path(way), alpha=0.25 if pale else 1.0, **style)
     for box, (x, y) in zip(shown.boxes, places, strict=True):
-        middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 4}
         if box.kind == "word":
-            _text(axes, x, y, box.label, 10, bbox=_HALO, **middle)
+            _text(axes, x, y, box.label, 10, bbox=_HALO)
             continue
-        _box(axes, x - _HALF, y - _TALL, 2 * _HALF, 2 * _TALL, _BOXES[box.kind])
-        _text(axes, x, y - 5 if box.note else y, box.label, 10, **middle)
-        _text(axes, x, y + 9, ellipsize(box.note, 14), 6.5, **middle)
+        _box(axes, x, y, 2 * _HALF, 2 * _TALL, box.kind)
+        _text(axes, x, y - 5 if box.note else y, box.label, 10)
+        _text(axes, x, y + 9, ellipsize(box.note, 14), 6.5)
     for symbols, (x, y) in _label_places(shown, places, ways).items():
         colour = styles[symbols]["color"] if symbols in styles else QUIET
-        _text(axes, x, y, symbols, 8, color=colour, ha="center", va="center", weight="bold", bbox=_HALO, zorder=2.5)
+        _text(axes, x, y, symbols, 8, color=colour, weight="bold", bbox=_HALO, zorder=2.5)
     for column, label in shown.cuts:
         x = _MARGIN + _PITCH * (column + 0.5)
         highest = min(y for box, (_, y) in zip(shown.boxes, places, strict=True) if box.kind == "unit")
         axes.plot([x, x], [highest - _TALL - 12, foot - 24], color=COLOURS[1], linewidth=2, linestyle=":", gid="cut")
-        _text(axes, x, foot - 12, label, 8, ha="center", color=COLOURS[1])
+        _text(axes, x, foot - 12, label, 8, va="baseline", color=COLOURS[1])
     for number, (symbol, place) in enumerate(shown.matrices.items()):
         x, y = 16 + (width - 16) / across * (number // down), foot + 14 + 18 * (number % down)
         axes.plot([x, x + 36], [y, y], gid="matrix", **styles[symbol])
-        _text(axes, x + 43, y, symbol, 8.5, va="center", weight="bold")
-        _text(axes, x + 75, y, place, 7.5, va="center")
+        _text(axes, x + 43, y, symbol, 8.5, ha="left", weight="bold")
+        _text(axes, x + 75, y, place, 7.5, ha="left")
     note = "Each colour with its dashes is one matrix. Grey passes a value as it is."
-    _text(axes, 16, height - 16, note, 7.5, va="center", color=QUIET)
+    _text(axes, 16, height - 16, note, 7.5, ha="left", color=QUIET)
     return figure
 
 
@@ -99,12 +94,12 @@ def _style(number: int) -> dict[str, Any]:
 
 def _ways(shown: NetworkDiagram, places: Sequence[_Point]) -> list[list[_Point]]:
     """Return the ends of the lines of each arrow, which go around boxes; those between other rows have other lanes."""
-    lanes: dict[tuple[str, bool], set[tuple[int, int]]] = {}
-    ends = [(shown.boxes[edge.start], shown.boxes[edge.end]) for edge in shown.edges]
-    kinds = [(edge.kind, start.kind == "attention") for edge, (start, _) in zip(shown.edges, ends, strict=True)]
-    for kind, (start, end) in zip(kinds, ends, strict=True):
-        lanes.setdefault(kind, set()).add((start.row, end.row))
-    return [_way(shown, edge, places, sorted(lanes[kind])) for edge, kind in zip(shown.edges, kinds, strict=True)]
+    lanes = defaultdict[tuple[str, bool], set[tuple[int, int]]](set)
+    ends = [(edge.kind, shown.boxes[edge.start], shown.boxes[edge.end]) for edge in shown.edges]
+    for kind, start, end in ends:
+        lanes[kind, start.kind == "attention"].add((start.row, end.row))
+    rows = [sorted(lanes[kind, start.kind == "attention"]) for kind, start, _ in ends]
+    return [_way(shown, edge, places, own) for edge, own in zip(shown.edges, rows, strict=True)]
 
 
 def _way(shown: NetworkDiagram, edge: Edge, places: Sequence[_Point], rows: Sequence[tuple[int, int]]) -> list[_Point]:
@@ -179,10 +174,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     """Draw one step of a unit, from left to right."""
     nodes, columns = shown.nodes, _columns(shown)
     at = {number: x for x, column in enumerate(columns) for number in column}
-    ends = dict(at)
-    for number, node in enumerate(nodes):
-        for one in node.reads:
-            ends[one] = max(ends[one], at[number])
+    ends = {one: max((at[n] for n, node in enumerate(nodes) if one in node.reads), default=at[one]) for one in at}
     spans = [max(_width_of(nodes[number]) for number in column) for column in columns]
     places: dict[_Place, _Point] = {}
 
@@ -205,18 +197,15 @@ def cell_figure(shown: CellDiagram) -> "Figure":
     height = _CELL_TOP + _CELL_DOWN * rows - 20
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     title = f"one step of {shown.name}" + (f": {shown.finding}" if shown.finding else "")
-    _text(axes, 20, 28, title, 11, weight="bold")
+    _text(axes, 20, 28, title, 11, weight="bold", ha="left", va="baseline")
     for number, node in enumerate(nodes):
         for one in node.reads:
             way = [(*places[one, x], spans[x] / 2) for x in range(at[one], at[number])]
             way.append((*places[number, at[number]], spans[at[number]] / 2))
             _draw_way(axes, way, _width_of(nodes[one]) / 2, _width_of(node) / 2)
-        middle, down = places[number, at[number]]
-        wide = _width_of(node)
-        rounding = _CELL_HIGH / 2 if node.kind == "point-wise" else 6
-        fill = _FILLS[_KINDS.index(node.kind)]
-        _box(axes, middle - wide / 2, down - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
-        _text(axes, middle, down, node.label, 9, ha="center", va="center", zorder=4)
+        place, rounding = places[number, at[number]], _CELL_HIGH / 2 if node.kind == "point-wise" else 6
+        _box(axes, *place, _width_of(node), _CELL_HIGH, node.kind, rounding)
+        _text(axes, *place, node.label)
     return figure
 
 
@@ -225,9 +214,10 @@ def _columns(shown: CellDiagram) -> list[list[int]]:
     depths: list[int] = []
     for node in shown.nodes:
         depths.append(max((depths[one] + 1 for one in node.reads), default=0))
-    last = max(depths)
-    columns = [last if node.kind == "result" else depth for node, depth in zip(shown.nodes, depths, strict=True)]
-    return [[number for number, own in enumerate(columns) if own == column] for column in range(last + 1)]
+    last, columns = max(depths), defaultdict[int, list[int]](list)
+    for number, (node, depth) in enumerate(zip(shown.nodes, depths, strict=True)):
+        columns[last if node.kind == "result" else depth].append(number)
+    return [columns[x] for x in range(last + 1)]
 
 
 def _width_of(node: CellNode) -> float:
@@ -238,16 +228,18 @@ def _width_of(node: CellNode) -> float:
 
 def _draw_way(axes: "Axes", way: Sequence[tuple[float, float, float]], leaves: float, enters: float) -> None:
     """Draw an arrow between boxes, with half of their widths, through columns, each a place and half of its width."""
+    from matplotlib.path import Path
+
     (x, y, half), *passed = way
-    start, steps = (x + leaves, y), [[(x + half, y)]]
-    x += half
+    points, codes = [(x + leaves, y), (x + half, y)], [Path.MOVETO, Path.LINETO]
     for to_x, to_y, to_half in passed:
-        bend = max(10.0, (to_x - to_half - x) / 2)
-        steps.append([(x + bend, y), (to_x - to_half - bend, to_y), (to_x - to_half, to_y)])
-        x, y = to_x + to_half, to_y
-        steps.append([(x, y)])
-    steps[-1] = [(passed[-1][0] - enters, y)]
-    _arrow(axes, "flow", start, *(steps if passed[-1][2] > enters else steps[:-1]))
+        bend = max(10.0, (to_x - to_half - x - half) / 2)
+        points += [(x + half + bend, y), (to_x - to_half - bend, to_y), (to_x - to_half, to_y), (to_x + to_half, to_y)]
+        codes += [*[Path.CURVE4] * 3, Path.LINETO]
+        x, y, half = to_x, to_y, to_half
+    points[-1] = (x - enters, y)
+    shown = len(points) - (half <= enters)
+    _arrow(axes, "flow", path=Path(points[:shown], codes[:shown]))
 
 
 def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> "Figure":
@@ -255,14 +247,12 @@ def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str
 
     The ids of boxes and arrows are "box0", "box1", .. and "arrow0", .. in their order.
     """
-    from matplotlib.patches import FancyArrowPatch
-
     width, height = _LESSON_PITCH * max(map(len, rows)), _LESSON_RISE * len(rows)
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     boxes, places = dict[str, Any](), dict[str, _Point]()
     for across, down, key in ((x, y, key) for y, row in enumerate(rows) for x, key in enumerate(row) if key):
         x, y = places[key] = _LESSON_PITCH * (across + 0.5), _LESSON_RISE * (down + 0.5)
-        boxes[key] = _box(axes, x - 20, y - 15, 40, 30, _FILLS[0], gid=f"box{len(boxes)}")
+        boxes[key] = _box(axes, x, y, 40, 30, "lesson", gid=f"box{len(boxes)}")
         label = _mathtext(key)
         size = 11 if len(label) < 6 or label.startswith("$") else 8
         axes.text(x, y, label, fontsize=size, ha="center", va="center", zorder=4, parse_math=True)
@@ -270,9 +260,8 @@ def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str
         (x, y), (to_x, to_y) = places[start], places[end]
         # along a row, an arrow passes below the boxes between
         bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
-        ends: dict[str, Any] = {"patchA": boxes[start], "patchB": boxes[end], "gid": f"arrow{number}", "color": _EDGE}
-        line = FancyArrowPatch((x, y), (to_x, to_y), connectionstyle=f"arc3,rad={bend}", **ends, **_LESSON_ARROW)
-        axes.add_patch(line)
+        ends: dict[str, Any] = {"posA": (x, y), "posB": (to_x, to_y), "patchA": boxes[start], "patchB": boxes[end]}
+        _arrow(axes, f"arrow{number}", connectionstyle=f"arc3,rad={bend}", shrinkA=0, shrinkB=0, **ends)
     return figure
 
 
@@ -296,26 +285,24 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
     for arrow, name in ((BACKWARD, "left"), (FORWARD, "right")):
         over = re.sub(rf"(\w){arrow}(\w*)", rf"$\\over{name}arrow{{\1}}$\2", over)
     over = re.sub(r"(\w\S*?)_(\w)\b", r"$\1_\2$", over)
+    style = {"ha": "center", "va": "center", "zorder": 4, **style}
     axes.text(x, y, over, fontsize=size, parse_math=over != text, **style)
 
 
 def _box(
-    axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6, gid: str = "box"
+    axes: "Axes", x: float, y: float, wide: float, high: float, kind: str, rounding: float = 6, gid: str = "box"
 ) -> Any:
+    """Draw a box around its middle."""
     from matplotlib.patches import FancyBboxPatch
 
-    style = f"round,pad=0,rounding_size={rounding}"
-    return axes.add_patch(
-        FancyBboxPatch((x, y), wide, high, style, facecolor=fill, edgecolor=_EDGE, linewidth=0.8, gid=gid, zorder=3)
-    )
+    form, corner = f"round,pad=0,rounding_size={rounding}", (x - wide / 2, y - high / 2)
+    style: dict[str, Any] = {"facecolor": _FILLS[kind], "edgecolor": _EDGE, "linewidth": 0.8, "zorder": 3}
+    return axes.add_patch(FancyBboxPatch(corner, wide, high, form, gid=gid, **style))
 
 
-def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point], **line: Any) -> None:
-    """Draw an arrow; a step is the end of a line, or two control points and the end of a curve."""
+def _arrow(axes: "Axes", gid: str, **line: Any) -> None:
+    """Draw an arrow along a ``path`` or between two boxes."""
     from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path
 
-    codes = [Path.MOVETO, *(Path.LINETO if len(step) == 1 else Path.CURVE4 for step in steps for _ in step)]
-    path = Path([start, *chain.from_iterable(steps)], codes)
     style = {"linewidth": 0.9, "capstyle": "butt", "color": _EDGE, "zorder": 2, **line}
-    axes.add_patch(FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=7, gid=kind, **style))
+    axes.add_patch(FancyArrowPatch(arrowstyle="-|>", mutation_scale=7, gid=gid, **style))

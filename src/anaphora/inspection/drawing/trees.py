@@ -37,37 +37,36 @@ def tree_figure(shown: Tree) -> "Figure":
         band, number = divmod(step - 1, across)
         return 0.9 + column * number, top + _ROW * (down * band + row + 1.1)
 
-    last, parents = max(rows.values()) + 0.9, {node.parent for node in shown.nodes if node.number in rows}
-    for node in shown.nodes:
-        if node.number in rows:
-            _node(axes, node, at(node.step, rows[node.number]), stops=node.number not in parents)
-            before = None if node.parent is None else shown.nodes[node.parent]
-            if before and before.number in rows:
-                (x, y), (_, from_y) = at(node.step, rows[node.number]), at(node.step, rows[before.number])
-                begins = x - column + _width(_label_of(before)) + 0.05
-                way = [min(begins, x - 0.3), x - 0.22, x - 0.04], [from_y, from_y, y]
-                colour, linewidth, gid = (COLOURS[0], 2.6, "best") if node.best else (FRAME, 0.9, "other")
-                axes.plot(*way, zorder=1.0 + node.best, gid=gid, color=colour, linewidth=linewidth)
-                if node.greedy:
-                    below: Any = (way[0], [one + 0.06 for one in way[1]])
-                    axes.plot(*below, color=COLOURS[1], linestyle=":", linewidth=1.8, gid="greedy")
+    quiet: Any = {"fontsize": 7, "color": QUIET}
+    last, parents = max(rows.values()) + 0.9, {shown.nodes[number].parent for number in rows}
+    for number, row in rows.items():
+        node = shown.nodes[number]
+        x, y = at(node.step, row)
+        _node(axes, node, (x, y), stops=number not in parents)
+        if node.parent in rows:
+            begins = x - column + _width(_label_of(shown.nodes[node.parent])) + 0.05
+            _, from_y = at(node.step, rows[node.parent])  # in the band of the node, also where the parent ends one
+            across_x, across_y = [min(begins, x - 0.3), x - 0.22, x - 0.04], [from_y, from_y, y]
+            colour, linewidth, gid = (COLOURS[0], 2.6, "best") if node.best else (FRAME, 0.9, "other")
+            axes.plot(across_x, across_y, zorder=1.0 + node.best, gid=gid, color=colour, linewidth=linewidth)
+            if node.greedy:
+                below = [one + 0.06 for one in across_y]
+                axes.plot(across_x, below, color=COLOURS[1], linestyle=":", linewidth=1.8, gid="greedy")
     for step in range(1, steps + 1):
         pruned = [node for node in shown.nodes if node.step == step and node.number not in rows]
         axes.text(*at(step, -0.9), str(step), fontsize=8, color=QUIET)
         for one in sorted(pruned, key=lambda node: -node.score)[:1]:
             x, y = at(step, last)
-            axes.text(x, y, _label_of(one), fontsize=7, color=QUIET, va="center")
+            axes.text(x, y, _label_of(one), va="center", **quiet)
             axes.plot([x, x + 0.7 * _width(_label_of(one))], [y, y], color=QUIET, linewidth=0.6)
-            axes.text(x, y + 0.13, f"{one.score:.2f}", fontsize=7, color=QUIET, va="center")
+            axes.text(x, y + 0.13, f"{one.score:.2f}", va="center", **quiet)
         if step <= len(shown.mass):
-            axes.text(*at(step, -0.6), f"{shown.mass[step - 1]:.3f}", fontsize=7, color=QUIET)
+            axes.text(*at(step, -0.6), f"{shown.mass[step - 1]:.3f}", **quiet)
         if step % across == 1 or across == 1:
-            for name, row in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
-                axes.text(
-                    0.1, at(step, row)[1], name, fontsize=7, color=QUIET, va="center" if row == last else "baseline"
-                )
+            for name, place in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
+                axes.text(0.1, at(step, place)[1], name, va="center" if place == last else "baseline", **quiet)
     legend = "thick: result    dotted: greedy search    \u00d7: nothing that continues it stays in the beam"
-    axes.text(0.1, height - 0.12, f"{legend}    [ ]: finished    numbers: ln p up to a token", fontsize=7, color=QUIET)
+    axes.text(0.1, height - 0.12, f"{legend}    [ ]: finished    numbers: ln p up to a token", **quiet)
     return figure
 
 
@@ -104,7 +103,6 @@ def _rows(shown: Tree) -> dict[int, int]:
             wanted = 0 if node.best else rows.get(-1 if node.parent is None else node.parent, 0)
             rows[node.number] = min(free, key=lambda row: (row == 0 and not node.best, abs(row - wanted)))
             free.remove(rows[node.number])
-        rows |= {
-            node.number: shown.size for node in shown.nodes if node.step == step and node.greedy and node not in own
-        }
+        alone = [node for node in shown.nodes if node.step == step and node.greedy and node not in own]
+        rows |= {node.number: shown.size for node in alone}
     return rows
