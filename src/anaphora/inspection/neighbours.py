@@ -192,12 +192,9 @@ def example_states(subject: Subject, batch: Batch) -> Array:
     """Return the states that the tokens of one text are predicted from, T x W."""
     model: Any = subject.trained.model.eval()
     with running(subject.trained.runtime):
-        states_TW: Array = (
-            model.target_states(batch)[:, 0]
-            if hasattr(model, "target_states")
-            else model.states_and_target_log_probs(batch)[0][0]
-        )
-    return states_TW
+        if hasattr(model, "target_states"):
+            return np.asarray(model.target_states(batch)[:, 0])
+        return np.asarray(model.states_and_target_log_probs(batch)[0][0])
 
 
 def _by_row(batch: Batch, states_BTW: Array) -> Iterator[States]:

@@ -36,14 +36,8 @@ _CELL_GAP, _CELL_DOWN, _CELL_LEFT, _CELL_TOP, _CELL_HIGH = 40, 60, 20, 76, 36
 _KINDS = ("given", "matrix", "function", "point-wise", "result")
 
 _LESSON_PITCH, _LESSON_RISE = 56, 58
-_LESSON_ARROW: Any = {
-    "arrowstyle": "-|>",
-    "mutation_scale": 7,
-    "linewidth": 0.9,
-    "shrinkA": 0,
-    "shrinkB": 0,
-    "zorder": 2,
-}
+
+_ARROW: Any = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 0.9, "color": _EDGE, "zorder": 2}
 
 
 def network_figure(shown: NetworkDiagram) -> "Figure":
@@ -270,9 +264,9 @@ def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str
         (x, y), (to_x, to_y) = places[start], places[end]
         # along a row, an arrow passes below the boxes between
         bend = 0.3 if y == to_y and abs(x - to_x) > _LESSON_PITCH else 0.0
-        ends: dict[str, Any] = {"patchA": boxes[start], "patchB": boxes[end], "gid": f"arrow{number}", "color": _EDGE}
-        line = FancyArrowPatch((x, y), (to_x, to_y), connectionstyle=f"arc3,rad={bend}", **ends, **_LESSON_ARROW)
-        axes.add_patch(line)
+        ends: dict[str, Any] = {"patchA": boxes[start], "patchB": boxes[end], "shrinkA": 0, "shrinkB": 0}
+        style = {"connectionstyle": f"arc3,rad={bend}", "gid": f"arrow{number}", **_ARROW}
+        axes.add_patch(FancyArrowPatch((x, y), (to_x, to_y), **ends, **style))
     return figure
 
 
@@ -317,5 +311,4 @@ def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point], **l
 
     codes = [Path.MOVETO, *(Path.LINETO if len(step) == 1 else Path.CURVE4 for step in steps for _ in step)]
     path = Path([start, *chain.from_iterable(steps)], codes)
-    style = {"linewidth": 0.9, "capstyle": "butt", "color": _EDGE, "zorder": 2, **line}
-    axes.add_patch(FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=7, gid=kind, **style))
+    axes.add_patch(FancyArrowPatch(path=path, gid=kind, **{**_ARROW, "capstyle": "butt", **line}))
