@@ -83,19 +83,15 @@ class TokenAttribution(Result):
         lines = [f"{self.run}: {self.text}", f"Why {what}: integrated gradients"]
         lines += [f"  {name:<16} {value:+.3f}" for name, value in zip(labels(self.inputs), self.values, strict=True)]
         drops = (sum(curve) / len(curve) for curve in (self.most_first, self.least_first))
-        return "\n".join(
-            [
-                *lines,
-                f"Sum {sum(self.values):+.3f} of {self.explained:+.3f} (completeness error {self.difference:+.4f}).",
-                "Mean over deletions: most important first {:.3f}, least important first {:.3f}.".format(*drops),
-            ]
-        )
+        error = f"completeness error {self.difference:+.4f}"
+        lines.append(f"Sum {sum(self.values):+.3f} of {self.explained:+.3f} ({error}).")
+        lines.append("Mean over deletions: most important first {:.3f}, least important first {:.3f}.".format(*drops))
+        return "\n".join(lines)
 
 
 def lacks_attribution(subject: Subject) -> str:
     """Return the reason that nothing can be attributed; empty where it can."""
-    why = subject.lacks_layers()
-    if why:
+    if why := subject.lacks_layers():
         return why
     if not any(isinstance(module, Embedding) for module in subject.trained.model.modules()):
         return "it reads no word vectors"
@@ -167,14 +163,9 @@ class _Interval:
     """x . d f / dx in its middle, by input."""
 
     @property
-    def values(self) -> Tensor:
-        """Its share of the integral, by input."""
-        return self.slope * (self.high - self.low)
-
-    @property
     def error(self) -> float:
-        """Distance of the sum of its values from the change of f."""
-        return abs(float(self.values.sum()) - (self.f_high - self.f_low))
+        """Distance of the sum of its share of the integral from the change of f."""
+        return abs(float(self.slope.sum()) * (self.high - self.low) - (self.f_high - self.f_low))
 
 
 def _integral(query: "_Query", rows: Sequence[Sequence[int]], steps: int) -> Tensor:
@@ -195,15 +186,14 @@ def _integral(query: "_Query", rows: Sequence[Sequence[int]], steps: int) -> Ten
             _Interval(a, b, f_a, f_b, worst.slope),  # its middle is that of the whole
             _Interval(b, worst.high, f_b, worst.f_high, slope(b + third / 2)),
         ]
-    return torch.stack([one.values for one in found]).sum(0)
+    return torch.stack([one.slope * (one.high - one.low) for one in found]).sum(0)
 
 
 class _Query:
     """Network, and one text to explain: derivatives in float64, values of f as the run computes them."""
 
     def __init__(self, subject: Subject, text: str, target: str | None) -> None:
-        why = lacks_attribution(subject)
-        if why:
+        if why := lacks_attribution(subject):
             raise ConfigError(f"Nothing can be attributed in {subject.name}: {why}.")
         example = subject.example(text, target)
         batch = example.batch

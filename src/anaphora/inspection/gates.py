@@ -144,8 +144,7 @@ class Followers(Result):
 
 def lacks_gates(subject: Subject) -> str:
     """Return the reason that a run has no gates to show; empty where it has."""
-    why = subject.lacks_layers()
-    if why:
+    if why := subject.lacks_layers():
         return why
     layers = layers_of(subject, subject.example("a", "" if "target" in subject.trained.tokenizers else None))
     return "" if any(map(_gated, layers)) else "its cells have no gates"
@@ -214,22 +213,20 @@ def followers(subject: Subject, text: str, best: int = 5) -> Followers:
     """
     layers = layers_of(subject, subject.example(text, None))
     layer = layers[0]
-    properties = {name: torch.tensor(of(layer.steps)).double() for name, of in PROPERTIES.items()}
-    states, excerpts, found = _states(layer), dict[str, Excerpt](), list[Follower]()
-    for name, value_T in properties.items():
+    states = {f"{layer.name} {unit.name}": layer.signal(unit.writes[-1]).double() for unit in layer.units()}
+    cells = [(unit, cell) for unit, states_TH in states.items() for cell in range(states_TH.shape[1])]
+    every_TH = torch.hstack(list(states.values()))
+    excerpts, found = dict[str, Excerpt](), list[Follower]()
+    for name, property_of in PROPERTIES.items():
+        value_T = torch.tensor(property_of(layer.steps)).double()
         if value_T.min() == value_T.max():
             continue
-        excerpt = _excerpt(value_T)
+        excerpt, r_H = _excerpt(value_T), _correlation(every_TH, value_T)
         excerpts[name] = Excerpt(excerpt.start, layer.steps[excerpt], tuple(value_T[excerpt].tolist()))
-        candidates = [
-            (unit, cell, r)
-            for unit, states_TH in states.items()
-            for cell, r in enumerate(_correlation(states_TH, value_T).tolist())
-        ]
-        for unit, cell, r in sorted(candidates, key=lambda one: -abs(one[2]))[:best]:
-            if abs(r) >= WEAK:
-                values = tuple(states[unit][excerpt, cell].tolist())
-                found.append(Follower(name, f"{layer.name} {unit}", cell, r, values))
+        for place in r_H.abs().argsort(descending=True, stable=True)[:best].tolist():
+            if r_H[place].abs() >= WEAK:
+                (unit, cell), values = cells[place], tuple(every_TH[excerpt, place].tolist())
+                found.append(Follower(name, unit, cell, float(r_H[place]), values))
     return Followers(subject.name, layer.size, excerpts, tuple(found))
 
 
@@ -240,34 +237,34 @@ def _excerpt(value_T: Tensor) -> slice:
     return slice(start, start + size)
 
 
+def _running(pieces: Sequence[str], step: Callable[[float, str], float]) -> list[float]:
+    """Return a number after each piece, which a ``step`` follows from the one before; 0 where a line ends."""
+    found, value = [], 0.0
+    for piece in pieces:
+        value = 0.0 if _ends_line(piece) else step(value, piece)
+        found.append(value)
+    return found
+
+
 def position(pieces: Sequence[str]) -> list[float]:
     """Return the number of pieces of its line before each; line ends are special tokens or line breaks."""
-    found, place = [], 0
-    for piece in pieces:
-        place = 0 if _ends_line(piece) else place + 1
-        found.append(float(place))
-    return found
+    return _running(pieces, lambda place, piece: place + 1)
 
 
 def inside_quotes(pieces: Sequence[str]) -> list[float]:
     """Return 1 from an opening quotation mark up to the closing one."""
-    found, inside = [], False
-    for piece in pieces:
+
+    def read(inside: float, piece: str) -> float:
         for character in piece:
-            inside = {"\u201c": True, "\u201d": False, '"': not inside}.get(character, inside)
-        inside = inside and not _ends_line(piece)
-        found.append(float(inside))
-    return found
+            inside = {"\u201c": 1.0, "\u201d": 0.0, '"': 1.0 - inside}.get(character, inside)
+        return inside
+
+    return _running(pieces, read)
 
 
 def bracket_depth(pieces: Sequence[str]) -> list[float]:
     """Return the number of brackets that are open after each piece."""
-    found, depth = [], 0
-    for piece in pieces:
-        depth += sum((c in "([{") - (c in ")]}") for c in piece)
-        depth = 0 if depth < 0 or _ends_line(piece) else depth
-        found.append(float(depth))
-    return found
+    return _running(pieces, lambda depth, piece: max(0.0, depth + sum((c in "([{") - (c in ")]}") for c in piece)))
 
 
 def line_length(pieces: Sequence[str]) -> list[float]:
@@ -302,11 +299,6 @@ def _name(unit: Unit, letter: str) -> str:
     output, *memory = unit.cell.state
     names = {output: "output", unit.cell.candidate: "new value", **dict.fromkeys(memory, "cell state")}
     return f"{(names | dict(unit.cell.gate_names)).get(letter, 'gate')} {letter}"
-
-
-def _states(layer: Layer) -> dict[str, Tensor]:
-    """Return the memory of each unit, T x H."""
-    return {unit.name: layer.signal(unit.writes[-1]).double() for unit in layer.units()}
 
 
 def _correlation(states_TH: Tensor, value_T: Tensor) -> Tensor:

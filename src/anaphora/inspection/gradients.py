@@ -103,14 +103,13 @@ class GradientFlow(Result):
     def __str__(self) -> str:
         lines = [f"{self.run}{' before training' if self.fresh else ''}: {self.text}"]
         for one in self.reach:
-            shown = [k for k in (1, 2, 5, 10, 20, 50) if k <= len(one.norms)]
+            shown, bound = [k for k in (1, 2, 5, 10, 20, 50) if k <= len(one.norms)], one.bound
             lines.append(f"  {one.unit} ({one.cell}), k steps before the last:")
-            rows = {"k": [f"{k}" for k in shown], "|dh_T/dh_T-k|": _format(one.norms, shown)}
-            if one.bound:
-                rows[f"bound ({one.bound.gamma:g} x {one.bound.lambda_1:.3f})^k"] = _format(one.bound.values, shown)
-            rows |= {"direct path": _format(one.direct, shown)} if one.direct else {}
-            rows |= {"|dc_T/dc_T-k|": _format(one.memory, shown)} if one.memory else {}
-            lines += [f"    {name:<24}{''.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
+            rows: dict[str, Sequence[float]] = {"k": range(1, len(one.norms) + 1), "|dh_T/dh_T-k|": one.norms}
+            rows |= {f"bound ({bound.gamma:g} x {bound.lambda_1:.3f})^k": bound.values} if bound else {}
+            rows |= {"direct path": one.direct, "|dc_T/dc_T-k|": one.memory}
+            for name, values in rows.items():
+                lines += [f"    {name:<24}{''.join(f'{values[k - 1]:>10.3g}' for k in shown)}"] if values else []
             lines.append(f"    initial state: |dh_T/dh_0| {one.norms[-1]:.3g}{STEEP if one.steep_start else ''}")
         for item in self.itemised:
             sent = ", ".join(f"{step} {norm:.1e}" for step, norm in zip(labels(item.steps), item.last, strict=True))
@@ -183,14 +182,11 @@ def replay(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False)
     seen, size = layer.seen, layer.size
     copies = next(iter(seeds[0].values())).shape[1]
 
-    def repeated(rows_1W: Tensor) -> Tensor:
-        return rows_1W.detach().expand(copies, *rows_1W.shape[1:]).clone()
-
     inputs = {
-        name: block[:size, :1].detach().expand(size, copies, -1).clone().requires_grad_(inputs_too)
+        name: block[:size, :1].detach().repeat_interleave(copies, 1).requires_grad_(inputs_too)
         for name, block in seen.inputs.items()
     }
-    first = {name: repeated(rows[:1]).requires_grad_() for name, rows in seen.first.items()}
+    first = {name: one[:1].detach().repeat_interleave(copies, 0).requires_grad_() for name, one in seen.first.items()}
     recorder = Recorder()
     with running(replace(Runtime.inference(), kernels="python", observer=recorder)), torch.enable_grad():
         scanned = scan(
@@ -198,7 +194,7 @@ def replay(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False)
             inputs,
             first,
             {name: weight.detach() for name, weight in seen.weights.items()},
-            {name: repeated(rows[:1]) for name, rows in seen.memory.items()},
+            {name: one[:1].detach().repeat_interleave(copies, 0) for name, one in seen.memory.items()},
             torch.full((copies,), size),
         )
         found = list[Gradients]()
@@ -244,12 +240,8 @@ def lstm_terms(layer: Layer, unit: Unit) -> tuple[Mapping[str, float], ...]:
     o: diag(m o (1 - o)) W_o;  f: diag(o (1 - m^2) c_{t-1} f (1 - f)) W_f;  i: diag(o (1 - m^2) g i (1 - i)) W_i;
     g: diag(o (1 - m^2) i (1 - g^2)) W_g.
     """
-    found = []
-    for terms in lstm_term_matrices(layer, unit):
-        norms = {name: float(torch.linalg.matrix_norm(matrix, 2)) for name, matrix in terms.items()}
-        total = torch.stack(list(terms.values())).sum(0)
-        found.append(norms | {"total": float(torch.linalg.matrix_norm(total, 2))})
-    return tuple(found)
+    every = [terms | {"total": torch.stack(list(terms.values())).sum(0)} for terms in lstm_term_matrices(layer, unit)]
+    return tuple({name: float(torch.linalg.matrix_norm(one, 2)) for name, one in terms.items()} for terms in every)
 
 
 def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
@@ -304,7 +296,3 @@ def _bound(layer: Layer, unit: Unit) -> Bound | None:
 
 def _norms(matrices_THH: Tensor) -> Numbers:
     return tuple(torch.linalg.matrix_norm(matrices_THH, 2).tolist())
-
-
-def _format(values: Numbers, steps: list[int]) -> list[str]:
-    return [f"{values[k - 1]:.3g}" for k in steps]

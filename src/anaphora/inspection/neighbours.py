@@ -5,10 +5,8 @@ The state of a token is the vector that the output layer predicts it from, as in
 training split in the run folder, in half precision; it is searched from end to end, so that what is found is exact.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +17,11 @@ from anaphora.batch import Batch
 from anaphora.data.columns import Bound, Column, Integers, Table, Writer
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.pairs import scored_batches
-from anaphora.data.ragged import Ragged
 from anaphora.data.running_text import TextSentences, TextWindows, encoded_text
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
+from anaphora.files import sha256
 from anaphora.inspection.labels import labels
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, demand_page
@@ -33,6 +31,7 @@ from anaphora.models.language_model import LanguageModel
 from anaphora.prediction.examples import GivesExamples
 from anaphora.protocols import Array, Carry
 from anaphora.run import Run
+from anaphora.run.weights import serialise, tensors_of
 from anaphora.tasks.language_model.training import LanguageModelJob
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import TRAIN
@@ -118,81 +117,56 @@ States = tuple[Array, Integers, Integers]
 """Some states of a split, N x W, and of each its row and the place of its token in that."""
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """The training pairs of a translator."""
+class TrainingSplit(NamedTuple):
+    """Training pairs of a translator, or training text of a language model."""
 
-    store: ExampleStore
-    tokenizers: Mapping[str, Tokenizer]
+    fingerprint: str
+    """SHA-256 of data and tokenizers."""
+    lengths: Integers
+    """Tokens of each target or line, its end among them."""
+    row: Callable[[int], Row]
+    """Function from the number of a pair or line, from 0, to it."""
+    states: Callable[[Any], Iterator[States]]
+    """Function from the model to the states that each token is predicted from."""
 
-    @cached_property
-    def _sides(self) -> list[Ragged]:
-        return self.store.all_rows()
 
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of pairs and tokenizers."""
-        return self.store.digest
+def _pairs(store: ExampleStore, tokenizers: Mapping[str, Tokenizer]) -> TrainingSplit:
+    source, target = tokenizers["source"], tokenizers["target"]
+    sources, targets = store.all_rows()
 
-    @property
-    def lengths(self) -> Integers:
-        """Tokens of each target, its end among them."""
-        return self._sides[1].lengths + 1
-
-    def row(self, number: int) -> Row:
-        """Return a pair."""
-        source, target = self.tokenizers["source"], self.tokenizers["target"]
-        sources, targets = self._sides
+    def row(number: int) -> Row:
         ids = [*targets[number].tolist(), target.symbols.eos]
-        read = source.decode(sources[number].tolist())
-        return int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids))
+        return int(store.numbers[number]) + 1, source.decode(sources[number].tolist()), tuple(target.pieces(ids))
 
-    def states(self, model: Any) -> Iterator[States]:
-        """Yield the decoder states of the targets."""
-        for batch in scored_batches(self.store, _BATCH_TOKENS):
+    def states(model: Any) -> Iterator[States]:
+        for batch in scored_batches(store, _BATCH_TOKENS):
             yield from _by_row(batch, model.target_states(batch).swapaxes(0, 1))
 
+    return TrainingSplit(store.digest, targets.lengths + 1, row, states)
 
-@dataclass(frozen=True)
-class Lines:
-    """The training text of a language model."""
 
-    ids: Column
-    ends: Integers
-    """Places of ``</s>`` in it; first the one in front."""
-    tokenizer: Tokenizer
-    fingerprint: str
-    """SHA-256 of text and tokenizer."""
-    of_sentences: bool
-    """True if the model reads each line from its initial state."""
+def _lines(ids: Column, tokenizer: Tokenizer, fingerprint: str, *, of_sentences: bool) -> TrainingSplit:
+    """``of_sentences``: the model reads each line from its initial state."""
+    ends = np.flatnonzero(ids[:] == tokenizer.symbols.eos)
 
-    @property
-    def lengths(self) -> Integers:
-        """Tokens of each line, its end among them."""
-        return np.diff(self.ends)
+    def row(number: int) -> Row:
+        return number + 1, "", tuple(tokenizer.pieces(ids[ends[number] + 1 : ends[number + 1] + 1].tolist()))
 
-    def row(self, number: int) -> Row:
-        """Return a line."""
-        ids = self.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
-        return number + 1, "", tuple(self.tokenizer.pieces(ids.tolist()))
-
-    def states(self, model: Any) -> Iterator[States]:
-        """Yield the states that each token is predicted from, after its line or all of its stream."""
-        if self.of_sentences:
-            for batch in TextSentences(self.ids, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
+    def states(model: Any) -> Iterator[States]:
+        if of_sentences:
+            for batch in TextSentences(ids, tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
                 yield from _by_row(batch, model.states_and_target_log_probs(batch)[0])
             return
-        streams = max(1, min(_BATCH_TOKENS, len(self.ids) - 1) // _STEPS)
+        streams = max(1, min(_BATCH_TOKENS, len(ids) - 1) // _STEPS)
         carry: Carry | None = None
-        for batch in TextWindows(self.ids, rows=streams, steps=_STEPS).epoch(1):
+        for batch in TextWindows(ids, rows=streams, steps=_STEPS).epoch(1):
             states_BTW, _, carry = model.states_and_target_log_probs(batch, carry)
             width = states_BTW.shape[1]
             predicted_N = (batch.example_ids_B[:, None] + 1 + np.arange(width)).ravel()
-            rows_N = np.searchsorted(self.ends, predicted_N) - 1
-            yield states_BTW.reshape(-1, states_BTW.shape[2]), rows_N, predicted_N - self.ends[rows_N] - 1
+            rows_N = np.searchsorted(ends, predicted_N) - 1
+            yield states_BTW.reshape(-1, states_BTW.shape[2]), rows_N, predicted_N - ends[rows_N] - 1
 
-
-TrainingSplit = Pairs | Lines
+    return TrainingSplit(fingerprint, np.diff(ends), row, states)  # the first end is in front of the text
 
 
 def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
@@ -206,25 +180,21 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
     if "data/train" in run.changed_fingerprints(run.load("best")):
         raise DataError(f"Neighbours are training data, but the training data of {path} has changed: restore it.")
     if isinstance(job, TranslatorJob):
-        return Pairs(job.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
+        return _pairs(job.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
     assert isinstance(job, LanguageModelJob)
     corpus, tokenizer = job.splits.train, tokenizers["text"]
     ids = encoded_text(corpus, tokenizer, path / TRAIN, report=report)
-    ends = np.flatnonzero(ids[:] == tokenizer.symbols.eos)
     of_sentences = not getattr(experiment, "reads_stream", True)
-    return Lines(ids, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)
+    return _lines(ids, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences=of_sentences)
 
 
 def example_states(subject: Subject, batch: Batch) -> Array:
     """Return the states that the tokens of one text are predicted from, T x W."""
     model: Any = subject.trained.model.eval()
     with running(subject.trained.runtime):
-        states_TW: Array = (
-            model.target_states(batch)[:, 0]
-            if hasattr(model, "target_states")
-            else model.states_and_target_log_probs(batch)[0][0]
-        )
-    return states_TW
+        if hasattr(model, "target_states"):
+            return np.asarray(model.target_states(batch)[:, 0])
+        return np.asarray(model.states_and_target_log_probs(batch)[0][0])
 
 
 def _by_row(batch: Batch, states_BTW: Array) -> Iterator[States]:
@@ -315,7 +285,7 @@ def index_of(subject: Subject, report: Report = silent, confirm: Confirm = lambd
     total = int(split.lengths.sum())
     columns: dict[str, Bound] = {"states": _HALF, "rows": len(split.lengths), "places": int(split.lengths.max())}
     folder = subject.trained.path / INDEX
-    made_from = [split.fingerprint, _digest(subject.trained.model)]
+    made_from = [split.fingerprint, sha256(serialise(tensors_of(subject.trained.model)))]
     what = "states of the training split"
     table = Table(folder, made_from, columns, fill, task=what, total=total, report=report)
     size = len(table["states"]) * _HALF.itemsize
@@ -325,25 +295,13 @@ def index_of(subject: Subject, report: Report = silent, confirm: Confirm = lambd
 
 def nearest_of(queries_TW: Array, index: Index, count: int) -> tuple[Array, Array]:
     """Distances and places of the nearest states of each query, T x K, the nearest first."""
-    squares_T1 = (queries_TW**2).sum(1, keepdims=True)
-    best_TK, places_TK = (np.empty((len(queries_TW), 0), kind) for kind in (np.float32, np.int64))
+    given_TW, size = torch.from_numpy(queries_TW), len(queries_TW)
+    best_TK, places_TK = torch.empty(size, 0), torch.empty(size, 0, dtype=torch.int64)
     for start in range(0, len(index.rows), _BLOCK):
         flat = index.states[start * index.width : (start + _BLOCK) * index.width]
-        states_NW = np.asarray(flat, dtype=np.float32).reshape(-1, index.width)
-        distances_TN = squares_T1 - 2 * (queries_TW @ states_NW.T) + (states_NW**2).sum(1)
-        here_TN = np.broadcast_to(np.arange(start, start + len(states_NW)), distances_TN.shape)
-        values_TM, here_TM = np.hstack([best_TK, distances_TN]), np.hstack([places_TK, here_TN])
-        least_TK = values_TM.argpartition(min(count, values_TM.shape[1]) - 1, axis=1)[:, :count]
-        best_TK, places_TK = (np.take_along_axis(one, least_TK, axis=1) for one in (values_TM, here_TM))
-    order_TK = best_TK.argsort(axis=1, kind="stable")
-    best_TK, places_TK = (np.take_along_axis(one, order_TK, axis=1) for one in (best_TK, places_TK))
-    return np.sqrt(best_TK.clip(min=0)), places_TK
-
-
-def _digest(model: torch.nn.Module) -> str:
-    """Return the SHA-256 of all weights."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().contiguous().cpu().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+        states_NW = torch.from_numpy(np.asarray(flat, dtype=np.float32)).view(-1, index.width)
+        here_N = torch.arange(start, start + len(states_NW))
+        values_TM = torch.hstack([best_TK, torch.cdist(given_TW, states_NW)])
+        best_TK, least_TK = values_TM.topk(min(count, values_TM.shape[1]), largest=False)
+        places_TK = torch.hstack([places_TK, here_N.expand(size, -1)]).gather(1, least_TK)
+    return best_TK.numpy(), places_TK.numpy()

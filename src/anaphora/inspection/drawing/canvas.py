@@ -62,7 +62,7 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
             )
 
     def save(figure: "Figure") -> None:
-        covered = _bounding_box(figure)
+        covered = bounding_box(figure)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as stream:
@@ -74,12 +74,12 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
 def svg(make: Callable[[], "Figure"]) -> str:
     """Return a figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
     stream = BytesIO()
-    _draw(make, lambda figure: _write(figure, _bounding_box(figure), stream, "svg"))
+    _draw(make, lambda figure: _write(figure, bounding_box(figure), stream, "svg"))
     text = stream.getvalue().decode()
     return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
-def _bounding_box(figure: "Figure") -> "Bbox":
+def bounding_box(figure: "Figure") -> "Bbox":
     """Return what the contents of a figure cover, in inches, placed for good.
 
     Measuring every label takes longer than drawing them: so once, where "tight" and a layout engine do it three times a
@@ -88,10 +88,11 @@ def _bounding_box(figure: "Figure") -> "Bbox":
     if engine := figure.get_layout_engine():
         engine.execute(figure)
         figure.set_layout_engine(None)
-    return figure.get_tightbbox().padded(_MARGIN)
+    return figure.get_tightbbox()
 
 
 def _write(figure: "Figure", covered: "Bbox", stream: IO[bytes], form: str) -> None:
+    covered = covered.padded(_MARGIN)
     dots = min(_DOTS, _PIXELS / max(covered.width, covered.height))
     figure.savefig(stream, format=form, dpi=dots, bbox_inches=covered, metadata=_METADATA[form])
 

@@ -29,6 +29,7 @@ from anaphora.wording import inflect
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 _MARKERS = "osD^vP*X"
 _LEAST = 3
@@ -132,11 +133,8 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
             lines[f"bound (gamma lambda)^k = ({unit.bound.gamma:g} x {unit.bound.lambda_1:.2f})^k"] = unit.bound.values
             radius = f"{unit.bound.gamma:g} x {unit.bound.radius:.2f}"
             lines[f"({radius})^k with the spectral radius: no bound"] = unit.bound.radius_values
-        lines |= {"direct path: largest product of what gates keep": unit.direct} if unit.direct else {}
-        lines |= {_MEMORY: unit.memory} if unit.memory else {}
-        for number, (name, values) in enumerate(lines.items()):
-            _reach_line(axes, number, values, name)
-        _reach_axes(axes, [unit])
+        lines |= {"direct path: largest product of what gates keep": unit.direct, _MEMORY: unit.memory}
+        _reach_lines(axes, [*lines.items()], [unit])
         steep = ";\nnormalization is steepest at the initial state, zero" if unit.steep_start else ""
         axes.set_title(f"{layer_label(unit.unit)} ({UNITS.get(unit.cell, unit.cell)}){steep}", fontsize=9)
         axes.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(-0.1, -0.18))
@@ -146,22 +144,25 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
 def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
     """Draw how the last states of several runs depend on earlier ones, in one panel; on h_0 as a point."""
     figure, [axes] = canvas.panels(1, 6.0, 4.2)
-    number = 0
-    for flow in flows:
-        for unit in flow.reach:
-            place = f"{UNITS.get(unit.cell, unit.cell)} ({flow.run}, {layer_label(unit.unit)})"
-            bound = unit.bound.values if unit.bound else ()
-            for name, values in ((_STATE, unit.norms), (_MEMORY, unit.memory), ("bound (gamma lambda)^k", bound)):
-                if values:
-                    _reach_line(axes, number, values, f"{place}: {name}")
-                    number += 1
-    _reach_axes(axes, [unit for flow in flows for unit in flow.reach])
+    lines = list[tuple[str, Sequence[float]]]()
+    units = [(flow.run, unit) for flow in flows for unit in flow.reach]
+    for run, unit in units:
+        place = f"{UNITS.get(unit.cell, unit.cell)} ({run}, {layer_label(unit.unit)})"
+        bound = unit.bound.values if unit.bound else ()
+        own = {_STATE: unit.norms, _MEMORY: unit.memory, "bound (gamma lambda)^k": bound}
+        lines += [(f"{place}: {name}", values) for name, values in own.items()]
+    _reach_lines(axes, lines, [unit for _, unit in units])
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower left")
     return figure
 
 
-def _reach_axes(axes: "Axes", units: Sequence[Reach]) -> None:
-    """Scale and name the axes, and shade what no gradient of a simple unit can reach."""
+def _reach_lines(axes: "Axes", lines: Sequence[tuple[str, Sequence[float]]], units: Sequence[Reach]) -> None:
+    """Draw values for k = 1 .. T as lines, the last ones as points; shade what no gradient of ``units`` can reach."""
+    for number, (name, values) in enumerate(line for line in lines if line[1]):
+        *seen, last = np.maximum(values, 1e-30)
+        _line(axes, number, range(1, len(values)), seen, name)
+        mark, colour = _MARKERS[number % len(_MARKERS)], COLOURS[number % len(COLOURS)]
+        axes.plot(len(values), last, marker=mark, color=colour, linestyle="")
     canvas.logarithmic(axes)
     low, high = axes.get_ylim()
     top = min(high, 1e3 * max(1.0, *(max(unit.norms + unit.memory) for unit in units)))
@@ -170,14 +171,6 @@ def _reach_axes(axes: "Axes", units: Sequence[Reach]) -> None:
         axes.fill_between(range(1, len(bound) + 1), bound, high, label="impossible: above the bound", **shade)
     axes.axhline(1, color=QUIET, linewidth=0.6)
     axes.set(xlabel="k, steps back in time", ylabel="size of the derivative", ylim=(low, top))
-
-
-def _reach_line(axes: "Axes", number: int, values: Sequence[float], name: str) -> None:
-    """Draw values for k = 1 .. T as a line, and the last of them as a point."""
-    *seen, last = np.maximum(values, 1e-30)
-    _line(axes, number, range(1, len(values)), seen, name)
-    mark, colour = _MARKERS[number % len(_MARKERS)], COLOURS[number % len(COLOURS)]
-    axes.plot(len(values), last, marker=mark, color=colour, linestyle="")
 
 
 def terms_figure(units: Sequence[Reach]) -> "Figure":
@@ -196,27 +189,19 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
 
 
 def saturation_figure(found: Saturation) -> "Figure":
-    """Draw for each gate its distribution, and below it how often each cell is saturated at either end."""
-    columns = min(4, len(found.gates))
-    rows = -(-len(found.gates) // columns)
-    figure, panels = canvas.panels(2 * rows * columns, 3.0, 2.2, columns)
-    grid = np.reshape(np.array(panels), (rows, 2, columns))
-    for axes in grid[-1, :, len(found.gates) - (rows - 1) * columns :].flat:
-        axes.set_visible(False)
-    for gate, top, below in zip(found.gates, grid[:, 0].flat, grid[:, 1].flat, strict=False):
+    """Draw for each gate its distribution, and beside it how often each cell is saturated at either end."""
+    figure, panels = canvas.panels(2 * len(found.gates), 3.2, 2.8, columns=4)
+    for gate, left, right in zip(found.gates, panels[::2], panels[1::2], strict=True):
         fractions = np.array(gate.histogram) / max(1, sum(gate.histogram))
-        top.bar((np.arange(BINS) + 0.5) / BINS, fractions, 0.9 / BINS, color=COLOURS[0])
-        top.set_title(f"{gate.name}\n{layer_label(gate.unit)}", fontsize=8)
-        top.set_xlabel("size of the new value" if gate.candidate else "value: 0 closed, 1 open", fontsize=7)
-        top.set_xticks((0, 0.5, 1))
-        top.locator_params(axis="y", nbins=4)
-        below.scatter(gate.high, gate.low, s=6, color=COLOURS[1], alpha=0.6, linewidths=0)
-        below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-        below.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
-        below.set_xlabel("fraction of steps above 0.9 (a point for each cell)", fontsize=7)
-        for axes, name in ((top, "fraction of values"), (below, "fraction of steps below 0.1")):
-            axes.tick_params(labelsize=6)
-            axes.set_ylabel(name if axes in grid[..., 0] else "", fontsize=7)
+        left.bar((np.arange(BINS) + 0.5) / BINS, fractions, 0.9 / BINS, color=COLOURS[0])
+        left.set_title(f"{gate.name}\n{layer_label(gate.unit)}", fontsize=8)
+        value = "size of the new value" if gate.candidate else "value: 0 closed, 1 open"
+        left.set(xticks=(0, 0.5, 1), xlabel=value, ylabel="fraction of values")
+        left.locator_params(axis="y", nbins=4)
+        right.scatter(gate.high, gate.low, s=6, color=COLOURS[1], alpha=0.6, linewidths=0)
+        right.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        right.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
+        right.set(xlabel="fraction of steps above 0.9\n(a point for each cell)", ylabel="fraction of steps below 0.1")
     return figure
 
 
@@ -251,20 +236,21 @@ def embeddings_figure(found: Embeddings) -> "Figure":
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
         xs, ys = zip(*points, strict=True)
         axes.scatter(xs, ys, s=18, color=colour, marker=marker, label=group)
-    for number in _select_labels(shown.names, shown.points):
-        axes.annotate(
-            ellipsize(shown.names[number], _SHORT),
-            shown.points[number],
-            xytext=(4, 3),
-            textcoords="offset points",
-            fontsize=7,
-            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},  # the name reads over other points
-        )
     if len(set(groups)) > 1:
         axes.legend()
     axes.margins(0.12)
     first, second = shown.explained
     axes.set(xlabel=f"first direction, {first:.0%} of the variance", ylabel=f"second direction, {second:.0%}")
+    canvas.bounding_box(figure)  # from here on, points stay where they are
+    taken = list["Bbox"]()
+    paper = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5}  # names read over other points
+    for name, point in zip(shown.names, shown.points, strict=True):
+        place: Any = {"xytext": (4, 3), "textcoords": "offset points"}
+        label = axes.annotate(ellipsize(name, _SHORT), point, fontsize=7, bbox=paper, **place)
+        if label.get_window_extent().count_overlaps(taken):
+            label.remove()
+        else:
+            taken.append(label.get_window_extent())
     return figure
 
 
@@ -366,24 +352,9 @@ def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
     return figure
 
 
-def _select_labels(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the names that have room beside their point, in order: none on top of one before it."""
-    spans = [max(axis) - min(axis) or 1.0 for axis in zip(*points, strict=True)]
-    chosen = list[int]()
-    for number, (x, y) in enumerate(points):
-        free = True
-        for other in chosen:
-            right, up = ((a - b) / span for a, b, span in zip((x, y), points[other], spans, strict=True))
-            width = 0.014 * min(_SHORT, len(names[other] if right > 0 else names[number]))
-            free = free and (abs(right) > width or abs(up) > 0.026)
-        if free:
-            chosen.append(number)
-    return chosen
-
-
 def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
-    style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
-    axes.plot(xs, ys, label=name, marker=marker, **style)
+    colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+    axes.plot(xs, ys, label=name, marker=marker, color=colour, linestyle=dashes)
 
 
 def _bars(axes: "Axes", number: int, xs: Sequence[float], intervals: Sequence[tuple[float, float]]) -> None:

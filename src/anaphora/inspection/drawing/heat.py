@@ -4,7 +4,6 @@ Attention over a grid has a panel for each word, as in Xu et al. (2015).
 """
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,21 +58,16 @@ def draw_attention(
     Raises ShapeError when labels and weights do not fit together or nothing is left to draw, ConfigError for another
     suffix, and MissingExtraError without matplotlib.
     """
-    values = _fitting(weights, len(source_pieces), len(target_pieces))
-    canvas.draw(
-        [Path(path)], lambda: _figure([(labels(source_pieces), labels(target_pieces), values, title)], *_ATTENTION)
-    )
+    panel = _panel(source_pieces, target_pieces, weights, title)
+    canvas.draw([Path(path)], lambda: _figure([panel], *_ATTENTION))
     return Path(path)
 
 
 def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
     """Draw the attention of one model, or of several side by side, with windows and their centres."""
-    several = len(alignments) > 1
-    panels = []
-    for one in alignments:
-        values = _fitting(one.weights, len(one.source_pieces), len(one.target_pieces))
-        title = one.run if several else ""
-        panels.append((labels(one.source_pieces), labels(one.target_pieces), values, title))
+    titles = [one.run if len(alignments) > 1 else "" for one in alignments]
+    pairs = zip(alignments, titles, strict=True)
+    panels = [_panel(one.source_pieces, one.target_pieces, one.weights, title) for one, title in pairs]
     figure = _figure(panels, *_ATTENTION)
     for axes, one in zip(figure.axes, alignments, strict=False):
         for step, centre in enumerate(one.centres):
@@ -86,15 +80,9 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
 
 def attribution_figure(shown: Attribution) -> "Figure":
     """Draw the attribution of each output token (down) to each input (across), on a scale with two sides."""
-    values = np.array(shown.values)
-    panel = labels(shown.inputs), labels(shown.outputs), values, ""
-    figure = _figure([panel], "gradient x input (nats)", "token read: source, then output", "token of the output")
-    limit = float(np.abs(values).max()) or 1.0
-    for image in figure.axes[0].images:
-        image.set(cmap=canvas.shades(two_sided=True), clim=(-limit, limit))
-    bar = figure.axes[-1]
-    bar.set_yticks([-limit, 0, limit])
-    return figure
+    panel = labels(shown.inputs), labels(shown.outputs), np.array(shown.values), ""
+    names = "gradient x input (nats)", "token read: source, then output", "token of the output"
+    return _figure([panel], *names, two_sided=True)
 
 
 def itemised_figure(items: Sequence[ItemisedGradients]) -> "Figure":
@@ -113,21 +101,17 @@ def gates_figure(shown: Gates) -> "Figure":
     longest = max(len(unit.steps) for unit in shown.units)
     width = max(2.0, 0.5 + min(0.2 * longest, max(4.0, 0.1 * longest)))
     columns = min(max(len(unit.values) for unit in shown.units), max(1, int(_WIDEST / width)))
-    rows = [
-        (unit, list(unit.values)[start : start + columns])
-        for unit in shown.units
-        for start in range(0, len(unit.values), columns)
-    ]
-    figure, panels = canvas.panels(len(rows) * columns, width, 2.9, columns)
+    cells = [
+        (unit, name) for unit in shown.units for name in (*unit.values, *[""] * (-len(unit.values) % columns))
+    ]  # each unit begins a row
+    figure, panels = canvas.panels(len(cells), width, 2.9, columns)
     images: dict[bool, AxesImage] = {}
-    for place, (unit, names) in enumerate(rows):
-        row = panels[place * columns : (place + 1) * columns]
-        for axes, name in zip_longest(row, names):
-            if name is None:
-                axes.set_visible(False)
-            else:
-                images.setdefault(_is_signed(unit, name), _gate(axes, unit, name))
-        row[0].set_ylabel(f"cell of {layer_label(unit.unit)}", fontsize=8)
+    for place, (axes, (unit, name)) in enumerate(zip(panels, cells, strict=True)):
+        axes.set_visible(bool(name))
+        if name:
+            images.setdefault(_is_signed(unit, name), _gate(axes, unit, name))
+        if not place % columns:
+            axes.set_ylabel(f"cell of {layer_label(unit.unit)}", fontsize=8)
     for signed, image in images.items():
         low, high = image.get_clim()
         bar = figure.colorbar(image, ax=panels, fraction=0.01, aspect=25)
@@ -157,7 +141,14 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     return image
 
 
-def _fitting(weights: npt.ArrayLike, sources: int, targets: int) -> npt.NDArray[np.float64]:
+_Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
+"""Labels across and down, values, and a title."""
+_ATTENTION = "attention", "token of the source", "token of the output"
+
+
+def _panel(source: Sequence[str], target: Sequence[str], weights: npt.ArrayLike, title: str) -> _Panel:
+    """Return a panel of attention; ShapeError where weights do not fit the pieces."""
+    sources, targets = len(source), len(target)
     if hasattr(weights, "detach"):  # a tensor, wherever it lives and whatever its precision
         weights = weights.detach().cpu().double().numpy()
     try:
@@ -175,17 +166,10 @@ def _fitting(weights: npt.ArrayLike, sources: int, targets: int) -> npt.NDArray[
         raise ShapeError(
             f"An alignment needs a piece on either side, but there are {targets} target and {sources} source pieces."
         )
-    return values
+    return labels(source), labels(target), values, title
 
 
-_Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
-"""Labels across and down, values, and a title."""
-
-
-_ATTENTION = "attention", "token of the source", "token of the output"
-
-
-def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str) -> "Figure":
+def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str, two_sided: bool = False) -> "Figure":
     """Draw panels of ``columns`` and ``rows`` side by side, with one scale for ``what``."""
     cell = min(_CELL, _LARGEST / max(max(len(across), len(down)) for across, down, _, _ in panels))
     height, width, lefts = cell * max(len(down) for _, down, _, _ in panels), 0.0, list[float]()
@@ -196,7 +180,7 @@ def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str) -> "Fi
     for left, (across, down, values, title) in zip(lefts, panels, strict=True):
         tall = cell * len(down) / height
         axes = figure.add_axes((left / width, 1 - tall, cell * len(across) / width, tall))
-        image = _cells(axes, values)
+        image = _cells(axes, values, two_sided)
         _label(axes, across, down, points=_POINTS * cell / _CELL)
         axes.xaxis.set_label_position("top")
         axes.set_xlabel(f"{title}\n{columns}".strip(), loc="left", labelpad=10, fontsize=_POINTS - 1)
@@ -218,11 +202,14 @@ def _shade(axes: "Axes", values: npt.NDArray[np.float64], colours: "Colormap", l
     )
 
 
-def _cells(axes: "Axes", values: npt.NDArray[np.float64]) -> "AxesImage":
-    """Shade cells from 0 to 1, or to the largest value beyond, with fine lines between them."""
+def _cells(axes: "Axes", values: npt.NDArray[np.float64], two_sided: bool) -> "AxesImage":
+    """Shade cells from 0 to 1, or to the largest value beyond, or as far below 0, with fine lines between them."""
     finite = values[np.isfinite(values)]
-    least, most = min(0.0, float(finite.min(initial=0.0))), max(1.0, float(finite.max(initial=1.0)))
-    image = _shade(axes, values, canvas.shades(), least, most)
+    least, most = float(finite.min(initial=0.0)), float(finite.max(initial=0.0 if two_sided else 1.0))
+    if two_sided:
+        most = max(most, -least) or 1.0
+        least = -most
+    image = _shade(axes, values, canvas.shades(two_sided), least, most)
     rows, columns = values.shape
     thin: Any = {"colors": LINE, "linewidth": 0.8 if max(rows, columns) <= 60 else 0.2}
     axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, **thin)
@@ -282,14 +269,7 @@ def _grid_figure(
         if pixels is None:
             _shade(axes, weights_RC, canvas.shades(), 0, 1).axes.set_aspect("equal")
         else:
-            axes.imshow(_lit(pixels, weights_RC), interpolation="nearest")
+            shade: Any = {"cmap": "gray", "alpha": (1 - _FAINT) * (1 - weights_RC), "interpolation": "nearest"}
+            axes.imshow(0 * weights_RC, extent=axes.imshow(pixels, interpolation="nearest").get_extent(), **shade)
     figure.suptitle(title, fontsize=10)
     return figure
-
-
-def _lit(pixels: npt.NDArray[np.generic], shares_RC: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return an image, bright where it is attended to."""
-    lit = pixels.astype(np.float64) / (255 if pixels.dtype == np.uint8 else 1)
-    down, across = (np.arange(pixels.shape[axis]) * shares_RC.shape[axis] // pixels.shape[axis] for axis in (0, 1))
-    factor_HW = _FAINT + (1 - _FAINT) * shares_RC[np.ix_(down, across)]
-    return np.asarray((lit * factor_HW[:, :, None]).clip(0, 1))
