@@ -191,7 +191,7 @@ def test_every_verb_that_predicts_answers_the_same_without_torch(folders: dict[s
     answers = zip(commands, run_verbs(commands, ()), run_verbs(commands), strict=True)
     for (_, command), expected, found in answers:
         if command[0] == "info":  # which compares options with their defaults where torch is there
-            assert "pip install 'anaphora[train]'" in found[1]
+            assert "where torch is installed" in found[1]
             found[1], expected[1] = (text.partition("Data ")[2] for text in (found[1], expected[1]))
         assert (found, found[0]) == (expected, 0), command
 

@@ -82,7 +82,7 @@ def test_every_picture_explains_itself(name: str, translator: Subject, language_
 def test_two_points_are_a_sentence_and_no_chart(translator: Subject, tmp_path: Path) -> None:
     found = by_lengths([translator], PAIRS[:4], PAIRS[:4])
     [picture] = drawing.pictures_of(found).values()
-    assert picture.draw is None and "0-10 words: BLEU" in picture.finding
+    assert picture.draw is None and "BLEU 0 for 0-10 words" in picture.finding
     assert drawing.save(tmp_path, "length", found) == ([], [])
     assert found[0].groups[0].loss_interval[0] <= found[0].groups[0].loss <= found[0].groups[0].loss_interval[1]
 

@@ -4,7 +4,6 @@ Programs (``programs.py``) have a part for each operation. Here units, attention
 between them become the matrices of arrows. Embeddings, outputs and losses are added around them.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -219,7 +218,11 @@ class _Builder:
             encoding = annotations if config.initial_state == "mean" else last[min(above + n, len(last) - 1)]
             number = high(n + 1) if config.layers > 1 else ""
             place = f"initial state of {layer_name(f'decoder layer{n}')}"
-            shapes = [one.shape for name, one in self._of_decoder.items() if re.fullmatch(rf"start{n}_..weight", name)]
+            shapes = [
+                one.shape
+                for name, one in self._of_decoder.items()
+                if name.startswith(f"start{n}_") and name.endswith(".weight")
+            ]
             first[f"layer{n}"] = encoding, (self._matrices.add(f"W{number}_s", place, shapes),) if shapes else ()
         inputs = {"x": self._inputs(words, "target", getattr(self._model, "written", None), "y")}
         if "language model" in programs:

@@ -39,6 +39,9 @@ _CELL_GAP, _CELL_DOWN, _CELL_LEFT, _CELL_TOP, _CELL_HIGH = 40, 60, 20, 76, 36
 
 _LESSON_PITCH, _LESSON_RISE = 56, 58
 
+_ARROWS = {"left": re.compile(f"(\\w){BACKWARD}(\\w*)"), "right": re.compile(f"(\\w){FORWARD}(\\w*)")}
+"""Letters with an arrow above them, and their indices."""
+
 
 def network_figure(shown: NetworkDiagram) -> "Figure":
     """Draw a network over a sentence from the bottom up; an arrow has the colour and the dashes of its matrix."""
@@ -282,9 +285,9 @@ def _mathtext(key: str) -> str:
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
     """Draw a text, with what follows a symbol's underscore as an index, and arrows over letters: "W_f x"."""
     over = text
-    for arrow, name in ((BACKWARD, "left"), (FORWARD, "right")):
-        over = re.sub(rf"(\w){arrow}(\w*)", rf"$\\over{name}arrow{{\1}}$\2", over)
-    over = re.sub(r"(\w\S*?)_(\w)\b", r"$\1_\2$", over)
+    for name, arrow in _ARROWS.items():
+        over = arrow.sub(rf"$\\over{name}arrow{{\1}}$\2", over)
+    over = re.sub(r"(\w\S{0,9}?)_(\w)\b", r"$\1_\2$", over)
     style = {"ha": "center", "va": "center", "zorder": 4, **style}
     axes.text(x, y, over, fontsize=size, parse_math=over != text, **style)
 

@@ -39,7 +39,7 @@ _MOST = 0.9
 _CAPTIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("captions.toml").read_text(encoding="utf-8")
 )
-_LETTER = 0.0087
+_LETTER = 0.0098
 """Inches that a letter is wide, a point of its size."""
 _WIDE = 9.0
 """Inches of a figure beyond which the words around it grow with it."""
@@ -266,7 +266,7 @@ def remedies_finding(found: Remedies) -> str:
 
 def context_finding(found: EffectiveContext) -> str:
     """Say how many tokens of context are enough."""
-    enough = f"{found.effective} tokens are enough" if found.effective else f"{found.sizes[-1]} tokens are too few"
+    enough = inflect(found.effective or found.sizes[-1], "token", "are enough" if found.effective else "are too few")
     return f"{enough} for a loss within {WITHIN:.0%} of that with {inflect(found.longest, 'token')}"
 
 

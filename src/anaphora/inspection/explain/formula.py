@@ -1,7 +1,7 @@
 """Formulas of lessons: Python expressions over known values, worked out and typeset in MathML.
 
-An expression is evaluated over operands that write down the operations that they take part in. Lessons are files of
-this package; formulas of other people are never evaluated.
+An expression is read as Python's syntax, never run by Python, and worked out over operands that write down the
+operations that they take part in.
 """
 
 import ast
@@ -9,9 +9,8 @@ import math
 import operator
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from itertools import count, takewhile
 from timeit import repeat
@@ -121,16 +120,68 @@ class Formulas:
         if not text:
             return [{**outer}]
         found: Any = ast.parse(f"[0 for {text}]", mode="eval").body
-        names = ", ".join(ast.unparse(one.target) for one in found.generators)
-        rows = self.evaluate(f"[({names},) for {text}]", outer)
-        return [{**outer, **dict(zip(names.split(", "), row, strict=True))} for row in rows]
+        return [dict(one) for one in self._turns(found.generators, outer)]
 
     def evaluate(self, text: str, numbers: Mapping[str, Any]) -> Any:
         """Return an operand, a number or a list of them; ``numbers`` are those of the loops around it."""
-        tree = ast.parse(text.strip(), mode="eval")
-        symbols = {one.id: Symbol(one.id, self) for one in ast.walk(tree) if isinstance(one, ast.Name)}
-        functions = {name: partial(_call, name) for name in FUNCTIONS}
-        return eval(compile(tree, text, "eval"), {**symbols, **functions, "steps": steps, **numbers})
+        return self._value(ast.parse(text.strip(), mode="eval").body, numbers)
+
+    def _value(self, node: ast.expr, names: Mapping[str, Any]) -> Any:
+        """Return what an expression stands for; ``names`` are the variables of loops."""
+
+        def value(one: ast.expr) -> Any:
+            return self._value(one, names)
+
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                return names[node.id] if node.id in names else Symbol(node.id, self)
+            case ast.List():
+                return [*map(value, node.elts)]
+            case ast.Tuple():
+                return (*map(value, node.elts),)
+            case ast.Attribute(attr="T"):
+                return value(node.value).T
+            case ast.Subscript():
+                return value(node.value)[value(node.slice)]
+            case ast.UnaryOp(op=ast.USub()):
+                return -value(node.operand)
+            case ast.BinOp() if type(node.op) in _OPERATORS:
+                return _OPERATORS[type(node.op)](value(node.left), value(node.right))
+            case ast.Compare(ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](value(node.left), value(right))
+            case ast.IfExp():
+                return value(node.body if value(node.test) else node.orelse)
+            case ast.GeneratorExp():
+                return (self._value(node.elt, one) for one in self._turns(node.generators, names))
+            case ast.ListComp():
+                return [self._value(node.elt, one) for one in self._turns(node.generators, names)]
+            case ast.Call(func=ast.Name(id="steps")):
+                return steps(*map(value, node.args))
+            case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
+                return _call(name, *map(value, node.args))
+        raise ConfigError(f"{ast.unparse(node)} is no part of a formula.")
+
+    def _turns(self, loops: Sequence[ast.comprehension], names: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield the variables of each turn of loops, the first outermost."""
+        if not loops:
+            yield names
+            return
+        loop, *inner = loops
+        for one in self._value(loop.iter, names):
+            own = {**names, ast.unparse(loop.target): one}
+            if all(self._value(test, own) for test in loop.ifs):
+                yield from self._turns(inner, own)
+
+
+_OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.MatMult: operator.matmul},
+    **{ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow},
+    **{ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le},
+    **{ast.Gt: operator.gt, ast.GtE: operator.ge},
+}
+"""Signs of formulas, and comparisons of loop variables."""
 
 
 def steps(first: int, last: int) -> range:
