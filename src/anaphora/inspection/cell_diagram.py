@@ -45,6 +45,8 @@ class CellDiagram(Result):
     """Each after those that it reads."""
     finding: str = ""
     """Equations of what it carries on."""
+    letters: str = ""
+    """Words for its gates and its new value: "f: forget gate"."""
 
     def __str__(self) -> str:
         lines = [f"one step of {self.name}" + (f": {self.finding}" if self.finding else "")]
@@ -169,7 +171,8 @@ def cell_diagram(name: str, options: Cell | None = None) -> CellDiagram:
     places = {symbol: place for place, symbol in enumerate(dict.fromkeys(chain(*(one.operands() for one in after))))}
     nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), values) for symbol in places]
     nodes += [Node(f"{field}{_NOW}", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
-    return CellDiagram(name, tuple(nodes), finding)
+    names = {**cell.gate_names, **({cell.candidate: "new value"} if cell.candidate else {})}
+    return CellDiagram(name, tuple(nodes), finding, ", ".join(f"{letter}: {word}" for letter, word in names.items()))
 
 
 def trace(cell: Any) -> tuple[Symbol, ...]:

@@ -39,6 +39,13 @@ def test_a_region_that_is_asked_for_takes_no_other(tmp_path: Path) -> None:
     assert pairs_of(tmp_path, "m.tmx", tmx(entry), ("en-GB", "de")) == [("Colour", "Farbe")]
 
 
+def test_a_text_outside_of_an_entry_is_none(tmp_path: Path) -> None:
+    entry = tuv("en", "Open") + tuv("de", "Öffnen")
+    assert pairs_of(tmp_path, "m.tmx", tmx().replace("</body>", f"<uu>{entry}</uu><tu>{entry}</tu></body>")) == [
+        ("Open", "Öffnen")
+    ]
+
+
 def test_other_texts_of_a_language_are_pairs_too(tmp_path: Path) -> None:
     entry = tuv("en", "a") + tuv("en", "b") + tuv("de", "x") + tuv("de", "y") + tuv("de", "")
     assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == [("a", "x"), ("a", "y"), ("b", "x")]

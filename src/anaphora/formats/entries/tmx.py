@@ -50,7 +50,7 @@ class Tmx(Markup):
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
             self._variants.append(_Variant(self._language, self._attribute, self._variant, content))
-        elif name == "tuv":
+        elif name == "tuv" and "tu" in self.stack:
             has_seg = any(one.begin == self._variant for one in self._variants[-1:])
             self._lacks_seg |= matches(self._language, self.source) and not has_seg
         elif name == "tu":

@@ -17,7 +17,7 @@ from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIE
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
 from anaphora.inspection.gradients import GradientFlow, Reach
-from anaphora.inspection.labels import UNITS, ellipsize, labels, layer_label
+from anaphora.inspection.labels import UNITS, ellipsize, labels, layer_label, layer_name
 from anaphora.inspection.learner import SYMBOLS, TESTED
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
@@ -147,7 +147,7 @@ def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
     lines = list[tuple[str, Sequence[float]]]()
     units = [(flow.run, unit) for flow in flows for unit in flow.reach]
     for run, unit in units:
-        place = f"{UNITS.get(unit.cell, unit.cell)} ({run}, {layer_label(unit.unit)})"
+        place = f"{UNITS.get(unit.cell, unit.cell)} ({run}, {layer_name(unit.unit)})"
         bound = unit.bound.values if unit.bound else ()
         own = {_STATE: unit.norms, _MEMORY: unit.memory, "bound (gamma lambda)^k": bound}
         lines += [(f"{place}: {name}", values) for name, values in own.items()]

@@ -12,7 +12,7 @@ from anaphora.inspection.cell_diagram import Node as CellNode
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, QUIET
 from anaphora.inspection.explain import formula
-from anaphora.inspection.labels import BACKWARD, FORWARD, ellipsize
+from anaphora.inspection.labels import BACKWARD, FORWARD, UNITS, ellipsize
 from anaphora.inspection.network_diagram import Edge, NetworkDiagram
 
 if TYPE_CHECKING:
@@ -197,9 +197,10 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         across = _CELL_LEFT + sum(spans[:x]) + _CELL_GAP * x + spans[x] / 2
         places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
     width = max(sum(spans) + _CELL_GAP * (len(columns) - 1) + 2 * _CELL_LEFT, 560.0)
-    height = _CELL_TOP + _CELL_DOWN * rows - 20
+    height = _CELL_TOP + _CELL_DOWN * rows - (0 if shown.letters else 20)
     figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
-    title = f"one step of {shown.name}" + (f": {shown.finding}" if shown.finding else "")
+    _text(axes, 20, height - 14, shown.letters, 9, ha="left", va="baseline", color=QUIET)
+    title = f"one step of {UNITS.get(shown.name, shown.name)}" + (f": {shown.finding}" if shown.finding else "")
     _text(axes, 20, 28, title, 11, weight="bold", ha="left", va="baseline")
     for number, node in enumerate(nodes):
         for one in node.reads:

@@ -31,7 +31,7 @@ _CELL = 0.36
 _LARGEST = 22.0
 _POINTS = 10.5
 """Size of a label beside a cell of full size."""
-_WIDEST = 18.0
+_WIDEST = 13.0
 """Inches of gates beside each other; more go below."""
 _ACROSS = 8
 """Panels of a grid in a row, at most."""
@@ -114,7 +114,8 @@ def gates_figure(shown: Gates) -> "Figure":
             axes.set_ylabel(f"cell of {layer_label(unit.unit)}", fontsize=8)
     for signed, image in images.items():
         low, high = image.get_clim()
-        bar = figure.colorbar(image, ax=panels, fraction=0.01, aspect=25)
+        bar = figure.colorbar(image, ax=panels, fraction=0.015, pad=0.01, aspect=25)
+        bar.ax.set_title("states" if signed else "gates", fontsize=8)
         bar.set_ticks(
             [low, (low + high) / 2, high], labels=["below 0", "0", "above 0"] if signed else ["0 closed", "", "1 open"]
         )

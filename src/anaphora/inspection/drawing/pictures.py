@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _STEPS = 20
 """Steps back after which the rest of a gradient is put into words, where there are so many."""
+_SELDOM = 0.1
+"""Fraction of values below which a gate is not called closed."""
 _MOST = 0.9
 """Fraction of what losses send that is put into words."""
 _CAPTIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
@@ -41,7 +43,7 @@ _CAPTIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
 )
 _LETTER = 0.0098
 """Inches that a letter is wide, a point of its size."""
-_WIDE = 9.0
+_WIDE = 12.0
 """Inches of a figure beyond which the words around it grow with it."""
 _GAP = 0.14
 """Inches between a figure and the words around it."""
@@ -179,6 +181,8 @@ def _extremes(gates: Iterable[tuple[str, str, Any, Any]]) -> str:
     every = list(gates)
     (opened, above, high, _), (closed, below, _, low) = (max(every, key=lambda one: one[place]) for place in (2, 3))
     most_open = f"Most open: {opened} of {layer_name(above)}, {high:.0%} of its values above {HIGH}"
+    if low < _SELDOM:
+        return f"{most_open}. No gate is often closed: at most {low:.0%} below {LOW}"
     return f"{most_open}. Most closed: {closed} of {layer_name(below)}, {low:.0%} below {LOW}"
 
 

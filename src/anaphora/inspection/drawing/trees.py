@@ -65,8 +65,11 @@ def tree_figure(shown: Tree) -> "Figure":
         if step % across == 1 or across == 1:
             for name, place in (("step", -0.9), ("mass kept", -0.6), ("best pruned", last)):
                 axes.text(0.1, at(step, place)[1], name, va="center" if place == last else "baseline", **quiet)
-    legend = "thick: result    dotted: greedy search    \u00d7: nothing that continues it stays in the beam"
-    axes.text(0.1, height - 0.12, f"{legend}    [ ]: finished    numbers: ln p up to a token", **quiet)
+    legend = (
+        *("thick: result", "dotted: greedy search", "\u00d7: nothing that continues it stays in the beam"),
+        *("[ ]: finished", "numbers: ln p up to a token", "mass kept: probability of the whole beam"),
+    )
+    axes.text(0.1, height - 0.12, "    ".join(legend), **quiet)
     return figure
 
 
@@ -77,7 +80,7 @@ def _label_of(node: Node) -> str:
 
 def _width(token: str) -> float:
     """Return about as many inches as a token takes."""
-    return sum(0.155 if east_asian_width(letter) in "WF" else 0.085 for letter in token)
+    return sum(0.17 if east_asian_width(letter) in "WF" else 0.095 for letter in token)
 
 
 def _node(axes: "Axes", node: Node, place: _Point, stops: bool) -> None:
