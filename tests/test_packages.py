@@ -91,7 +91,7 @@ def test_packages_have_every_file_of_the_package_and_no_other(packages: Path, wh
         found = {path for pattern in patterns for path in PACKAGE.parent.joinpath(*package.split(".")).glob(pattern)}
         assert found, package
         files |= found
-    unread = {".c", ".h", ".md", ".pyc", ".so", ".wat"}  # sources of what is built, and pages for developers
+    unread = {".c", ".h", ".pyc", ".so", ".wat"}  # sources of what is built
     assert {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in unread} == files
     expected = {str(path.relative_to(PACKAGE.parent)) for path in files} | {"anaphora/kernels/compiled/_library.so"}
     inside = {name for name in ZipFile(wheel).namelist() if not name.endswith("/") and ".dist-info/" not in name}
