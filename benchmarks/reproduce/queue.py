@@ -51,8 +51,8 @@ def work_off(
 ) -> Mapping[str, Result]:
     """Train and measure what ``results/NAME.jsonl`` lacks, a line for each; returns all results of the table, by key.
 
-    A training that ``stop`` ends is gone on with the next time. A run folder goes when nothing needs it any more,
-    unless the caller wants to ``keep`` it.
+    ``stop`` ends a training, and the next call resumes it. Run folders are removed when no training needs them,
+    unless ``keep`` is true.
     """
     path = results / f"{name}.jsonl"
     done, wanted = results_of(path), list(jobs(table, runs))

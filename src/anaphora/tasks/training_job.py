@@ -55,7 +55,7 @@ class TrainingContext:
     has_given_weights: bool = False
     """True for a new run some of whose weights are those of other runs or files."""
     loop: Loop | None = None
-    """Training loop in the place of ours."""
+    """Training loop that replaces ours."""
     training: TrainingConfig = field(init=False)
     """The [training] table of the experiment."""
     encoded: Path = field(init=False)

@@ -43,7 +43,7 @@ def rows(given: Mapping[str, Any]) -> dict[str, Any]:
     sections.append({"title": "Result", "text": why, "rows": results})
     drawing = list[list[str]]()
     for *before, word in sorted(filter(None, paths.values())):
-        # the first continuation stands beside its beginning
+        # the first continuation is drawn beside its beginning
         if not drawing or drawing[-1][-1] != _key(before):
             drawing.append(["."] * len(before))
         drawing[-1].append(_key([*before, word]))
