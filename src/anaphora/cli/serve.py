@@ -33,7 +33,7 @@ _PAIRS = 3
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Use of run folders beside their models: memories, which may grow, shortlists, training data."""
+    """Use of run folders beside their models: memories, which may grow, glossaries, shortlists, training data."""
 
     memory: Annotated[bool, Option("Use the memories of the runs.", heading="Memory")] = False
     adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.", heading="Memory")] = (
@@ -43,6 +43,9 @@ class RunFiles:
         bool, Option("Let all clients add to the memories; with --new-key, clients with that key.", heading="Memory")
     ] = False
 
+    terms: Annotated[
+        Path | None, Option("Glossary of the run: source form, tab, form | form | !forbidden.", metavar="FILE")
+    ] = None
     shortlist: Annotated[bool, Option("Write the tokens of the runs' shortlists alone, for speed.")] = False
     neighbours: Annotated[bool, Option("Show clients the training pairs nearest to each word.")] = False
 
@@ -54,6 +57,8 @@ class RunFiles:
 
     def load(self, runs: list[Path], precision: "InferencePrecision", keys: "list[Key]") -> "Translators":
         """Return the translators of runs with what is used beside them."""
+        from anaphora.formats.glossary import read_glossary
+        from anaphora.prediction.glossary import Glossary
         from anaphora.serving.translators import Translators
 
         collect_garbage()
@@ -65,6 +70,7 @@ class RunFiles:
             learns=learns,
             adapt=self.adapt,
             shortlist=self.shortlist,
+            terms=Glossary(read_glossary(self.terms)) if self.terms else None,
             nearest=_nearest if self.neighbours else None,
         )
 

@@ -1,8 +1,9 @@
 """Actions of the server: one function for each route, from checked parameters to a value for JSON.
 
-The names and values are those of LibreTranslate's API. ``alignment``, ``confidence`` and ``memory`` in a request are
-ours: the answer then has the links between the words of every text and its translation, how sure the model is of that
-and of its words, and where it comes from.
+The names and values are those of LibreTranslate's API. ``alignment``, ``confidence``, ``memory`` and ``terms`` in a
+request are ours: the answer then has the links between the words of every text and its translation, how sure the model
+is of that and of its words, where it comes from, and the entries of the glossary that the text has. So are ``prefix``
+and ``avoid``, with which translations continue some words, without another.
 """
 
 import asyncio
@@ -14,8 +15,10 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.memory import Segment
 from anaphora.memory.memory import MATCHES, THRESHOLD
+from anaphora.prediction.glossary import Glossary
 from anaphora.serving.batching import Batching, Search, batches
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html, translate_steps
@@ -26,7 +29,11 @@ from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.serving.tm import CONFIRMED, Learning, translated
 from anaphora.serving.translators import ServedRun, Translators, name_of
+from anaphora.tasks.translation.documents import ReferencedText
 from anaphora.tasks.translation.translation import Translation
+from anaphora.text.masking import split_around
+from anaphora.text.placeholders import USUAL
+from anaphora.text.sentences import Passage
 
 FORMATS = ("text", "html")
 ORIGIN = ("model", "memory", "from")
@@ -101,11 +108,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     if format_ not in FORMATS:
         raise bad(f"{format_} format is not supported")
     alternatives = given.number("alternatives", service.limits.alternatives)
-    source, target, detected = given.text("source"), given.text("target"), None
-    if source.lower() == "auto":
-        found = (await asyncio.to_thread(service.detector.detect, "\n".join(texts)))[0]
-        source, detected = found.language, found._asdict()
-    served = service.translators.find(source, target)
+    served, detected = await _served(service, texts, given)
     if format_ == "html":
         answer = await _translated_html(service, served, texts, alternatives, given)
     else:
@@ -115,13 +118,33 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     return answer if several else {name: values[0] for name, values in answer.items()}
 
 
+async def _served(service: Service, texts: Sequence[str], given: Parameters) -> tuple[ServedRun, dict[str, Any] | None]:
+    """Return the translator of texts, and their language where that was to be detected."""
+    source, target, detected = given.text("source"), given.text("target"), None
+    if source.lower() == "auto":
+        found = (await asyncio.to_thread(service.detector.detect, "\n".join(texts)))[0]
+        source, detected = found.language, found._asdict()
+    return service.translators.find(source, target), detected
+
+
+async def segments(service: Service, given: Parameters) -> dict[str, Any]:
+    """``POST /segments``: the sentences of a text, and the white space around their translations."""
+    text = given.passage("q", service.limits)
+    served, detected = await _served(service, [text], given)
+    splitter = served.predictor.splitter
+    passage = await asyncio.to_thread(split_around, splitter, text, USUAL) if splitter else Passage.whole(text)
+    found = {"segments": passage.sentences, "gaps": splitter.gaps(passage) if splitter else passage.gaps}
+    return found | ({"detectedLanguage": detected} if detected else {})
+
+
 async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /translate_file``: a document, and where its translation is fetched."""
+    """``POST /translate_file``: a document: where its translation is fetched, and what was filled and left, and why."""
     file = given.upload("file", service.limits)
     served = service.translators.find(given.text("source"), given.text("target"))
     steps = document(file.content, file.name, served.predictor.languages)
-    content = await translate_steps(steps, _translating(service, served, given), service.documents)
-    return {"translatedFileUrl": f"{given.address}download_file/{quote(service.downloads.add(file.name, content))}"}
+    filled = await translate_steps(steps, _translating(service, served, given)(0), service.documents)
+    address = f"{given.address}download_file/{quote(service.downloads.add(file.name, filled.content))}"
+    return {"translatedFileUrl": address, "filled": filled.entries, "left": filled.left}
 
 
 async def download_file(service: Service, given: Parameters) -> Response:
@@ -210,20 +233,27 @@ async def _translated(
 ) -> dict[str, list[Any]]:
     """The translations of texts, with the other translations, links between words and origins that were asked for."""
     aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
-    judged = given.flag("confidence")
+    judged, prefix, avoid = given.flag("confidence"), given.text("prefix", ""), given.text("avoid", "")
     options = served.options(alternatives=alternatives, attention=aligned, confidence=judged)
+    if avoid:
+        entries = served.terms.entries if served.terms else ()
+        options = options._replace(terms=Glossary([*entries, GlossaryEntry("avoid", ANY, (), (avoid,))]))
 
     async def by_model(texts: Sequence[str]) -> list[Translation]:
-        return await service.batching.translate(Search(served, options), texts, given.client)
+        read = [ReferencedText(text) for text in texts]
+        search = Search(served, options, prefix)
+        found = await service.batching.translate(search, [one.text for one in read], given.client)
+        return [of_text.escape_in(one) for of_text, one in zip(read, found, strict=True)]
 
+    memory = None if prefix or avoid else served.memory
     least, note = THRESHOLD if origins else 100, ""
     try:
-        found = await translated(served.memory, texts, by_model, alternatives, least)
+        found = await translated(memory, texts, by_model, alternatives, least)
     except Refusal as refusal:  # perhaps of the confidence alone
         if not judged or refusal.status != 400:
             raise
         options, note = options._replace(confidence=False), refusal.message
-        found = await translated(served.memory, texts, by_model, alternatives, least)
+        found = await translated(memory, texts, by_model, alternatives, least)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if note:
         answer["note"] = [note for _ in texts]
@@ -234,6 +264,8 @@ async def _translated(
     if judged:
         answer["confidence"] = [one.confidence for one in found]
         answer["wordConfidences"] = [list(one.word_confidences) for one in found]
+    if given.flag("terms"):
+        answer["terms"] = [_terms(served.terms, text) for text in texts]
     if origins:
         answer |= {name: [one.origin(served.model)[name] for one in found] for name in ORIGIN}
     return answer
@@ -245,26 +277,49 @@ def _links(translation: Translation) -> list[list[int]]:
     return [] if is_exact else [list(link) for link in sorted(translation.links())]
 
 
+def _terms(glossary: Glossary | None, text: str) -> list[dict[str, Any]]:
+    """Return the entries of a glossary that a text has."""
+    found = [match.entry for match in glossary.of(text)] if glossary else []
+    return [{"source": one.source, "targets": one.required, "forbidden": one.forbidden} for one in found]
+
+
 async def _translated_html(
     service: Service, served: ServedRun, texts: Sequence[str], alternatives: int, given: Parameters
 ) -> dict[str, list[Any]]:
-    """Pieces of HTML; they have no alternatives."""
-    translate, languages = _translating(service, served, given), served.predictor.languages
-    steps = [translate_steps(html(text, languages), translate, service.documents) for text in texts]
-    pieces = [asyncio.create_task(one) for one in steps]
+    """Pieces of HTML; an alternative has that of each of its texts, where the text has as many."""
+    languages = served.predictor.languages
+
+    async def ranked(text: str) -> list[str]:
+        by_rank = _translating(service, served, given, alternatives)
+        return [
+            (await translate_steps(html(text, languages), by_rank(rank), service.documents)).content.decode()
+            for rank in range(1 + alternatives)
+        ]
+
+    pieces = [asyncio.create_task(ranked(text)) for text in texts]
     try:
-        answer: dict[str, list[Any]] = {"translatedText": [one.decode() for one in await asyncio.gather(*pieces)]}
+        found = await asyncio.gather(*pieces)
     finally:
         for piece in pieces:
             piece.cancel()
-    return answer | {"alternatives": [[] for _ in texts]} if alternatives else answer
+    answer: dict[str, list[Any]] = {"translatedText": [best for best, *_ in found]}
+    if alternatives:
+        answer["alternatives"] = [list(dict.fromkeys(one for one in others if one != best)) for best, *others in found]
+    return answer
 
 
-def _translating(service: Service, served: ServedRun, given: Parameters) -> Translate:
-    """Return a function that translates the texts of a document, some at a time, so that others come in between."""
+def _translating(
+    service: Service, served: ServedRun, given: Parameters, alternatives: int = 0
+) -> Callable[[int], Translate]:
+    """Return a function that translates the texts of a document, from the rank of what it returns of each text.
 
-    async def translate(texts: Sequence[str], protects: bool) -> list[str]:
-        search = Search(served, served.options() if protects else served.options(protect=()))
+    They are translated some at a time, so that others come in between, and once for all ranks.
+    """
+    known: dict[tuple[str, bool], list[str]] = {}
+
+    async def translate(texts: Sequence[str], protects: bool) -> None:
+        options = served.options(alternatives=alternatives)
+        search = Search(served, options if protects else options._replace(protect=()))
 
         async def by_model(texts: Sequence[str]) -> list[Translation]:
             found: list[Translation] = []
@@ -278,9 +333,18 @@ def _translating(service: Service, served: ServedRun, given: Parameters) -> Tran
         if len(longest) > service.limits.characters:
             begins, limit = longest[:_SHOWN], service.limits.characters
             raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
-        return [one.text for one in await translated(served.memory, texts, by_model)]
+        for text, one in zip(texts, await translated(served.memory, texts, by_model, alternatives), strict=True):
+            known[text, protects] = [one.text, *(other.text for other in one.alternatives)]
 
-    return translate
+    def by_rank(rank: int) -> Translate:
+        async def ranked(texts: Sequence[str], protects: bool) -> list[str]:
+            await translate([text for text in texts if (text, protects) not in known], protects)
+            found = [known[text, protects] for text in texts]
+            return [one[rank] if rank < len(one) else one[0] for one in found]
+
+        return ranked
+
+    return by_rank
 
 
 _MOST_SEGMENTS = 50

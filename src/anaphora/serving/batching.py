@@ -37,6 +37,8 @@ class Search(NamedTuple):
 
     served: ServedRun
     options: SearchOptions
+    prefix: str = ""
+    """Words that each translation begins with."""
 
 
 @dataclass(eq=False)
@@ -200,11 +202,12 @@ def _size(jobs: Iterable[_Job]) -> int:
 
 def _translate(jobs: Sequence[_Job]) -> list[Translation | Exception]:
     """Return an answer for each job; it stops early once nobody waits for any of them."""
-    served, options = jobs[0].search
+    served, options, prefix = jobs[0].search
     limits = Limits(cancelled=lambda: all(job.answer.done() for job in jobs))
 
     def translate(texts: list[str]) -> list[Translation]:
-        return served.predictor.translate_text(texts, options, limits=limits)
+        prefixes = [prefix] * len(texts) if prefix else None
+        return served.predictor.translate_text(texts, options, prefixes=prefixes, limits=limits)
 
     try:
         return list(translate([job.text for job in jobs]))

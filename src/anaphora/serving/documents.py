@@ -14,7 +14,7 @@ from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
 from anaphora.serving.parameters import Upload
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation.documents import Steps, Texts, fill_steps, next_step
+from anaphora.tasks.translation.documents import FilledDocument, Steps, Texts, fill_steps, next_step
 
 Translate = Callable[[Sequence[str], bool], Awaitable[Iterable[str | None]]]
 """From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
@@ -31,7 +31,7 @@ _STORED = 1_000
 """Documents that wait to be fetched, whatever their size."""
 
 
-async def translate_steps(steps: Steps[bytes], translate: Translate, threads: Executor) -> bytes:
+async def translate_steps(steps: Steps[FilledDocument], translate: Translate, threads: Executor) -> FilledDocument:
     """Return the result of steps, each of which runs in a thread: none waits there for a translation."""
     loop, found = asyncio.get_running_loop(), None
     while isinstance(asked := await loop.run_in_executor(threads, next_step, steps, found), Texts):
@@ -39,12 +39,12 @@ async def translate_steps(steps: Steps[bytes], translate: Translate, threads: Ex
     return asked
 
 
-def html(text: str, languages: tuple[str, str]) -> Steps[bytes]:
+def html(text: str, languages: tuple[str, str]) -> Steps[FilledDocument]:
     """Translate a piece of HTML: tags and attributes stay as they were, text is escaped."""
     return _fill(text.encode(), "q", "html", languages)
 
 
-def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[bytes]:
+def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[FilledDocument]:
     """Translate what a document lacks. Raises Refusal or DataError for one that is not read, with what it is."""
     if not content and not name.lower().endswith(".txt"):
         raise bad(f"{name} is empty")
@@ -59,7 +59,7 @@ def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[byt
     return (yield from _fill(content, name, found.reader, languages))
 
 
-def _lines(content: bytes, name: str) -> Steps[bytes]:
+def _lines(content: bytes, name: str) -> Steps[FilledDocument]:
     """Translate a text line by line, each with its end as it was; DataError for one that is not in UTF-8."""
     try:
         parts = _ENDS.split(content.decode())
@@ -68,14 +68,15 @@ def _lines(content: bytes, name: str) -> Steps[bytes]:
         raise DataError(f"{name}:{line} should be UTF-8, but is not: convert it.") from None
     texts = [part for part in dict.fromkeys(parts[::2]) if part.strip()]
     known = dict(zip(texts, (yield Texts(texts)), strict=True))
-    return "".join(known.get(part, part) or "" for part in parts).encode()
+    filled = sum(part in known for part in parts)
+    return FilledDocument("".join(known.get(part, part) or "" for part in parts).encode(), filled, {})
 
 
-def _fill(content: bytes, name: str, kind: str, languages: tuple[str, str]) -> Steps[bytes]:
+def _fill(content: bytes, name: str, kind: str, languages: tuple[str, str]) -> Steps[FilledDocument]:
     document = Document(content, name, kind, languages)
     if document.is_foreign:
         raise bad(f"Invalid request: {name} is in other languages than {' and '.join(languages)}")
-    return (yield from fill_steps(document, languages[1])).content
+    return (yield from fill_steps(document, languages[1]))
 
 
 class Downloads:

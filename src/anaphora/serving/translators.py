@@ -12,10 +12,12 @@ from anaphora.kernels.backends import InferencePrecision
 from anaphora.memory import Memory
 from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Shortlist
+from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tm_lookup import adaptation_to
+from anaphora.text.tokenizer import UNK
 
 _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("no", "nb"), ("in", "id"))
 """Pairs of codes of one language, of which either may be asked for."""
@@ -80,10 +82,12 @@ class ServedRun(NamedTuple):
     """Finds training pairs for clients, where that is allowed."""
     candidates: Shortlist | None = None
     """The part of the run's shortlist that every search is restricted to, where that is asked for."""
+    terms: Glossary | None = None
+    """Terms that every translation must have and must not."""
 
     def options(self, **others: Any) -> SearchOptions:
         """Return its search options, with ``others`` changed."""
-        return SearchOptions(adaptation=self.adaptation, candidates=self.candidates, **others)
+        return SearchOptions(adaptation=self.adaptation, candidates=self.candidates, terms=self.terms, **others)
 
 
 class Translators:
@@ -107,6 +111,7 @@ class Translators:
         learns: bool = False,
         adapt: bool = False,
         shortlist: bool = False,
+        terms: Glossary | None = None,
         nearest: Callable[[Path], Nearest] | None = None,
     ) -> "Translators":
         """Return the translators of some run folders.
@@ -114,11 +119,14 @@ class Translators:
         With ``memory`` they use the memories of the runs; with ``learns`` a run without one gets one, which can be
         added to; with ``adapt`` similar segments take part in their predictions. With ``shortlist`` they write the
         tokens of the runs' shortlists alone; ``nearest`` opens what finds the training pairs of a run. Raises
-        ConfigError for a run of another task, or without a shortlist, and RunError where a memory cannot be opened.
+        ConfigError for a run of another task, without a shortlist, or that cannot write one of the ``terms``, which are
+        those of one run, and RunError where a memory cannot be opened.
         """
         translators = [_load(run, precision) for run in runs]
         if shortlist:
             translators = [_shortlist(one) for one in translators]
+        if terms:
+            translators = [_with_terms(translators, terms)]
         if memory:
             found = zip(translators, runs, strict=True)
             translators = [_remembering(one, run, learns=learns, adapt=adapt) for one, run in found]
@@ -176,6 +184,20 @@ def _shortlist(served: ServedRun) -> ServedRun:
     restricted = served._replace(candidates=Shortlist())
     served.predictor.translate(["a"], restricted.options(beam=1))
     return restricted
+
+
+def _with_terms(translators: Sequence[ServedRun], terms: Glossary) -> ServedRun:
+    """Return the only translator with terms, each of which it can write in one of its forms."""
+    if len(translators) > 1:
+        raise ConfigError("A glossary is of one pair of languages: serve one run with --terms.")
+    [served] = translators
+    for entry in terms.entries:
+        if entry.required and all(UNK in served.predictor.target.encode(form) for form in entry.required):
+            raise ConfigError(
+                f"{entry.where} needs '{entry.required[0]}', which has words outside the vocabulary of the translator: "
+                f"use another translation."
+            )
+    return served._replace(terms=terms)
 
 
 def _remembering(served: ServedRun, run: Path, *, learns: bool, adapt: bool) -> ServedRun:

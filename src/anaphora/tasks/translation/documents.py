@@ -9,10 +9,12 @@ translation, and so does what the translator is not sure of. Messages that choos
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from html import unescape
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import REPLACED, Document
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
 from anaphora.text.quality import differences, is_translatable, without_placeholders
@@ -147,15 +149,31 @@ def _add_translations(texts: Iterable[str], known: Known) -> Steps[Known]:
     return {**known, **dict(zip(new, (yield from retry_steps(new)), strict=True))} if new else known
 
 
-class _Run:
-    """A stretch of text: white space and lines in turn, character references of quotes and the like as characters."""
+class ReferencedText:
+    """A text whose character references of quotes and the like are read as characters, unless it has these too."""
 
-    def __init__(self, text: str, kind: str) -> None:
-        folded = kind in _FOLDED
+    def __init__(self, text: str) -> None:
         self._references = {unescape(one): one for one in _REFERENCE.findall(text)}
         if self._references.keys() & set(_REFERENCE.sub("", text)):
             self._references = {}
         self.text = _REFERENCE.sub(lambda one: unescape(one[0]), text) if self._references else text
+
+    def escape(self, text: str) -> str:
+        """Return a text with character references as this one has them."""
+        return text.translate(str.maketrans(self._references))
+
+    def escape_in(self, translation: Translation) -> Translation:
+        """Return a translation and its alternatives with character references."""
+        alternatives = tuple(map(self.escape_in, translation.alternatives))
+        return replace(translation, text=self.escape(translation.text), alternatives=alternatives)
+
+
+class _Run(ReferencedText):
+    """A stretch of text: white space and lines in turn."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(text)
+        folded = kind in _FOLDED
         parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(self.text)
         self.spaces = parts[1::2]
         self.labels = [label(_FOLDING.sub(" ", part) if folded else part) for part in parts[::2]]
@@ -178,10 +196,6 @@ class _Run:
         """Return the stretch with translations."""
         lines = [with_key(one, known.get(one.text), language) for one in self.labels]
         return self.escape("".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair))
-
-    def escape(self, text: str) -> str:
-        """Return a text with character references as this one has them."""
-        return text.translate(str.maketrans(self._references))
 
 
 class _Flow:
