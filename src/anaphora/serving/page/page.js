@@ -1,26 +1,35 @@
 "use strict";
 
-/* The page of the server. Text is sent WAIT milliseconds after the last key, and only the answer to the latest text is
- * shown: an older request is aborted. While an input method composes a character, nothing is sent. While a translation is
- * corrected, nothing is sent either, so that no answer takes the place of what was written. What could not be sent is
- * sent again every AGAIN milliseconds. */
+/* The page of the server: a text becomes segments, one for each sentence, each beside its translation.
+ *
+ * Text is sent WAIT milliseconds after the last key, and only the answer to the latest text is shown: an older request
+ * is aborted. While an input method composes a character, nothing is sent. What could not be sent is sent again every
+ * AGAIN milliseconds. A segment that was changed or confirmed is kept for as long as the page is open, and comes back
+ * with its sentence. Texts of the server are put into the page as text, never as markup. */
 
 const WAIT = 300;
 const AGAIN = 3000;
-const ALTERNATIVES = 3;
+const TOGETHER = 16;  // segments of one request, so that the first ones are soon there
+const ALTERNATIVES = 4;
+const CONTINUATIONS = 6;
+const SURE = 0.5;  // from here on a word is shown without a line
+const DOUBTFUL = 0.25;
 const at = (id) => document.getElementById(id);
 
 let languages = [];
+let settings = {};
 let key = "";
 let limit = -1;
 let timer = 0;
 let request = null;
-let answer = null;
-let learns = false;
-let neighbours = false;
-let correcting = false;
-let undoable = "";
-let opened = null;
+let rows = [];
+let gaps = [""];
+let current = null;
+let note = "";
+let pressed = false;  // between a press of the pointer and its click, nothing may move
+const kept = new Map();
+
+/* Talking to the server */
 
 async function call(path, fields, signal) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
@@ -41,13 +50,70 @@ function say(text, isError = false) {
   at("status").classList.toggle("error", isError);
 }
 
+const needsKey = (error) => (error.status === 400 || error.status === 403) && /key/i.test(error.message);
+
 function fail(error) {
   if (error.name === "AbortError") return;
-  const needsKey = (error.status === 400 || error.status === 403) && /key/i.test(error.message);
-  at("key-form").hidden = !needsKey && !key;
-  at("translation").removeAttribute("aria-busy");
+  at("key-form").hidden = !needsKey(error) && !key;
   say(error.message, true);
 }
+
+/* Elements and words */
+
+function element(tag, properties = {}, ...children) {
+  const { dataset = {}, ...others } = properties;
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(others)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  Object.assign(made.dataset, dataset);
+  made.append(...children.filter((child) => child !== null && child !== ""));
+  return made;
+}
+
+const button = (text, act, properties = {}) => element("button", { type: "button", onclick: act, ...properties }, text);
+const isDone = (row) => row.state === "Confirmed" || row.state === "Done";
+const percent = (value) => `${Math.round(100 * value)}%`;
+const wordsOf = (text) => text.split(/[ \n\r\t]+/).filter(Boolean);
+const bare = (word) => word.replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, "");
+
+/* The words of two texts as [kind, word, place in a, place in b], by their longest common subsequence: "same" in both,
+ * "old" in a alone, "new" in b alone. */
+function differences(a, b) {
+  const [before, after] = [wordsOf(a), wordsOf(b)];
+  const longest = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
+  for (let i = before.length - 1; i >= 0; i--) {
+    for (let j = after.length - 1; j >= 0; j--) {
+      longest[i][j] = before[i] === after[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+    }
+  }
+  const found = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    if (i < before.length && j < after.length && before[i] === after[j]) found.push(["same", before[i], i++, j++]);
+    else if (j === after.length || (i < before.length && longest[i + 1][j] >= longest[i][j + 1])) found.push(["old", before[i], i++, -1]);
+    else found.push(["new", after[j], -1, j++]);
+  }
+  return found;
+}
+
+/* Text b with what is not in a marked; with "old", what a alone has is struck through. */
+function marked(a, b, showsOld) {
+  const found = differences(a, b);
+  const all = showsOld || !found.some(([kind]) => kind === "new");
+  const runs = [];
+  for (const [kind, word] of found.filter(([kind]) => all || kind !== "old")) {
+    if (runs.length && runs.at(-1)[0] === kind) runs.at(-1)[1] += ` ${word}`;
+    else runs.push([kind, word]);
+  }
+  const parts = runs.map(([kind, words]) => (kind === "same" ? words : element(kind === "new" ? "mark" : "del", {}, words)));
+  return parts.flatMap((part) => [part, " "]).slice(0, -1);
+}
+
+/* Languages */
+
+const nameOf = (code) => (languages.find((one) => one.code === code) || { name: code }).name;
 
 function option(code, name) {
   const made = new Option(name, code);
@@ -57,14 +123,12 @@ function option(code, name) {
 
 async function begin() {
   try {
-    const [settings, known] = await Promise.all([call("frontend/settings"), call("languages")]);
-    languages = known;
+    [settings, languages] = await Promise.all([call("frontend/settings"), call("languages")]);
     limit = settings.charLimit;
-    learns = settings.suggestions;
-    neighbours = settings.neighbours;
-    at("documents").hidden = !settings.filesTranslation;
+    at("open").hidden = !settings.filesTranslation;
     at("document").accept = settings.supportedFilesFormat.join();
-    const sources = known.filter((one) => one.targets.length);
+    at("formats").textContent = settings.filesTranslation ? settings.supportedFilesFormat.join("\u2002") : "";
+    const sources = languages.filter((one) => one.targets.length);
     at("from").replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
     at("from").value = settings.language.source.code;
     at("key-form").hidden = true;
@@ -79,228 +143,516 @@ async function begin() {
 function showTargets(wanted) {
   const from = languages.find((one) => one.code === at("from").value);
   const codes = from ? from.targets : [...new Set(languages.flatMap((one) => one.targets))];
-  const names = new Map(languages.map((one) => [one.code, one.name]));
-  at("to").replaceChildren(...codes.map((code) => option(code, names.get(code) || code)));
+  at("to").replaceChildren(...codes.map((code) => option(code, nameOf(code))));
   if (codes.includes(wanted)) at("to").value = wanted;
   const back = languages.find((one) => one.code === at("to").value);
   at("swap").hidden = !(from && back && back.targets.includes(from.code));
 }
 
-/* Wait for a pause in typing, then translate. */
+function swap() {
+  const [from, to] = [at("from").value, at("to").value];
+  if (rows.length && rows.every((row) => row.ready)) at("source").value = translation();
+  at("from").value = to;
+  showTargets(from);
+  changed();
+}
+
+/* The text: wait for a pause in typing, then translate what is new in it */
+
 function changed() {
   const text = at("source").value;
   at("source").lang = at("from").value === "auto" ? "" : at("from").value;
   const length = text.replace(/[\uD800-\uDBFF]/g, "").length;  // in characters, as the server counts
   const [counted, most] = [length, limit].map((number) => number.toLocaleString("en"));
-  at("count").textContent = limit > 0 && length > 0.8 * limit ? `${counted} of ${most} characters` : "";
+  at("count").replaceChildren(...(length ? [limit > 0 ? `${counted} of ${most}` : counted, element("span", { className: "unseen" }, " characters")] : []));
+  at("count").classList.toggle("error", limit > 0 && length > limit);
+  at("clear").hidden = !length;
   clearTimeout(timer);
   if (request) request.abort();
-  if (correcting || !languages.length) return;
-  if (!text.trim()) return clear();
+  if (!languages.length) return;
+  if (!text.trim()) return empty();
   if (limit > 0 && length > limit) {
-    clear();
-    const instead = at("documents").hidden ? "" : ", or open it as a document (.txt)";
+    empty();
+    const instead = at("open").hidden ? "" : ", or open it as a document (.txt)";
     return say(`The text has ${counted} characters, but at most ${most} are translated at once: shorten it${instead}.`, true);
   }
-  correctable(false);
-  at("translation").setAttribute("aria-busy", "true");
+  at("segments").setAttribute("aria-busy", "true");
   timer = setTimeout(translate, WAIT);
 }
 
-function clear() {
-  answer = null;
-  at("translation").textContent = "";
-  at("translation").removeAttribute("aria-busy");
-  at("details").hidden = true;
-  at("copy").disabled = true;
-  correctable(false);
-  at("match").hidden = true;
+function empty() {
+  lay([], [""], "", "");
+  at("segments").removeAttribute("aria-busy");
   at("detected").textContent = "";
   say("");
 }
 
-/* The button keeps the focus while it has no effect, which one that is disabled does not. */
-function correctable(is) {
-  at("correct").setAttribute("aria-disabled", String(!is));
-}
-
 async function translate(isAgain = false) {
-  const text = at("source").value;
-  const sent = { q: text, source: at("from").value, target: at("to").value, alternatives: ALTERNATIVES, alignment: true, memory: true };
+  const sent = { q: at("source").value, source: at("from").value, target: at("to").value };
   request = new AbortController();
   const mine = request;
   if (!isAgain) say("Translating ...");
   try {
-    const found = await call("translate", sent, mine.signal);
-    if (mine.signal.aborted) return;
+    const found = await call("segments", sent, mine.signal);
     const source = found.detectedLanguage ? found.detectedLanguage.language : sent.source;
-    answer = { text, source, target: sent.target, ...found };
-    show();
+    at("detected").textContent = found.detectedLanguage ? `Detected: ${nameOf(source)}` : "";
+    lay(found.segments, found.gaps, source, sent.target);
+    const waiting = rows.filter((row) => !row.ready);
+    for (let first = 0; first < waiting.length; first += TOGETHER) await fill(waiting.slice(first, first + TOGETHER), mine.signal);
+    say("");
+    at("spoken").textContent = waiting.length > 3 ? `${waiting.length} segments are translated.` : waiting.map((row) => row.put).join(" ");
   } catch (error) {
     if (mine.signal.aborted) return;
-    if (!isAgain || !error.isAway) {
-      clear();
-      fail(error);
-    }
+    if (!isAgain || !error.isAway) fail(error);
     if (error.isAway) timer = setTimeout(translate, AGAIN, true);
+    else at("segments").removeAttribute("aria-busy");
+    return;
+  }
+  at("segments").removeAttribute("aria-busy");
+}
+
+/* Ask for the translations of some segments; where one of them is refused, for each by itself. */
+async function fill(some, signal) {
+  const { source, target } = some[0];
+  const asked = { alternatives: ALTERNATIVES, alignment: true, confidence: true, memory: true, terms: true };
+  try {
+    const found = await call("translate", { q: some.map((row) => row.text), source, target, ...asked }, signal);
+    const of = (name, place) => (found[name] ? found[name][place] : null);
+    some.forEach((row, place) => {
+      Object.assign(row, {
+        ready: true,
+        error: "",
+        put: found.translatedText[place],
+        others: of("alternatives", place) || [],
+        links: of("alignment", place),
+        confidence: of("confidence", place),
+        sure: of("wordConfidences", place) || [],
+        terms: of("terms", place) || [],
+        memory: of("memory", place),
+        from: of("from", place),
+        model: of("model", place),
+      });
+      row.state = row.memory === "exact" ? "From the memory" : "";
+      draw(row);
+    });
+    note = of("note", 0) || "";
+    drawDesk();
+  } catch (error) {
+    if (error.status !== 400 || needsKey(error)) throw error;
+    if (some.length > 1) for (const row of some) await fill([row], signal);
+    else draw(Object.assign(some[0], { error: error.message }));
   }
 }
 
-function show() {
-  const { translatedText, target, alternatives = [], detectedLanguage } = answer;
-  at("translation").lang = target;
-  at("translation").textContent = translatedText;
-  at("translation").removeAttribute("aria-busy");
-  at("copy").disabled = false;
-  correctable(true);
-  at("correct").hidden = !learns;
-  showMatch();
-  const name = detectedLanguage && languages.find((one) => one.code === detectedLanguage.language);
-  at("detected").textContent = name ? `Detected: ${name.name}` : "";
-  say("");
-  at("alternatives").replaceChildren(...alternatives.map((text) => {
-    const item = document.createElement("li");
-    item.lang = target;
-    item.textContent = text;
-    return item;
-  }));
-  if (!alternatives.length) at("alternatives").append(Object.assign(document.createElement("li"), { textContent: "None." }));
-  showWords();
-  at("details").hidden = false;
-}
+/* Segments */
 
-function showMatch() {
-  const { memory, from } = answer;
-  at("match").hidden = !from;
-  if (!from) return;
-  const where = `${from.origin || "the memory"}, ${from.added}`;
-  at("match").textContent = memory === "exact" ? `From the memory (${where}).`
-    : `The memory has a similar text (${memory}, ${where}): ${from.source} \u2192 ${from.target}`;
-}
-
-const wordsOf = (text) => text.split(/[ \n\r\t]+/).filter(Boolean);
-
-function showWords() {
-  const buttons = wordsOf(answer.translatedText).map((word, place) => {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: word, lang: answer.target });
-    button.setAttribute("aria-pressed", "false");
-    button.addEventListener("click", () => choose(place));
-    return button;
+function lay(texts, between, source, target) {
+  const known = new Map([...kept, ...rows.map((row) => [row.key, row])]);
+  rows = texts.map((text) => {
+    const its = `${source} ${target} ${text}`;
+    const found = known.get(its);
+    known.delete(its);  // a sentence that stands twice is two segments
+    return found || made(its, text, source, target);
   });
-  const none = answer.memory === "exact" ? "What comes from the memory has no word alignments."
-    : answer.alignment ? "" : "This model has no word alignments.";
-  at("words-hint").textContent = none || "Choose a word of the translation to see which words of the text it comes from.";
-  at("target-words").replaceChildren(...(none ? [] : buttons));
-  at("source-words").replaceChildren();
-  at("linked").textContent = "";
-  at("learnt").hidden = true;
+  gaps = between;
+  at("segments").replaceChildren(...rows.map((row) => row.box));
+  rows.forEach(number);
+  if (!rows.includes(current)) current = null;
+  open(current || rows.find((row) => !isDone(row)) || rows[0] || null);
+  drawDesk();
 }
 
-function choose(place) {
-  const chosen = new Set(answer.alignment.filter(([, target]) => target === place).map(([source]) => source));
-  const words = wordsOf(answer.text);
-  at("source-words").replaceChildren(...words.map((word, number) =>
-    Object.assign(document.createElement(chosen.has(number) ? "mark" : "span"), { textContent: word })));
-  [...at("target-words").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === place)));
-  const from = words.filter((_, number) => chosen.has(number));
-  at("linked").textContent = from.length ? `Comes from: ${from.join(" ")}` : "No word of the text is linked to it.";
-  if (neighbours) showLearnt(place);
+function made(its, text, source, target) {
+  const row = { key: its, text, source, target, put: "", state: "", past: [], chosen: -1, offers: new Map(), sure: [], terms: [], others: [] };
+  row.left = element("p", { className: "source", lang: source, dir: "auto" });
+  row.words = element("p", { className: "words", lang: target, dir: "auto", role: "group" });
+  row.field = element("textarea", { className: "field", lang: target, dir: "auto", rows: 1, hidden: true });
+  row.meta = element("p", { className: "meta" });
+  row.panel = element("div", { className: "panel", hidden: true });
+  row.box = element("li", { className: "segment" }, row.left, element("div", { className: "target" }, row.words, row.field, row.meta), row.panel);
+  row.box.addEventListener("focusin", () => { if (!pressed) open(row); });
+  row.box.addEventListener("click", () => openInPlace(row));
+  row.panel.addEventListener("keydown", (event) => walkChoices(row, event));
+  row.panel.addEventListener("mousedown", (event) => { if (event.target.closest("button")) event.preventDefault(); });
+  row.words.addEventListener("click", (event) => choose(row, placeOf(event.target)));
+  row.words.addEventListener("dblclick", () => edit(row));
+  row.words.addEventListener("mouseover", (event) => link(row, placeOf(event.target)));
+  row.words.addEventListener("mouseout", () => link(row, row.chosen));
+  row.words.addEventListener("focusin", (event) => link(row, placeOf(event.target)));
+  row.words.addEventListener("focusout", () => link(row, row.chosen));
+  row.words.addEventListener("keydown", (event) => walk(row, event));
+  row.field.addEventListener("blur", (event) => { if (!row.box.contains(event.relatedTarget)) keep(row); });
+  row.field.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Escape") row.field.value = row.put;
+    if (event.key !== "Escape" && event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopPropagation();
+    keep(row);
+    focusOn(row);
+  });
+  draw(row);
+  return row;
+}
+
+function number(row, place) {
+  row.words.setAttribute("aria-label", `Translation ${place + 1}`);
+  row.field.setAttribute("aria-label", `Your translation ${place + 1}`);
+}
+
+const placeOf = (target) => (target.dataset && target.dataset.place !== undefined ? Number(target.dataset.place) : -1);
+
+/* Make a segment the one whose tools are shown. */
+function open(row) {
+  if (current === row) return;
+  const before = current;
+  current = row;
+  if (before) draw(Object.assign(before, { chosen: -1 }));
+  if (row) draw(row);
+}
+
+/* The same for the pointer, under which the segment stays: the tools of one before it may close. */
+function openInPlace(row) {
+  if (current === row) return;
+  const before = row.box.getBoundingClientRect().top;
+  open(row);
+  scrollBy({ top: row.box.getBoundingClientRect().top - before, behavior: "instant" });
+}
+
+function draw(row) {
+  const isCurrent = row === current;
+  row.left.replaceChildren(...wordsOf(row.text).flatMap((word) => [element("span", {}, word), " "]).slice(0, -1));
+  const focused = document.activeElement.parentElement === row.words ? placeOf(document.activeElement) : -1;
+  let place = -1;
+  row.words.replaceChildren(...row.put.split(/([ \n\r\t]+)/).map((part) => (/^[ \n\r\t]*$/.test(part) ? part : wordElement(row, part, ++place))));
+  row.words.classList.toggle("waiting", !row.ready && !row.error);
+  if (!row.ready) row.words.textContent = row.error || "\u2026";
+  row.words.classList.toggle("error", Boolean(row.error));
+  const state = row.state || (row.ready && row.confidence !== null && row.confidence < SURE ? "Check" : "");
+  row.meta.replaceChildren(
+    ...(state ? [element("span", { className: isDone(row) ? "state done" : "state" }, isDone(row) ? `\u2713 ${state}` : state)] : []),
+    ...(row.ready && row.confidence !== null && row.confidence !== undefined && !row.past.length ? [element("span", {}, `Confidence ${percent(row.confidence)}`)] : []),
+    ...(row.from && row.memory !== "exact" ? [element("span", {}, `Memory ${row.memory.replace("fuzzy ", "")}`)] : []),
+    ...(row.terms.length ? [element("span", {}, `Glossary ${row.terms.length}`)] : []));
+  row.box.classList.toggle("current", isCurrent && rows.length > 0);
+  row.panel.hidden = !isCurrent || !row.ready;
+  if (!row.panel.hidden) drawPanel(row);
+  if (focused >= 0) focusOn(row, focused);
+  link(row, row.chosen);
+}
+
+function wordElement(row, word, place) {
+  const sure = row.sure[place];
+  const known = sure !== null && sure !== undefined && sure < SURE;
+  return element("span", {
+    role: "button",
+    tabIndex: place === Math.max(0, row.chosen) ? 0 : -1,
+    className: !known ? "" : sure < DOUBTFUL ? "doubtful" : "unsure",
+    "aria-pressed": String(place === row.chosen),
+    dataset: { place },
+    ...(known ? { title: `${sure < DOUBTFUL ? "Doubtful" : "Unsure"}: ${percent(sure)} probably right` } : {}),
+  }, word);
+}
+
+/* Mark the words of the text that a word of the translation comes from. */
+function link(row, place) {
+  const chosen = new Set((row.links || []).filter(([, target]) => target === place).map(([source]) => source));
+  [...row.left.children].forEach((word, source) => word.classList.toggle("linked", chosen.has(source)));
+}
+
+function focusOn(row, place = Math.max(0, row.chosen)) {
+  const words = row.words.querySelectorAll("[role=button]");
+  const word = words[Math.min(place, words.length - 1)];
+  if (!word) return;
+  words.forEach((one) => { one.tabIndex = one === word ? 0 : -1; });
+  word.focus();
+}
+
+/* Keys on the words of a translation. */
+function walk(row, event) {
+  const place = placeOf(event.target);
+  const ahead = getComputedStyle(row.words).direction === "rtl" ? -1 : 1;
+  const sideways = { ArrowLeft: place - ahead, ArrowRight: place + ahead, Home: 0, End: Infinity }[event.key];
+  const up = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Enter" || event.key === " ") choose(row, place);
+  else if (event.key === "Escape") choose(row, -1);
+  else if (sideways !== undefined) focusOn(row, Math.max(0, sideways));
+  else if (up > 0 && row.chosen >= 0 && choicesOf(row).length) choicesOf(row)[0].focus();
+  else if (up) focusOn(rows[rows.indexOf(row) + up] || row);
+  else return;
+  event.preventDefault();
+}
+
+/* Keys among alternatives. */
+function walkChoices(row, event) {
+  const choices = choicesOf(row);
+  const place = choices.indexOf(event.target);
+  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (place < 0 || !step) return;
+  event.preventDefault();
+  if (place + step < 0) focusOn(row);
+  else (choices[place + step] || event.target).focus();
+}
+
+/* Changes of a segment: each can be undone */
+
+function remember(row) {
+  const { put, state, links, sure, others, confidence } = row;
+  row.past.push({ put, state, links, sure, others, confidence, token: "" });
+  kept.set(row.key, row);
+}
+
+/* Put another translation; what is known of words that stay goes with them. */
+function change(row, text) {
+  text = text.trim();
+  if (!text || text === row.put) return;
+  remember(row);
+  const stays = new Map(differences(row.put, text).filter(([kind]) => kind === "same").map(([, , from, to]) => [from, to]));
+  const sure = [];
+  row.sure.forEach((value, place) => { if (stays.has(place)) sure[stays.get(place)] = value; });
+  row.others = [row.put, ...row.others.filter((one) => one !== text)];
+  row.links = row.links && row.links.filter(([, target]) => stays.has(target)).map(([source, target]) => [source, stays.get(target)]);
+  Object.assign(row, { put: text, sure, state: "Changed", chosen: -1 });
+  draw(row);
+  drawDesk();
+}
+
+async function undo(row) {
+  if (!row || row.busy || !row.past.length) return;
+  const last = row.past.at(-1);
+  row.busy = true;
+  try {
+    if (last.token) await call("suggest/undo", { token: last.token });
+    row.past.pop();
+    Object.assign(row, last, { chosen: -1 });
+    say(last.token ? "Taken back from the memory." : "Undone.");
+  } catch (error) {
+    fail(error);
+  }
+  row.busy = false;
+  draw(row);
+  drawDesk();
+  focusOn(row);
+}
+
+function edit(row) {
+  if (!row || !row.ready || !row.field.hidden) return;
+  open(row);
+  row.field.value = row.put;
+  row.field.hidden = false;
+  row.words.hidden = true;
+  row.field.focus();
+}
+
+function keep(row) {
+  if (row.field.hidden) return;
+  row.field.hidden = true;
+  row.words.hidden = false;
+  change(row, row.field.value);
+}
+
+async function confirm(row, goesOn) {
+  if (!row || !row.ready || row.busy) return say(row ? "" : "There is no segment to confirm.");
+  const inside = row.box.contains(document.activeElement);
+  keep(row);
+  const { text: q, put: s, source, target } = row;
+  row.busy = true;
+  try {
+    if (!isDone(row)) {
+      const told = settings.suggestions ? await call("suggest", { q, s, source, target, undo: true }) : {};
+      remember(row);
+      row.past.at(-1).token = told.undo || "";
+      row.state = settings.suggestions ? "Confirmed" : "Done";
+      say(!settings.suggestions ? "Done, on this page alone: the server learns nothing." : told.undo ? "Added to the memory." : "The memory had it already.");
+    }
+  } catch (error) {
+    row.busy = false;
+    return fail(error);
+  }
+  row.busy = false;
+  const next = goesOn && [...rows.slice(rows.indexOf(row) + 1), ...rows].find((one) => !isDone(one));
+  draw(row);
+  drawDesk();
+  if (next) {
+    open(next);
+    next.box.scrollIntoView({ block: "nearest" });
+  }
+  if (inside) focusOn(next || row);
+}
+
+/* Tools of the current segment */
+
+function drawPanel(row) {
+  const word = row.chosen >= 0 ? wordsOf(row.put)[row.chosen] : "";
+  const tools = element("p", { className: "tools" },
+    ...(isDone(row) ? [] : [button(settings.suggestions ? "Confirm" : "Done", () => confirm(row, true), { className: "main", title: settings.suggestions
+      ? `Adds the pair to the memory of ${row.model}: from now on, everybody who translates this sentence with it gets your translation. Ctrl+Enter`
+      : "Marks the segment on this page. Ctrl+Enter" })]),
+    button("Edit", () => edit(row), { title: "Write the translation. F2" }),
+    ...(row.past.length ? [button("Undo", () => undo(row), { className: "undo", title: "Take back the last change. Ctrl+Z" })] : []));
+  const left = element("div", { className: "of-source" }, ...memoryHit(row), ...glossaryHits(row));
+  const right = element("div", { className: "of-target" }, tools, ...(word ? wordTools(row, word) : alternatives(row)));
+  row.panel.replaceChildren(left, right);
+}
+
+function choiceList(row, texts, label) {
+  const items = texts.map((text) => element("li", {}, element("button", {
+    type: "button", className: "choice", lang: row.target, dir: "auto", onclick: () => { change(row, text); focusOn(row); } }, element("span", {}, ...marked(row.put, text)))));
+  return element("ol", { className: "choices", "aria-label": label }, ...items);
+}
+
+const choicesOf = (row) => [...row.panel.querySelectorAll(".choice")];
+
+function alternatives(row) {
+  const others = row.others.filter((one) => one !== row.put);
+  return others.length ? [element("div", {}, element("h3", {}, "Alternatives"), choiceList(row, others, "Alternatives"))] : [];
+}
+
+function memoryHit(row) {
+  if (!row.from) return [];
+  const { source, target, origin, added } = row.from;
+  const where = `${origin || "the memory"}, ${added}`;
+  if (row.memory === "exact") return [element("p", { className: "hit" }, `From the memory (${where}).`)];
+  return [element("div", { className: "hit memory" },
+    element("h3", {}, `Memory, ${row.memory.replace("fuzzy ", "")} alike`),
+    element("p", { lang: row.source, dir: "auto" }, ...marked(source, row.text, true)),
+    element("p", { lang: row.target, dir: "auto", className: "hit-target" }, target),
+    element("p", { className: "small" }, button("Use it", () => { change(row, target); focusOn(row); }), ` ${where}`))];
+}
+
+function glossaryHits(row) {
+  if (!row.terms.length) return [];
+  const has = (form) => row.put.toLowerCase().includes(form.toLowerCase());
+  const items = row.terms.map(({ source, targets, forbidden }) => element("li", {},
+    element("span", { lang: row.source }, source), " \u2192 ",
+    ...targets.flatMap((form) => [button(has(form) ? `\u2713 ${form}` : form, () => useTerm(row, source, form), {
+      className: "term", lang: row.target, title: has(form) ? "It is in the translation" : "Put it into the translation" }), " "]),
+    forbidden.length ? `not ${forbidden.join(", ")}` : ""));
+  return [element("div", { className: "hit" }, element("h3", {}, "Glossary"), element("ul", { className: "terms" }, ...items))];
+}
+
+/* Put a term in place of the chosen word, or of the words that come from its source; else where it is written. */
+function useTerm(row, source, form) {
+  const [terms, words] = [wordsOf(source.toLowerCase()), wordsOf(row.text.toLowerCase()).map(bare)];
+  const begin = words.findIndex((_, place) => terms.every((term, step) => words[place + step] === term));
+  const targets = (row.links || []).filter(([from]) => begin >= 0 && from >= begin && from < begin + terms.length).map(([, to]) => to);
+  const places = row.chosen >= 0 ? [row.chosen] : targets;
+  if (places.length) return replaceWords(row, Math.min(...places), Math.max(...places), form);
+  edit(row);
+  row.field.setRangeText(` ${form}`, row.put.length, row.put.length, "select");
+}
+
+/* Put text in place of some words, with the signs around them. */
+function replaceWords(row, first, last, text) {
+  const parts = row.put.split(/([ \n\r\t]+)/);
+  const offset = parts[0] ? 0 : 2;
+  const [begin, end] = [first, last].map((place) => 2 * place + offset);
+  const before = parts[begin].match(/^[\p{P}\p{S}]*/u)[0];
+  const behind = parts[end].slice(before.length && begin === end ? before.length : 0).match(/[\p{P}\p{S}]*$/u)[0];
+  parts.splice(begin, end - begin + 1, before + text + behind);
+  change(row, parts.join(""));
+  focusOn(row, first);
+}
+
+function choose(row, place) {
+  if (place < 0 && row.chosen < 0) return;
+  row.chosen = place;
+  draw(row);
+  focusOn(row, Math.max(0, place));
+}
+
+/* What the chosen word comes from, other translations from it on, a word of one's own, and where it was learnt. */
+function wordTools(row, word) {
+  const from = wordsOf(row.text).filter((_, source) => (row.links || []).some(([one, target]) => one === source && target === row.chosen));
+  const place = row.chosen;
+  const offers = element("div", { className: "offers", role: "status" }, element("p", { className: "small" }, "Looking ..."));
+  const own = element("input", { type: "text", lang: row.target, dir: "auto", "aria-label": `Instead of ${bare(word)}`, placeholder: "another word" });
+  const form = element("form", { className: "own", onsubmit: (event) => {
+    event.preventDefault();
+    if (own.value.trim()) replaceWords(row, place, place, own.value.trim());
+  } }, own, element("button", {}, "Replace"));
+  const learnt = element("div", { className: "learnt" });
+  offer(row, place, offers);
+  if (settings.neighbours) showLearnt(row, place, learnt);
+  return [element("div", {},
+    element("h3", {}, "Instead of ", element("q", { lang: row.target }, bare(word) || word)),
+    element("p", { className: "small linked-words" }, from.length ? `Comes from: ${from.join(" ")}` : row.memory === "exact" ? "What comes from the memory has no word alignments."
+      : row.links ? "No word of the text is linked to it." : "This model has no word alignments."),
+    offers), form, learnt];
+}
+
+async function offer(row, place, list) {
+  const words = wordsOf(row.put);
+  const parts = row.put.split(/([ \n\r\t]+)/);
+  const prefix = parts.slice(0, 2 * place + (parts[0] ? 0 : 2)).join("").trim();
+  const same = bare(words[place]).toLowerCase();
+  const isBefore = ` ${prefix.toLowerCase()} `.includes(same);  // what stands before it cannot be avoided
+  const its = `${place} ${row.put}`;
+  const differs = (text) => (bare(wordsOf(text)[place] || "")).toLowerCase() !== same;
+  try {
+    if (!row.offers.has(its)) {
+      const asked = { q: row.text, source: row.source, target: row.target, alternatives: CONTINUATIONS, prefix, ...(isBefore || !same ? {} : { avoid: bare(words[place]) }) };
+      row.offers.set(its, call("translate", asked));
+    }
+    const found = await row.offers.get(its);
+    const begins = (text) => wordsOf(text).slice(0, place).join(" ") === words.slice(0, place).join(" ");
+    const texts = [...new Set([...row.others.filter(begins), found.translatedText, ...found.alternatives])].filter((text) => text !== row.put && differs(text));
+    list.replaceChildren(texts.length ? choiceList(row, texts, "Other translations from this word on") : element("p", { className: "small" }, "The model has no other word here."));
+  } catch (error) {
+    row.offers.delete(its);
+    list.replaceChildren(element("p", { className: "small error" }, error.message));
+  }
 }
 
 /* The training pairs of all words come with one request, which is made for the first word that is chosen. */
-async function showLearnt(place) {
-  const mine = answer;
-  const { text, translatedText, source, target } = mine;
-  mine.chosen = place;
-  at("learnt").hidden = true;
+async function showLearnt(row, place, box) {
+  const { text, put, source, target } = row;
   try {
-    mine.learnt ??= call("neighbours", { q: text, s: translatedText, source, target });
-    const pairs = (await mine.learnt).neighbours[place] || [];
-    if (answer !== mine || mine.chosen !== place) return;
-    at("pairs").replaceChildren(...pairs.map((pair) => {
-      const item = document.createElement("li");
-      const side = (lang, words) => Object.assign(document.createElement("p"), { lang, dir: "auto", textContent: words });
-      item.append(side(target, pair.target), side(source, pair.source));
-      return item;
-    }));
-    at("learnt").hidden = !pairs.length;
-  } catch (error) {
-    if (answer === mine) fail(error);
-  }
-}
-
-function correct() {
-  if (at("correct").getAttribute("aria-disabled") === "true") return;
-  correcting = true;
-  say("");
-  changed();
-  at("correction").value = answer.translatedText;
-  at("correction").lang = answer.target;
-  at("effect").textContent = `Confirming adds this pair to the memory of ${answer.model}: ` +
-    "from now on, everybody who translates this text with it gets your translation.";
-  showCorrection();
-  at("correction").focus();
-}
-
-function showCorrection() {
-  at("correction-form").hidden = !correcting;
-  at("translation").hidden = at("copy").hidden = at("correct").hidden = correcting;
-  at("undo").hidden = correcting || !undoable;
-}
-
-function corrected() {
-  correcting = false;
-  showCorrection();
-  at("correct").focus();
-  if (at("source").value !== answer.text || at("to").value !== answer.target) changed();
-}
-
-async function confirm() {
-  const mine = answer;
-  if (mine.confirming) return;
-  mine.confirming = true;
-  const { text, source, target } = mine;
-  const written = at("correction").value;
-  try {
-    const told = await call("suggest", { q: text, s: written, source, target, undo: true });
-    undoable = told.undo;
-    if (answer === mine) {
-      answer = { ...mine, translatedText: written, alternatives: [], alignment: [], memory: "exact", from: null };
-      show();
-    }
-    corrected();
-    say(undoable ? "Added to the memory." : "The memory had it already.");
+    if (!row.learnt || row.learnt.put !== put) row.learnt = { put, found: call("neighbours", { q: text, s: put, source, target }) };
+    const pairs = (await row.learnt.found).neighbours[place] || [];
+    if (!pairs.length) return;
+    const side = (lang, words) => element("p", { lang, dir: "auto" }, words);
+    box.replaceChildren(element("h3", {}, "Where the model learnt this word"),
+      element("p", { className: "small" }, "Pairs of the training data in which it was in the most similar state."),
+      element("ul", { className: "pairs" }, ...pairs.map((pair) => element("li", {}, side(target, pair.target), side(source, pair.source)))));
   } catch (error) {
     fail(error);
-  } finally {
-    mine.confirming = false;
   }
 }
 
-async function undo() {
-  const token = undoable;
-  if (!token) return;
-  undoable = "";  // a second press finds nothing to undo
-  try {
-    await call("suggest/undo", { token });
-    at("correct").focus();
-    changed();
-  } catch (error) {
-    undoable ||= token;
-    fail(error);
-  }
-  at("undo").hidden = correcting || !undoable;
+/* The desk as a whole */
+
+const translation = () => gaps[0] + rows.map((row, place) => row.put + gaps[place + 1]).join("");
+
+function drawDesk() {
+  at("desk").hidden = !rows.length;
+  at("empty").hidden = rows.length > 0 || !at("documents").hidden;
+  document.body.classList.toggle("idle", !at("empty").hidden);
+  const done = rows.filter(isDone).length;
+  at("progress").textContent = done ? `${done} of ${rows.length} ${settings.suggestions ? "confirmed" : "done"}` : "";
+  at("copy").disabled = !rows.length || !rows.every((row) => row.ready);
+  const isCalibrated = rows.some((row) => row.confidence !== null && row.confidence !== undefined);
+  at("legend").replaceChildren(...(isCalibrated
+    ? [element("span", { className: "unsure" }, "Unsure"), ` is below ${percent(SURE)} probable, `, element("span", { className: "doubtful" }, "doubtful"), ` below ${percent(DOUBTFUL)}.`]
+    : note ? ["No confidence is shown: it was not calibrated (anaphora calibrate)."] : []));
 }
 
 async function copy() {
   try {
-    await navigator.clipboard.writeText(answer.translatedText);
+    await navigator.clipboard.writeText(translation());
     say("Copied.");
   } catch {  // without HTTPS the clipboard is closed to pages: select the text for the keyboard
-    getSelection().selectAllChildren(at("translation"));
+    at("source").blur();
+    const shown = element("textarea", { value: translation(), "aria-label": "Translation", className: "copied" });
+    at("desk").append(shown);
+    shown.select();
+    shown.addEventListener("blur", () => shown.remove());
     say("Selected: copy it with Ctrl+C.");
   }
 }
+
+/* Documents */
 
 /* Bytes as text; null where they are not UTF-8, which the server says more of. */
 function decoded(bytes) {
@@ -311,59 +663,102 @@ function decoded(bytes) {
   }
 }
 
-/* A plain text that is not too long is put where text is typed; of any other document a translation is offered. */
-async function open() {
-  const [file] = at("document").files;
-  if (!file) return;
-  opened = file;
-  at("document").value = "";
-  at("download").hidden = true;
-  try {
-    if (/\.txt$/i.test(file.name) && (limit < 0 || file.size <= limit)) {
-      const text = decoded(await file.arrayBuffer());
-      if (opened !== file) return;
-      if (text !== null) {
-        at("source").value = text;
-        return changed();
-      }
+/* A plain text that is not too long is put where text is typed; of any other document a translation is saved. */
+async function openAll(files) {
+  const [first] = files;
+  if (files.length === 1 && /\.txt$/i.test(first.name) && (limit < 0 || first.size <= limit)) {
+    const text = decoded(await first.arrayBuffer());
+    if (text !== null) {
+      at("source").value = text;
+      return changed();
     }
-    const sources = languages.filter((one) => one.targets.includes(at("to").value));
-    const source = at("from").value !== "auto" ? at("from").value : sources.length === 1 ? sources[0].code : "";
-    if (!source) return say("Choose the language of the document first.", true);
-    const form = new FormData();
-    for (const [name, value] of Object.entries({ file, source, target: at("to").value })) form.append(name, value);
-    say(`Translating ${file.name} ...`);
-    const { translatedFileUrl } = await call("translate_file", form);
-    if (opened !== file) return;
-    const href = `download_file/${translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
-    Object.assign(at("download"), { href, download: file.name, textContent: `Save the translated ${file.name}` });
-    at("download").hidden = false;
-    say("");
-    at("download").focus();
-  } catch (error) {
-    if (opened === file) fail(error);
   }
+  for (const file of files) await translateDocument(file);
 }
 
-function swap() {
-  const [from, to] = [at("from").value, at("to").value];
-  if (answer) at("source").value = answer.translatedText;
-  at("from").value = to;
-  showTargets(from);
-  changed();
+async function translateDocument(file) {
+  const sources = languages.filter((one) => one.targets.includes(at("to").value));
+  const source = at("from").value !== "auto" ? at("from").value : sources.length === 1 ? sources[0].code : "";
+  if (!source) {
+    at("from").focus();
+    return say("Choose the language of the document first.", true);
+  }
+  const box = element("li", { className: "document", "aria-busy": "true" }, element("strong", { dir: "auto" }, file.name), element("p", {}, "Translating ..."));
+  at("documents").prepend(box);
+  at("documents").hidden = false;
+  drawDesk();
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ file, source, target: at("to").value })) form.append(name, value);
+  say(`Translating ${file.name} ...`);
+  try {
+    const found = await call("translate_file", form);
+    const href = `download_file/${found.translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
+    const left = Object.entries(found.left);
+    const count = left.reduce((sum, [, lines]) => sum + lines.length, 0);
+    const save = element("a", { className: "button main", href, download: file.name }, `Save ${file.name}`);
+    const outcome = `${found.filled.toLocaleString("en")} filled, ${count.toLocaleString("en")} left.`;
+    box.replaceChildren(element("strong", { dir: "auto" }, file.name), element("p", { className: "outcome" }, outcome),
+      element("ul", { className: "reasons" }, ...left.map(([why, lines]) => element("li", {},
+        `${lines.length} ${lines.length === 1 ? "entry" : "entries"} ${why} (line ${lines.slice(0, 8).join(", ")}${lines.length > 8 ? ", .." : ""})`))),
+      element("p", {}, save));
+    say(`${file.name}: ${outcome}`);
+    if (found.filled) save.click();
+    save.focus();
+  } catch (error) {
+    box.replaceChildren(element("strong", { dir: "auto" }, file.name), element("p", { className: "error" }, error.message));
+    if (needsKey(error)) fail(error);
+    else say(`${file.name} was not translated.`, true);
+  }
+  box.removeAttribute("aria-busy");
 }
 
+/* Events */
+
+document.addEventListener("pointerdown", () => { pressed = true; }, true);
+document.addEventListener("pointerup", () => { pressed = false; }, true);
+document.addEventListener("pointercancel", () => { pressed = false; }, true);
+
+const carriesFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
+let dragged = 0;  // elements under what is dragged
+document.addEventListener("dragenter", (event) => { if (carriesFiles(event) && ++dragged) document.body.classList.add("dropping"); });
+document.addEventListener("dragleave", (event) => { if (carriesFiles(event) && --dragged <= 0) document.body.classList.remove("dropping"); });
+document.addEventListener("dragover", (event) => { if (carriesFiles(event)) event.preventDefault(); });
+document.addEventListener("drop", (event) => {
+  if (!carriesFiles(event)) return;
+  event.preventDefault();
+  dragged = 0;
+  document.body.classList.remove("dropping");
+  openAll([...event.dataTransfer.files]);
+});
+document.addEventListener("keydown", (event) => {
+  const isCommand = event.ctrlKey || event.metaKey;
+  const letter = event.key.toLowerCase();
+  const writes = /^(TEXTAREA|INPUT|SELECT)$/.test(document.activeElement.tagName);
+  if (isCommand && event.key === "Enter") confirm(current, true);
+  else if (isCommand && letter === "s") confirm(current, false);
+  else if (event.key === "F2") edit(current);
+  else if (isCommand && letter === "z" && !event.shiftKey && !writes) undo(current);
+  else if (/^[1-9]$/.test(event.key) && !isCommand && !event.altKey && !writes && current && choicesOf(current)[event.key - 1]) choicesOf(current)[event.key - 1].click();
+  else if (event.key === "Escape" && current && current.chosen >= 0) choose(current, -1);
+  else return;
+  event.preventDefault();
+});
 at("source").addEventListener("input", (event) => { if (!event.isComposing) changed(); });
 at("source").addEventListener("compositionend", changed);
+at("source").addEventListener("paste", (event) => {
+  if (!event.clipboardData.files.length) return;
+  event.preventDefault();
+  openAll([...event.clipboardData.files]);
+});
 at("from").addEventListener("change", () => { showTargets(at("to").value); changed(); });
 at("to").addEventListener("change", () => { showTargets(at("to").value); changed(); });
 at("copy").addEventListener("click", copy);
 at("swap").addEventListener("click", swap);
-at("document").addEventListener("change", open);
-at("correct").addEventListener("click", correct);
-at("cancel").addEventListener("click", corrected);
-at("undo").addEventListener("click", undo);
-at("correction-form").addEventListener("submit", (event) => { event.preventDefault(); confirm(); });
-at("correction-form").addEventListener("keydown", (event) => { if (event.key === "Escape") corrected(); });
+at("clear").addEventListener("click", () => { at("source").value = ""; changed(); at("source").focus(); });
+at("document").addEventListener("change", () => {
+  const files = [...at("document").files];
+  at("document").value = "";
+  openAll(files);
+});
 at("key-form").addEventListener("submit", (event) => { event.preventDefault(); key = at("key").value.trim(); begin(); });
 begin();
