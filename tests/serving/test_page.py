@@ -1,4 +1,4 @@
-"""The page in a real browser: type, read the words, swap, a narrow window, a key."""
+"""The page in a real browser: segments, words, alternatives, confirming, documents, a narrow window, a key."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+import anaphora
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.inspection.neighbours import neighbours
 from anaphora.inspection.subject import Subject
-from anaphora.memory import Memory
+from anaphora.memory import Memory, Segment
 from anaphora.serving.keys import new_key
 from anaphora.serving.translators import ServedRun
 from tests.inspection.conftest import TRANSLATOR
@@ -20,6 +21,9 @@ from tests.serving.conftest import RUN, server_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")]
 TEXT = "A man is walking."
+HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+BRANCHES = "{n, plural, one {file} other {files}} of it"
+CATALOGUE = f'{HEAD}msgid "Two dogs run."\nmsgstr ""\n\nmsgid "{BRANCHES}"\nmsgstr ""\n'
 
 
 @pytest.fixture(scope="module")
@@ -77,23 +81,97 @@ def opened(browser: Any, *options: str, key: str = "", run: Path = RUN) -> Itera
 def translated(page: Any, text: str) -> str:
     """What the page shows for a text that is typed."""
     page.fill("#source", text)
-    page.wait_for_selector("#translation:not([aria-busy])", state="attached")
-    return str(page.inner_text("#translation"))
+    page.wait_for_selector("#segments:not([aria-busy])", state="attached")
+    return shown(page)
+
+
+def shown(page: Any) -> str:
+    """The translations of all segments."""
+    return " ".join(page.locator(".words").all_inner_texts())
+
+
+def choose(page: Any, place: int, segment: int = 0) -> None:
+    """Click a word, and wait for what could stand in its place."""
+    page.locator(".segment").nth(segment).locator(".words [role=button]").nth(place).click()
+    page.wait_for_selector(".offers :is(.choice, .small:not(:text-is('Looking ...')))")
 
 
 def test_what_is_typed_is_translated_and_its_words_are_linked(page: Any, stored: ServedRun) -> None:
     [wanted] = stored.predictor.translate_text([TEXT])
     assert translated(page, TEXT) == wanted.text
-    assert page.get_attribute("#translation", "lang") == "fr"
-    assert page.locator("#target-words button").all_inner_texts() == wanted.text.split()
-    page.locator("#target-words button").first.press("Enter")
+    assert page.get_attribute(".words", "lang") == "fr"
+    assert page.locator(".words [role=button]").all_inner_texts() == wanted.text.split()
+    page.locator(".words [role=button]").first.press("Enter")
     linked = [
         TEXT.split()[source]
         for source, target in sorted(stored.predictor.translate_text([TEXT], attention=True)[0].links())
         if target == 0
     ]
-    assert page.locator("#source-words mark").all_inner_texts() == linked
-    assert page.inner_text("#linked") == f"Comes from: {' '.join(linked)}"
+    assert page.locator(".source .linked").all_inner_texts() == linked
+    assert page.inner_text(".linked-words") == f"Comes from: {' '.join(linked)}"
+
+
+def test_sentences_stand_beside_their_translations(page: Any, stored: ServedRun) -> None:
+    texts = [TEXT, "Two dogs run through the long green grass of a field.", "A dog."]
+    wanted = [one.text for one in stored.predictor.translate_text(texts)]
+    assert translated(page, f"{texts[0]} {texts[1]}\n\n{texts[2]}") == " ".join(wanted)
+    assert page.locator(".source").all_inner_texts() == texts
+    for width in (1200, 800):
+        page.set_viewport_size({"width": width, "height": 800})
+        for row in page.locator(".segment").all():
+            source, target = (row.locator(side).bounding_box() for side in (".source", ".words"))
+            assert abs(source["y"] - target["y"]) < 4 and source["x"] + source["width"] <= target["x"]
+
+
+def test_a_chosen_word_is_replaced_by_an_alternative_that_shows_what_differs(browser: Any) -> None:
+    with opened(browser, run=anaphora.trial_model()) as page:
+        replace_words(page)
+
+
+def replace_words(page: Any) -> None:
+    before = translated(page, TEXT)
+    choose(page, 1)
+    texts = page.locator(".choice").all_inner_texts()
+    assert texts and all(text.split()[0] == before.split()[0] for text in texts)
+    assert all(text.split()[1:2] != before.split()[1:2] for text in texts)
+    marks = page.locator(".choice").first.locator("mark, del").all_inner_texts()
+    assert marks and all(set(mark.split()) <= {*texts[0].split(), *before.split()} for mark in marks)
+    page.keyboard.press("1")
+    assert shown(page) == texts[0] and page.inner_text(".state") == "Changed"
+    page.keyboard.press("Control+z")
+    assert shown(page) == before
+    choose(page, 0)
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator(".choice:focus")
+    text = chosen.inner_text()
+    page.keyboard.press("Enter")
+    assert shown(page) == text
+    choose(page, 0)
+    page.fill(".own input", "Ici")
+    page.press(".own input", "Enter")
+    assert shown(page).split()[0] == "Ici" and shown(page).split()[1:] == text.split()[1:]
+
+
+def test_confidence_is_a_line_with_words(page: Any) -> None:
+    answer = {
+        "translatedText": ["a b c"],
+        "alternatives": [[]],
+        "alignment": [[]],
+        "confidence": [0.4],
+        "wordConfidences": [[0.1, 0.3, 0.9]],
+    }
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    translated(page, TEXT)
+    words = page.locator(".words [role=button]")
+    assert [one.get_attribute("title") for one in words.all()] == [
+        "Doubtful: 10% probably right",
+        "Unsure: 30% probably right",
+        None,
+    ]
+    styles = words.evaluate_all("words => words.map(word => getComputedStyle(word).textDecorationStyle)")
+    assert styles == ["wavy", "dotted", "solid"]
+    assert page.inner_text(".meta").split("\n") == ["Check", "Confidence 40%"]
+    assert page.inner_text("#legend") == "Unsure is below 50% probable, doubtful below 25%."
 
 
 def test_only_the_latest_text_is_shown_and_nothing_for_no_text(page: Any, stored: ServedRun) -> None:
@@ -102,11 +180,31 @@ def test_only_the_latest_text_is_shown_and_nothing_for_no_text(page: Any, stored
     [wanted] = stored.predictor.translate_text(["Two dogs run."])
     assert translated(page, "Two dogs run.") == wanted.text
     assert translated(page, " ") == ""
-    assert page.is_hidden("#details")
+    assert page.is_hidden("#desk")
+    translated(page, TEXT)
+    page.click("#clear")
+    assert page.is_hidden("#desk") and page.input_value("#source") == "" and page.inner_text("#count") == ""
 
 
 def test_markup_in_a_text_stays_text(page: Any) -> None:
-    translated(page, "<img src=x onerror=alert(1)> <b>dogs</b>")
+    hostile = "<img src=x onerror=alert(1)> <b>dogs</b>"
+    translated(page, hostile)
+    assert page.locator("main img, main b").count() == 0
+    segment = {"source": f"{hostile} old", "target": hostile, "origin": hostile, "added": hostile}
+    answer = {
+        "translatedText": [hostile],
+        "alternatives": [[f"{hostile} more"]],
+        "memory": ["fuzzy 80%"],
+        "from": [segment],
+        "model": [hostile],
+        "terms": [[{"source": hostile, "targets": [hostile], "forbidden": [hostile]}]],
+    }
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    page.route("**/translate_file", lambda route: route.fulfill(status=400, json={"error": hostile}))
+    translated(page, TEXT)
+    page.set_input_files("#document", {"name": f"{hostile}.po", "mimeType": "", "buffer": b"x"})
+    page.wait_for_selector(".document .error")
+    assert page.locator(".hit").count() == 2 and page.inner_text(".words") == hostile
     assert page.locator("main img, main b").count() == 0
 
 
@@ -116,10 +214,10 @@ def test_an_error_is_said_and_a_text_that_could_not_be_sent_is_sent_again(page: 
     page.fill("#source", TEXT)
     page.wait_for_selector("#status.error")
     assert page.inner_text("#status") == "The server cannot be reached."
-    assert page.inner_text("#translation") == "" and page.is_hidden("#details") and page.is_disabled("#copy")
+    assert page.locator(".words.waiting").count() == 1 and page.is_disabled("#copy")
     page.unroute("**/translate")
     [wanted] = stored.predictor.translate_text([TEXT])
-    page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=wanted.text)
+    page.wait_for_function("text => document.querySelector('.words').textContent === text", arg=wanted.text)
     assert page.inner_text("#status") == "" and page.locator("#status.error").count() == 0
 
 
@@ -130,7 +228,7 @@ def test_a_page_that_met_no_server_asks_again(browser: Any, address: str) -> Non
     page.wait_for_selector("#status.error")
     page.fill("#source", TEXT)
     page.unroute("**/languages")
-    page.wait_for_selector("#translation:not(:empty)")
+    page.wait_for_selector(".words [role=button]")
     page.close()
 
 
@@ -141,21 +239,24 @@ def test_a_text_that_is_too_long_is_not_sent(page: Any, character: str) -> None:
     page.on("request", lambda request: sent.append(request.url))
     page.fill("#source", character * 5001)
     page.wait_for_timeout(600)
-    assert sent == [] and page.inner_text("#translation") == ""
+    assert sent == [] and shown(page) == ""
     assert page.inner_text("#status").startswith(
         "The text has 5,001 characters, but at most 5,000 are translated at once"
     )
-    assert page.inner_text("#count") == "5,001 of 5,000 characters"
+    assert page.inner_text("#count").split() == ["5,001", "of", "5,000", "characters"]
 
 
 def test_a_translation_from_right_to_left_is_shown_so(page: Any) -> None:
     words = ["\u05d4\u05d0\u05d9\u05e9", "\u05e8\u05d5\u05d0\u05d4."]
-    answer = {"translatedText": " ".join(words), "alternatives": [words[0]], "alignment": [[0, 0]]}
+    answer = {"translatedText": [" ".join(words)], "alternatives": [[words[0]]], "alignment": [[[0, 0]]]}
     page.route("**/translate", lambda route: route.fulfill(json=answer))
     assert translated(page, TEXT) == " ".join(words)
-    first, second = page.locator("#target-words button").all()
+    first, second = page.locator(".words [role=button]").all()
     assert first.bounding_box()["x"] > second.bounding_box()["x"]
-    assert page.evaluate("getComputedStyle(document.querySelector('#alternatives')).direction") == "rtl"
+    assert page.evaluate("getComputedStyle(document.querySelector('.choice')).direction") == "rtl"
+    first.focus()
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".words [role=button]:focus").inner_text() == words[1]
 
 
 def test_it_fits_a_telephone(page: Any) -> None:
@@ -163,11 +264,13 @@ def test_it_fits_a_telephone(page: Any) -> None:
     translated(page, TEXT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     long = "https://example.org/" + "x" * 300
-    answer = {"translatedText": long, "alternatives": [long], "alignment": [[0, 0]]}
+    answer = {"translatedText": [long], "alternatives": [[f"{long} {long}"]], "alignment": [[[0, 0]]]}
     page.route("**/translate", lambda route: route.fulfill(json=answer))
     translated(page, long)
-    page.locator("#target-words button").first.click()
-    assert page.inner_text("#linked") == f"Comes from: {long}"
+    page.locator(".words [role=button]").first.click()
+    assert page.inner_text(".linked-words") == f"Comes from: {long}"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.click("#shortcuts summary")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -179,114 +282,190 @@ def test_a_key_is_asked_for_and_used(browser: Any, tmp_path: Path) -> None:
 
 
 def confirm(page: Any, written: str) -> None:
-    """Correct what is shown, and wait until that is confirmed."""
-    page.click("#correct")
-    page.fill("#correction", written)
-    page.click("#correction-form button:not([type])")
-    page.wait_for_selector("#translation:visible")
+    """Write the translation of the current segment, and wait until that is confirmed."""
+    page.click(".tools :text('Edit')")
+    page.fill(".field:visible", written)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".state.done")
 
 
-def test_a_confirmed_correction_is_shown_from_then_on_until_it_is_undone(page: Any) -> None:
+def test_a_confirmed_translation_is_shown_from_then_on_until_it_is_undone(page: Any, browser: Any) -> None:
     text = "Two cats sleep."
     before = translated(page, text)
     page.click("#copy")
     page.wait_for_selector("#status:not(:empty)")
-    page.click("#correct")
-    assert page.input_value("#correction") == before and page.inner_text("#status") == ""
-    assert "adds this pair to the memory of run" in page.inner_text("#effect")
-    page.press("#correction", "Escape")
+    page.click(".tools :text('Edit')")
+    assert page.input_value(".field") == before
+    assert "Adds the pair to the memory of run" in page.get_attribute(".tools .main", "title")
+    page.fill(".field", "Autre")
+    page.press(".field", "Escape")
+    assert shown(page) == before
     confirm(page, "Deux chats.")
-    assert page.inner_text("#translation") == "Deux chats."
-    assert page.inner_text("#words-hint") == "What comes from the memory has no word alignments."
+    assert shown(page) == "Deux chats." and page.inner_text("#status") == "Added to the memory."
+    other = browser.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#to option[value=fr]", state="attached")
+    assert translated(other, text) == "Deux chats."
+    assert other.inner_text(".hit").startswith("From the memory (server, ")
+    other.close()
     assert translated(page, "Two dogs run.") != "Deux chats."
     assert translated(page, text) == "Deux chats."
-    assert page.inner_text("#match").startswith("From the memory (server, ")
-    page.click("#undo")
-    page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=before)
-    assert page.is_hidden("#undo") and page.is_hidden("#match")
-    assert page.evaluate("document.activeElement.id") == "correct"
+    page.click(".undo")
+    page.wait_for_function("document.querySelector('.state').textContent === 'Changed'")
+    assert shown(page) == "Deux chats." and page.inner_text("#status") == "Taken back from the memory."
+    page.keyboard.press("Control+z")
+    assert shown(page) == before and page.locator(".undo, .state").count() == 0
+    assert page.evaluate("document.activeElement.closest('.words') !== null")
 
 
 def test_what_is_confirmed_twice_can_be_undone(page: Any) -> None:
     before = translated(page, TEXT)
-    page.click("#correct")
-    page.fill("#correction", "Un homme.")
-    page.dblclick("#correction-form button:not([type])")
-    page.wait_for_selector("#translation:visible")
+    page.click(".tools :text('Edit')")
+    page.fill(".field", "Un homme.")
+    page.dblclick(".tools .main")
+    page.wait_for_selector(".state.done")
     assert page.inner_text("#status") == "Added to the memory."
-    page.dblclick("#undo")
-    page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=before)
-    assert page.is_hidden("#undo") and page.locator("#status.error").count() == 0
+    page.dblclick(".undo")
+    page.wait_for_selector(".state.done", state="detached")
+    if page.locator(".undo").count():
+        page.click(".undo")
+    assert shown(page) == before and page.locator("#status.error").count() == 0
 
 
-def test_no_late_answer_takes_the_place_of_a_correction(page: Any) -> None:
-    sent: list[str] = []
+def test_a_segment_that_was_changed_comes_back_with_its_sentence(page: Any) -> None:
     translated(page, TEXT)
-    page.on("request", lambda request: sent.append(request.url))
-    page.click("#correct")
-    page.fill("#correction", "Mine")
-    page.fill("#source", "Two dogs run.")
-    page.wait_for_timeout(600)
-    assert (sent, page.input_value("#correction")) == ([], "Mine")
+    page.click(".tools :text('Edit')")
+    page.fill(".field", "Mine")
+    other = translated(page, "Two dogs run.")
+    assert other != "Mine"
+    assert translated(page, f"Two dogs run. {TEXT}") == f"{other} Mine"
     with page.expect_request("**/suggest") as asked:
-        page.click("#correction-form button:not([type])")
-    assert asked.value.post_data_json["q"] == TEXT
-    page.wait_for_selector("#translation:not([aria-busy]):visible")
-    page.click("#undo")
-    page.wait_for_selector("#undo", state="hidden")
+        page.locator(".words [role=button]").last.focus()
+        page.keyboard.press("Control+s")
+    assert (asked.value.post_data_json["q"], asked.value.post_data_json["s"]) == (TEXT, "Mine")
+    page.wait_for_selector(".state.done")
+    page.click(".undo")
+    page.wait_for_selector(".state.done", state="detached")
 
 
-def test_a_server_that_does_not_learn_offers_no_correction(browser: Any) -> None:
+def test_a_server_that_does_not_learn_gets_no_correction(browser: Any) -> None:
     with opened(browser) as page:
+        sent: list[str] = []
         assert translated(page, TEXT)
-        assert page.is_hidden("#correct")
+        page.on("request", lambda request: sent.append(request.url))
+        confirm(page, "Un homme.")
+        assert sent == [] and page.inner_text(".state") == "\u2713 Done"
+        page.click(".undo")
+        assert page.inner_text(".state") == "Changed"
 
 
-def test_a_document_is_opened_and_its_translation_saved(page: Any, tmp_path: Path) -> None:
-    document = tmp_path / "app.po"
-    head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
-    document.write_text(f'{head}msgid "Two dogs run."\nmsgstr ""\n')
-    page.set_input_files("#document", document)
-    page.wait_for_selector("#download:visible")
-    assert page.inner_text("#download") == "Save the translated app.po"
+def test_hits_of_the_memory_and_the_glossary_are_taken_with_a_click(browser: Any, tmp_path: Path) -> None:
+    run, terms = tmp_path / "run", tmp_path / "terms.tsv"
+    shutil.copytree(RUN, run)
+    with Memory(run, create=True) as memory:
+        memory.add([Segment("A man is walking there.", "Un monsieur marche.")], "old.tmx")
+    terms.write_text("man\thomme | monsieur\n")
+    with opened(browser, "--memory", "--terms", str(terms), run=run) as page:
+        text = translated(page, TEXT)
+        assert "homme" in text or "monsieur" in text
+        assert page.locator(".memory del").all_inner_texts() == ["walking there."]
+        assert page.locator(".memory mark").all_inner_texts() == ["walking."]
+        page.click(".memory button")
+        assert shown(page) == "Un monsieur marche."
+        assert page.locator(".term").all_inner_texts() == ["homme", "\u2713 monsieur"]
+        page.locator(".words [role=button]").nth(1).click()
+        page.click(".term >> nth=0")
+        assert shown(page) == "Un homme marche."
+
+
+class Actions:
+    """A page as its user has it: counts clicks, chords, texts typed, and documents dropped."""
+
+    def __init__(self, page: Any) -> None:
+        self.page, self.count = page, 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.count += 1
+        return getattr(self.page, name)
+
+
+def test_everyday_tasks_take_few_actions(page: Any) -> None:
+    """The page before it had segments took 4, 9 and 2, and did not say what was left of a document."""
+    user = Actions(page)
+    user.fill("#source", "A woman sits on a bench.")  # translate a sentence and put right a word of it
+    page.wait_for_selector("#segments:not([aria-busy]) .words [role=button]")
+    user.click(".words [role=button]")
+    page.wait_for_selector(".offers .choice")
+    user.click(".choice", modifiers=["Control"])
+    page.wait_for_selector(".state.done")
+    assert user.count == 3
+    user = Actions(page)
+    user.fill("#source", "Three men talk. A girl jumps. The boy is eating.")  # confirm three sentences
+    page.wait_for_selector("#segments:not([aria-busy]) .words [role=button]")
+    for done in range(1, 4):
+        user.keyboard.press("Control+Enter")
+        page.wait_for_function("done => document.querySelectorAll('.state.done').length === done", arg=done)
+    assert user.count == 4 and page.inner_text("#progress") == "3 of 3 confirmed"
+    user = Actions(page)
+    with page.expect_download() as saved:  # a document, with what was left
+        user.set_input_files("#document", {"name": "app.po", "mimeType": "", "buffer": CATALOGUE.encode()})
+    assert user.count == 1 and f'msgid "{BRANCHES}"\nmsgstr ""\n' in Path(saved.value.path()).read_text()
+    assert page.inner_text(".outcome") == "1 filled, 1 left."
+    assert "1 entry whose plural or select branches" in page.inner_text(".reasons")
+
+
+DROP = """([name, content]) => {
+  const carried = new DataTransfer();
+  carried.items.add(new File([content], name));
+  for (const type of ["dragenter", "dragover", "drop"]) {
+    document.body.dispatchEvent(new DragEvent(type, { dataTransfer: carried, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+def test_a_document_is_dropped_and_its_translation_saved(page: Any) -> None:
     with page.expect_download() as saved:
-        page.press("#download", "Enter")
-    content = Path(saved.value.path()).read_text()
+        page.evaluate(DROP, ["app.po", CATALOGUE])
     assert saved.value.suggested_filename == "app.po"
-    assert content.startswith(f"{head}#, fuzzy\n")
+    assert Path(saved.value.path()).read_text().startswith(f"{HEAD}#, fuzzy\n")
+    with page.expect_download():
+        page.locator(".document a:focus").press("Enter")
     page.set_input_files("#document", {"name": "a.txt", "mimeType": "text/plain", "buffer": TEXT.encode()})
     page.wait_for_function("text => document.getElementById('source').value === text", arg=TEXT)
-    assert page.is_hidden("#download")
-    page.set_input_files("#document", {"name": "b.txt", "mimeType": "text/plain", "buffer": b"Two dogs run.\n" * 1000})
-    page.wait_for_selector("#download:visible")
+    assert page.locator(".document").count() == 1
+    long = {"name": "b.txt", "mimeType": "text/plain", "buffer": b"Two dogs run.\n" * 1000}
     with page.expect_download() as saved:
-        page.press("#download", "Enter")
+        page.set_input_files("#document", long)
     assert Path(saved.value.path()).read_text().count("\n") == 1000
+    assert page.inner_text(".outcome >> nth=0") == "1,000 filled, 0 left."
 
 
 def test_what_is_no_document_is_said(page: Any) -> None:
     with page.expect_response("**/translate_file"):
         page.set_input_files("#document", {"name": "a.docx", "mimeType": "", "buffer": b"PK\3\4word/"})
-    page.wait_for_selector("#status.error")
-    assert "a.docx is a Word document" in page.inner_text("#status")
+    page.wait_for_selector(".document .error")
+    assert "a.docx is a Word document" in page.inner_text(".document")
     translated(page, TEXT)
     with page.expect_response("**/translate_file"):
         page.set_input_files("#document", {"name": "a.txt", "mimeType": "", "buffer": "\u00e9".encode("latin-1")})
-    page.wait_for_selector("#status.error")
-    assert "a.txt:1 should be UTF-8" in page.inner_text("#status") and page.input_value("#source") == TEXT
+    page.wait_for_selector(".document >> nth=1")
+    assert "a.txt:1 should be UTF-8" in page.inner_text(".document >> nth=0") and page.input_value("#source") == TEXT
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(page: Any, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.emulate_media(color_scheme=scheme)
-    translated(page, TEXT)
     found = [axe.run(page)]
-    page.locator("#target-words button").first.click()
+    translated(page, f"{TEXT} Two dogs run.")
     found.append(axe.run(page))
-    page.click("#correct")
+    choose(page, 0)
     found.append(axe.run(page))
-    page.click("#cancel")
+    page.click(".tools :text('Edit')")
+    page.click("#shortcuts summary")
+    page.set_input_files("#document", {"name": "app.po", "mimeType": "", "buffer": CATALOGUE.encode()})
+    page.wait_for_selector(".document a")
+    found.append(axe.run(page))
     assert [one.generate_report() for one in found if one.violations_count] == []
 
 
@@ -302,6 +481,6 @@ def test_a_chosen_word_shows_the_training_pairs_where_it_was_learnt(browser: Any
     with opened(browser, "--neighbours", run=tmp_path / "run") as page:
         shown = translated(page, "beg")
         [word] = neighbours(Subject.open(tmp_path / "run"), "beg", shown, nearest=3).by_word(3)
-        page.locator("#target-words button").first.click()
-        page.wait_for_selector("#learnt:visible")
-        assert page.locator("#pairs li").all_inner_texts() == [f"{one.context}\n\n{one.source}" for one in word]
+        page.locator(".words [role=button]").first.click()
+        page.wait_for_selector(".pairs")
+        assert page.locator(".pairs li").all_inner_texts() == [f"{one.context}\n\n{one.source}" for one in word]

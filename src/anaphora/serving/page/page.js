@@ -498,8 +498,15 @@ function drawPanel(row) {
 
 function choiceList(row, texts, label) {
   const items = texts.map((text) => element("li", {}, element("button", {
-    type: "button", className: "choice", lang: row.target, dir: "auto", onclick: () => { change(row, text); focusOn(row); } }, element("span", {}, ...marked(row.put, text)))));
+    type: "button", className: "choice", lang: row.target, dir: "auto", onclick: (event) => take(row, text, event) }, element("span", {}, ...marked(row.put, text)))));
   return element("ol", { className: "choices", "aria-label": label }, ...items);
+}
+
+/* Take another translation; with Ctrl confirm it, too. */
+function take(row, text, event) {
+  change(row, text);
+  focusOn(row);
+  if (event.ctrlKey || event.metaKey) confirm(row, true);
 }
 
 const choicesOf = (row) => [...row.panel.querySelectorAll(".choice")];
@@ -518,7 +525,7 @@ function memoryHit(row) {
     element("h3", {}, `Memory, ${row.memory.replace("fuzzy ", "")} alike`),
     element("p", { lang: row.source, dir: "auto" }, ...marked(source, row.text, true)),
     element("p", { lang: row.target, dir: "auto", className: "hit-target" }, target),
-    element("p", { className: "small" }, button("Use it", () => { change(row, target); focusOn(row); }), ` ${where}`))];
+    element("p", { className: "small" }, button("Use it", (event) => take(row, target, event)), ` ${where}`))];
 }
 
 function glossaryHits(row) {
@@ -734,6 +741,7 @@ document.addEventListener("keydown", (event) => {
   const isCommand = event.ctrlKey || event.metaKey;
   const letter = event.key.toLowerCase();
   const writes = /^(TEXTAREA|INPUT|SELECT)$/.test(document.activeElement.tagName);
+  if (isCommand && event.key === "Enter" && document.activeElement.matches(".choice")) return;  // it is pressed
   if (isCommand && event.key === "Enter") confirm(current, true);
   else if (isCommand && letter === "s") confirm(current, false);
   else if (event.key === "F2") edit(current);
