@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,10 +20,11 @@ from tests.serving.conftest import server_process
 from tests.site import ROOT
 
 IMAGES = ROOT / "docs" / "images"
-TEXT = "She bought a red dress for the party."
+TEXT = "She bought a red dress for the party. The children play in the garden. Yesterday he spoke of the weather."
+TERMS = "party\tfête | soirée\nchildren\tenfants\n"
 PAGES: dict[str, Any] = {
-    "page-light.png": {"viewport": {"width": 960, "height": 740}, "color_scheme": "light"},
-    "page-dark-narrow.png": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+    "page-light.png": {"viewport": {"width": 1120, "height": 1040}, "color_scheme": "light"},
+    "page-dark-narrow.png": {"viewport": {"width": 390, "height": 1160}, "color_scheme": "dark"},
 }
 """Window of each picture of the page."""
 
@@ -35,15 +37,21 @@ def draw_attention() -> Path:
 
 
 def draw_page() -> Iterator[Path]:
-    """Yield pictures of the page of a server with a translation, of which one word is chosen."""
-    with server_process("--quiet", run=anaphora.trial_model()) as (_, address), sync_playwright() as playwright:
+    """Yield pictures of the page of a server with a glossary, of whose translation one word is chosen."""
+    with TemporaryDirectory() as folder, sync_playwright() as playwright, ExitStack() as running:
+        terms = Path(folder) / "terms.tsv"
+        terms.write_text(TERMS, encoding="utf-8")
+        server = server_process("--quiet", "--terms", str(terms), run=anaphora.trial_model())
+        _, address = running.enter_context(server)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, window in PAGES.items():
             page = browser.new_page(**window)
             page.goto(address)
             page.fill("#source", TEXT)
-            page.wait_for_selector("#target-words button")
-            page.locator("#target-words button").nth(4).click()
+            page.wait_for_selector("#segments:not([aria-busy]) .words [role=button]")
+            page.locator(".words [role=button]").nth(6).click()
+            page.wait_for_selector(".offers .choice")
+            page.mouse.move(0, 0)
             page.screenshot(path=IMAGES / name)
             yield IMAGES / name
         browser.close()

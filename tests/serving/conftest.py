@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,3 +138,41 @@ def server_process(*arguments: str, run: Path = RUN) -> Iterator[tuple[subproces
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    shutil.copytree(RUN, run)
+    with Memory(run, create=True):
+        pass
+    with server_process("--quiet", "--memory", "--learn", run=run) as (_, found):
+        yield found
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """The page, opened; at the end nothing was asked of another host, and no error was shown in the console."""
+    made = browser.new_page()
+    errors: list[str] = []
+    asked: list[str] = []
+    made.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    made.on("pageerror", lambda error: errors.append(str(error)))
+    made.on("request", lambda request: asked.append(request.url))
+    made.goto(address)
+    made.wait_for_selector("#to option[value=fr]", state="attached")
+    yield made
+    # but for a request that a test aborts, and one that is refused
+    assert [error for error in errors if "net::ERR_FAILED" not in error and "(Bad Request)" not in error] == []
+    assert all(url.startswith((address, "data:")) for url in asked)
+    made.close()

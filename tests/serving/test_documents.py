@@ -12,7 +12,7 @@ from anaphora.serving.documents import HELD, LARGEST_PAGE, Downloads, html
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import ServedRun
-from anaphora.tasks.translation.documents import run_steps
+from anaphora.tasks.translation.documents import PARTS, run_steps
 from tests.serving.conftest import PAIR, Serve
 
 PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man."\nmsgstr ""\n'
@@ -45,12 +45,16 @@ def test_html_keeps_its_tags_and_what_is_not_translated(client: TestClient) -> N
     translated, empty = answer["translatedText"]
     assert Tags(translated).found == Tags(page).found
     assert ":run:" in translated
-    assert (empty, answer["alternatives"]) == ("", [[], []])
+    [others, none] = answer["alternatives"]
+    assert (empty, none) == ("", [])
+    assert others and translated not in others and all(Tags(one).found == Tags(page).found for one in others)
     assert [one["language"] for one in answer["detectedLanguage"]] == ["en", "en"]
 
 
 def test_a_document_comes_back_with_its_gaps_filled(client: TestClient) -> None:
-    answer = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO)})
+    message = b'\nmsgid "{n, plural, one {file} other {files}} of it"\nmsgstr ""\n'
+    answer = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO + message)})
+    assert (answer.json()["filled"], answer.json()["left"]) == (1, {PARTS: [7]})
     address = answer.json()["translatedFileUrl"]
     assert address.startswith("http://localhost:5000/download_file/")
     fetched = client.get(address)

@@ -2,6 +2,7 @@
 
 import json
 from copy import copy
+from html import escape
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from anaphora.formats.glossary import GlossaryEntry
+from anaphora.prediction.glossary import Glossary
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import ServedRun
 from anaphora.tasks.translation.confidence import fit
@@ -75,6 +78,49 @@ def test_alternatives_are_other_translations(client: TestClient) -> None:
     assert len(others) <= 3
     assert len({*others, *answer["translatedText"]}) == len(others) + 1
     assert "alternatives" not in client.post("/translate", json={"q": "x", "alternatives": -1, **PAIR}).json()
+
+
+def test_translations_continue_a_prefix_without_a_word(client: TestClient) -> None:
+    asked = {"q": TEXT, "alternatives": 3, **PAIR}
+    [first, *_] = client.post("/translate", json=asked).json()["translatedText"].split()
+    word = first.rstrip(".")
+    found = client.post("/translate", json={**asked, "avoid": word}).json()
+    assert word not in " ".join([found["translatedText"], *found["alternatives"]]).replace(".", " ").split()
+    found = client.post("/translate", json={**asked, "prefix": "Un"}).json()
+    assert all(one.split()[0] == "Un" for one in [found["translatedText"], *found["alternatives"]])
+    refused = client.post("/translate", json={**asked, "prefix": "Un", "avoid": "Un"})
+    assert refused.status_code == 400 and "forbidden there (avoid)" in refused.json()["error"]
+
+
+def test_the_segments_of_a_text_make_it_with_their_gaps(client: TestClient, stored: ServedRun) -> None:
+    text = "  A man. See https://a.b/c.d now.\n\nTwo dogs."
+    found = client.post("/segments", json={"q": text, "source": "auto", "target": "fr"}).json()
+    assert found["segments"] == ["A man.", "See https://a.b/c.d now.", "Two dogs."]
+    assert found["gaps"] == ["  ", " ", "\n\n", ""] and found["detectedLanguage"]["language"] == "en"
+    translated = expected(stored, *found["segments"])
+    joined = "".join(f"{gap}{one}" for gap, one in zip(found["gaps"], [*translated, ""], strict=True))
+    assert [joined] == expected(stored, text)
+
+
+def test_references_to_quotes_are_read_as_quotes(client: TestClient, stored: ServedRun) -> None:
+    text = 'A "man" & two dogs'
+    plain = client.post("/translate", json={"q": text, "alternatives": 2, **PAIR}).json()
+    escaped = client.post("/translate", json={"q": escape(text), "alternatives": 2, **PAIR}).json()
+    assert escaped["translatedText"] == escape(plain["translatedText"])
+    assert escaped["alternatives"] == list(map(escape, plain["alternatives"]))
+
+
+def test_a_glossary_is_obeyed_and_its_hits_are_said(serve: Serve, stored: ServedRun) -> None:
+    glossary = Glossary(
+        [GlossaryEntry("terms:1", "man", ("homme",), ("type",)), GlossaryEntry("terms:2", "cat", ("chat",), ())]
+    )
+    client = serve([stored._replace(terms=glossary)])
+    asked = {"q": [TEXT, "Two dogs."], "terms": True, **PAIR}
+    found = client.post("/translate", json=asked).json()
+    assert "homme" in found["translatedText"][0].lower()
+    assert found["terms"] == [[{"source": "man", "targets": ["homme"], "forbidden": ["type"]}], []]
+    found = client.post("/translate", json={**asked, "avoid": "Un"}).json()
+    assert "homme" in found["translatedText"][0].lower()
 
 
 def test_placeholders_come_back(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""Language codes as clients write them, and detection among several."""
+"""Language codes as clients write them, detection among several, and the glossary of a run."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 from py3langid import modelio
 
-from anaphora.errors import MissingExtraError
+from anaphora.errors import ConfigError, MissingExtraError
+from anaphora.formats.glossary import GlossaryEntry
+from anaphora.prediction.glossary import Glossary
 from anaphora.serving import detection
 from anaphora.serving.detection import Detector
-from anaphora.serving.translators import known_as, name_of
+from anaphora.serving.translators import Translators, known_as, name_of
+from tests.serving.conftest import RUN
 
 
 @pytest.mark.parametrize(
@@ -60,3 +63,14 @@ def test_a_choice_of_languages_needs_what_detects_them(monkeypatch: pytest.Monke
     Detector(["en"])
     with pytest.raises(MissingExtraError, match=r"pip install 'anaphora\[serve\]'"):
         Detector(["en", "de"])
+
+
+def test_a_glossary_is_of_one_run_which_can_write_its_terms() -> None:
+    unknown = GlossaryEntry("terms.tsv:3", "dog", ("\u4eba\u4eba",), ())
+    with pytest.raises(ConfigError, match="one pair of languages"):
+        Translators.load([RUN, RUN], terms=Glossary([unknown]))
+    with pytest.raises(ConfigError, match=r"terms\.tsv:3 needs '\u4eba\u4eba'"):
+        Translators.load([RUN], terms=Glossary([unknown]))
+    known = Glossary([unknown._replace(required=("chien", "\u4eba"))])
+    [served] = Translators.load([RUN], terms=known)
+    assert served.options().terms is known

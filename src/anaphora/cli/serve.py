@@ -24,6 +24,7 @@ EXAMPLES = (
     "anaphora serve --new-key weblate --keys keys",
     "anaphora serve runs/en-de --memory --learn",
     "anaphora serve runs/en-de --shortlist --precision int8",
+    "anaphora serve runs/en-de --terms terms.tsv",
     "anaphora serve runs/en-de --neighbours",
     "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
 )

@@ -11,7 +11,8 @@ const WAIT = 300;
 const AGAIN = 3000;
 const TOGETHER = 16;  // segments of one request, so that the first ones are soon there
 const ALTERNATIVES = 4;
-const CONTINUATIONS = 6;
+const CONTINUATIONS = 6;  // asked for; of them OFFERED are shown, those of different words first
+const OFFERED = 5;
 const SURE = 0.5;  // from here on a word is shown without a line
 const DOUBTFUL = 0.25;
 const at = (id) => document.getElementById(id);
@@ -485,12 +486,14 @@ async function confirm(row, goesOn) {
 
 function drawPanel(row) {
   const word = row.chosen >= 0 ? wordsOf(row.put)[row.chosen] : "";
+  const learns = settings.suggestions;
+  const effect = learns ? `Confirming adds this pair to the memory of ${row.model}: from now on, everybody who translates this text with it gets your translation.`
+    : "The segment is marked on this page alone: this server does not learn.";
   const tools = element("p", { className: "tools" },
-    ...(isDone(row) ? [] : [button(settings.suggestions ? "Confirm" : "Done", () => confirm(row, true), { className: "main", title: settings.suggestions
-      ? `Adds the pair to the memory of ${row.model}: from now on, everybody who translates this sentence with it gets your translation. Ctrl+Enter`
-      : "Marks the segment on this page. Ctrl+Enter" })]),
-    button("Edit", () => edit(row), { title: "Write the translation. F2" }),
-    ...(row.past.length ? [button("Undo", () => undo(row), { className: "undo", title: "Take back the last change. Ctrl+Z" })] : []));
+    ...(isDone(row) ? [] : [button(learns ? "Confirm" : "Done", () => confirm(row, true), { className: "main", title: "Ctrl+Enter", "aria-describedby": "effect" })]),
+    button("Edit", () => edit(row), { title: "F2" }),
+    ...(row.past.length ? [button("Undo", () => undo(row), { className: "undo", title: "Ctrl+Z" })] : []),
+    ...(isDone(row) ? [] : [element("span", { className: "small", id: "effect" }, effect)]));
   const left = element("div", { className: "of-source" }, ...memoryHit(row), ...glossaryHits(row));
   const right = element("div", { className: "of-target" }, tools, ...(word ? wordTools(row, word) : alternatives(row)));
   row.panel.replaceChildren(left, right);
@@ -605,7 +608,9 @@ async function offer(row, place, list) {
     const found = await row.offers.get(its);
     const begins = (text) => wordsOf(text).slice(0, place).join(" ") === words.slice(0, place).join(" ");
     const texts = [...new Set([...row.others.filter(begins), found.translatedText, ...found.alternatives])].filter((text) => text !== row.put && differs(text));
-    list.replaceChildren(texts.length ? choiceList(row, texts, "Other translations from this word on") : element("p", { className: "small" }, "The model has no other word here."));
+    const firsts = texts.filter((text, number) => texts.findIndex((other) => wordsOf(other)[place] === wordsOf(text)[place]) === number);
+    const shown = [...new Set([...firsts, ...texts])].slice(0, OFFERED);
+    list.replaceChildren(texts.length ? choiceList(row, shown, "Other translations from this word on") : element("p", { className: "small" }, "The model has no other word here."));
   } catch (error) {
     row.offers.delete(its);
     list.replaceChildren(element("p", { className: "small error" }, error.message));
@@ -702,12 +707,13 @@ async function translateDocument(file) {
     const href = `download_file/${found.translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
     const left = Object.entries(found.left);
     const count = left.reduce((sum, [, lines]) => sum + lines.length, 0);
+    const close = button("Close", () => { box.remove(); at("documents").hidden = !at("documents").children.length; drawDesk(); }, { className: "plain" });
     const save = element("a", { className: "button main", href, download: file.name }, `Save ${file.name}`);
     const outcome = `${found.filled.toLocaleString("en")} filled, ${count.toLocaleString("en")} left.`;
     box.replaceChildren(element("strong", { dir: "auto" }, file.name), element("p", { className: "outcome" }, outcome),
       element("ul", { className: "reasons" }, ...left.map(([why, lines]) => element("li", {},
         `${lines.length} ${lines.length === 1 ? "entry" : "entries"} ${why} (line ${lines.slice(0, 8).join(", ")}${lines.length > 8 ? ", .." : ""})`))),
-      element("p", {}, save));
+      element("p", { className: "tools" }, save, close));
     say(`${file.name}: ${outcome}`);
     if (found.filled) save.click();
     save.focus();
@@ -721,7 +727,10 @@ async function translateDocument(file) {
 
 /* Events */
 
-document.addEventListener("pointerdown", () => { pressed = true; }, true);
+document.addEventListener("pointerdown", (event) => {
+  pressed = true;
+  if (!at("shortcuts").contains(event.target)) at("shortcuts").open = false;
+}, true);
 document.addEventListener("pointerup", () => { pressed = false; }, true);
 document.addEventListener("pointercancel", () => { pressed = false; }, true);
 
@@ -746,7 +755,7 @@ document.addEventListener("keydown", (event) => {
   else if (isCommand && letter === "s") confirm(current, false);
   else if (event.key === "F2") edit(current);
   else if (isCommand && letter === "z" && !event.shiftKey && !writes) undo(current);
-  else if (/^[1-9]$/.test(event.key) && !isCommand && !event.altKey && !writes && current && choicesOf(current)[event.key - 1]) choicesOf(current)[event.key - 1].click();
+  else if (/^[1-9]$/.test(event.key) && !isCommand && !event.altKey && !writes && current && current.box.contains(document.activeElement) && choicesOf(current)[event.key - 1]) choicesOf(current)[event.key - 1].click();
   else if (event.key === "Escape" && current && current.chosen >= 0) choose(current, -1);
   else return;
   event.preventDefault();
