@@ -17,6 +17,7 @@ from anaphora.serving.keys import FAILURES, new_key, read_keys
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.log import LogLines
 from anaphora.serving.server import connections
+from anaphora.tasks.translation.translation import Translation
 from tests.serving.conftest import PAIR, Assemble, client_of, running
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -115,7 +116,7 @@ def test_connections_in_work_are_kept_and_new_ones_are_told_so(assemble: Assembl
 
         async def wait(*arguments: object) -> list[Any]:
             await goes.wait()
-            return []
+            return [Translation("", 0.0, True)]
 
         async with running(app) as (_, address):
             app.state.service.batching.translate = wait

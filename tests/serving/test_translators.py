@@ -12,7 +12,7 @@ from anaphora.prediction.glossary import Glossary
 from anaphora.serving import detection
 from anaphora.serving.detection import Detector
 from anaphora.serving.translators import Translators, known_as, name_of
-from tests.serving.conftest import RUN
+from tests.conftest import Trained
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,13 @@ def test_a_choice_of_languages_needs_what_detects_them(monkeypatch: pytest.Monke
         Detector(["en", "de"])
 
 
-def test_a_glossary_is_of_one_run_which_can_write_its_terms() -> None:
-    unknown = GlossaryEntry("terms.tsv:3", "dog", ("\u4eba\u4eba",), ())
-    with pytest.raises(ConfigError, match="one pair of languages"):
-        Translators.load([RUN, RUN], terms=Glossary([unknown]))
-    with pytest.raises(ConfigError, match=r"terms\.tsv:3 needs '\u4eba\u4eba'"):
-        Translators.load([RUN], terms=Glossary([unknown]))
-    known = Glossary([unknown._replace(required=("chien", "\u4eba"))])
-    [served] = Translators.load([RUN], terms=known)
+def test_a_glossary_is_of_one_run_which_can_write_its_terms(trained: Trained) -> None:
+    run = trained("translator-of-words")
+    known = Glossary([GlossaryEntry("terms.tsv:2", "cat", ("zzz", "chat"), ())])
+    [served] = Translators.load([run], terms=known)
     assert served.options().terms is known
+    with pytest.raises(ConfigError, match="one pair of languages"):
+        Translators.load([run, run], terms=known)
+    unknown = Glossary([GlossaryEntry("terms.tsv:3", "cat", ("zzz",), ())])
+    with pytest.raises(ConfigError, match="terms.tsv:3 needs 'zzz'"):
+        Translators.load([run], terms=unknown)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from anaphora.errors import AnaphoraError
 from anaphora.prediction.limits import Limits
@@ -206,8 +206,8 @@ def _translate(jobs: Sequence[_Job]) -> list[Translation | Exception]:
     limits = Limits(cancelled=lambda: all(job.answer.done() for job in jobs))
 
     def translate(texts: list[str]) -> list[Translation]:
-        prefixes = [prefix] * len(texts) if prefix else None
-        return served.predictor.translate_text(texts, options, prefixes=prefixes, limits=limits)
+        prefixes: Any = {"prefixes": [prefix] * len(texts)} if prefix else {}
+        return served.predictor.translate_text(texts, options, limits=limits, **prefixes)
 
     try:
         return list(translate([job.text for job in jobs]))
