@@ -73,5 +73,5 @@ def test_a_glossary_is_of_one_run_which_can_write_its_terms(trained: Trained) ->
     with pytest.raises(ConfigError, match="one pair of languages"):
         Translators.load([run, run], terms=known)
     unknown = Glossary([GlossaryEntry("terms.tsv:3", "cat", ("zzz",), ())])
-    with pytest.raises(ConfigError, match="terms.tsv:3 needs 'zzz'"):
+    with pytest.raises(ConfigError, match=r"terms\.tsv:3 needs 'zzz'"):
         Translators.load([run], terms=unknown)

@@ -9,10 +9,12 @@
 
 const WAIT = 300;
 const AGAIN = 3000;
+const DOUBLE = 220;  // milliseconds in which a second click makes a double one
 const TOGETHER = 16;  // segments of one request, so that the first ones are soon there
 const ALTERNATIVES = 4;
 const CONTINUATIONS = 6;  // asked for; of them OFFERED are shown, those of different words first
 const OFFERED = 5;
+const LINES = 8;  // of a document that are named for each reason
 const SURE = 0.5;  // from here on a word is shown without a line
 const DOUBTFUL = 0.25;
 const at = (id) => document.getElementById(id);
@@ -27,6 +29,7 @@ let rows = [];
 let gaps = [""];
 let current = null;
 let note = "";
+let opening = 0;
 let pressed = false;  // between a press of the pointer and its click, nothing may move
 const kept = new Map();
 
@@ -76,7 +79,8 @@ function element(tag, properties = {}, ...children) {
 const button = (text, act, properties = {}) => element("button", { type: "button", onclick: act, ...properties }, text);
 const isDone = (row) => row.state === "Confirmed" || row.state === "Done";
 const percent = (value) => `${Math.round(100 * value)}%`;
-const wordsOf = (text) => text.split(/[ \n\r\t]+/).filter(Boolean);
+const SPACES = /([ \n\r\t]+)/;  // words are what stands between these, as the server counts them
+const wordsOf = (text) => text.split(SPACES).filter((part, place) => place % 2 === 0 && part);
 const bare = (word) => word.replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, "");
 
 /* The words of two texts as [kind, word, place in a, place in b], by their longest common subsequence: "same" in both,
@@ -93,7 +97,7 @@ function differences(a, b) {
   let [i, j] = [0, 0];
   while (i < before.length || j < after.length) {
     if (i < before.length && j < after.length && before[i] === after[j]) found.push(["same", before[i], i++, j++]);
-    else if (j === after.length || (i < before.length && longest[i + 1][j] >= longest[i][j + 1])) found.push(["old", before[i], i++, -1]);
+    else if (i < before.length && (j === after.length || longest[i + 1][j] >= longest[i][j + 1])) found.push(["old", before[i], i++, -1]);
     else found.push(["new", after[j], -1, j++]);
   }
   return found;
@@ -165,7 +169,8 @@ function changed() {
   at("source").lang = at("from").value === "auto" ? "" : at("from").value;
   const length = text.replace(/[\uD800-\uDBFF]/g, "").length;  // in characters, as the server counts
   const [counted, most] = [length, limit].map((number) => number.toLocaleString("en"));
-  at("count").replaceChildren(...(length ? [limit > 0 ? `${counted} of ${most}` : counted, element("span", { className: "unseen" }, " characters")] : []));
+  const unit = element("span", { className: "unseen" }, " characters");
+  at("count").replaceChildren(...(length ? [limit > 0 ? `${counted} of ${most}` : counted, unit] : []));
   at("count").classList.toggle("error", limit > 0 && length > limit);
   at("clear").hidden = !length;
   clearTimeout(timer);
@@ -199,9 +204,12 @@ async function translate(isAgain = false) {
     at("detected").textContent = found.detectedLanguage ? `Detected: ${nameOf(source)}` : "";
     lay(found.segments, found.gaps, source, sent.target);
     const waiting = rows.filter((row) => !row.ready);
-    for (let first = 0; first < waiting.length; first += TOGETHER) await fill(waiting.slice(first, first + TOGETHER), mine.signal);
+    for (let first = 0; first < waiting.length; first += TOGETHER) {
+      await fill(waiting.slice(first, first + TOGETHER), mine.signal);
+    }
     say("");
-    at("spoken").textContent = waiting.length > 3 ? `${waiting.length} segments are translated.` : waiting.map((row) => row.put).join(" ");
+    at("spoken").textContent = waiting.length > 3 ? `${waiting.length} segments are translated.`
+      : waiting.map((row) => row.put).join(" ");
   } catch (error) {
     if (mine.signal.aborted) return;
     if (!isAgain || !error.isAway) fail(error);
@@ -241,7 +249,7 @@ async function fill(some, signal) {
   } catch (error) {
     if (error.status !== 400 || needsKey(error)) throw error;
     if (some.length > 1) for (const row of some) await fill([row], signal);
-    else draw(Object.assign(some[0], { error: error.message }));
+    else draw(Object.assign(some[0], { error: error.message.replace(/^Line 1 /, "This sentence ") }));
   }
 }
 
@@ -264,18 +272,19 @@ function lay(texts, between, source, target) {
 }
 
 function made(its, text, source, target) {
-  const row = { key: its, text, source, target, put: "", state: "", past: [], chosen: -1, offers: new Map(), sure: [], terms: [], others: [] };
+  const row = { key: its, text, source, target, put: "", state: "", chosen: -1 };
+  Object.assign(row, { past: [], offers: new Map(), sure: [], terms: [], others: [] });
   row.left = element("p", { className: "source", lang: source, dir: "auto" });
   row.words = element("p", { className: "words", lang: target, dir: "auto", role: "group" });
   row.field = element("textarea", { className: "field", lang: target, dir: "auto", rows: 1, hidden: true });
   row.meta = element("p", { className: "meta" });
   row.panel = element("div", { className: "panel", hidden: true });
-  row.box = element("li", { className: "segment" }, row.left, element("div", { className: "target" }, row.words, row.field, row.meta), row.panel);
+  const right = element("div", { className: "target" }, row.words, row.field, row.meta);
+  row.box = element("li", { className: "segment" }, row.left, right, row.panel);
   row.box.addEventListener("focusin", () => { if (!pressed) open(row); });
-  row.box.addEventListener("click", () => openInPlace(row));
+  row.box.addEventListener("click", (event) => press(row, placeOf(event.target)));
   row.panel.addEventListener("keydown", (event) => walkChoices(row, event));
   row.panel.addEventListener("mousedown", (event) => { if (event.target.closest("button")) event.preventDefault(); });
-  row.words.addEventListener("click", (event) => choose(row, placeOf(event.target)));
   row.words.addEventListener("dblclick", () => edit(row));
   row.words.addEventListener("mouseover", (event) => link(row, placeOf(event.target)));
   row.words.addEventListener("mouseout", () => link(row, row.chosen));
@@ -312,34 +321,48 @@ function open(row) {
   if (row) draw(row);
 }
 
-/* The same for the pointer, under which the segment stays: the tools of one before it may close. */
-function openInPlace(row) {
-  if (current === row) return;
-  const before = row.box.getBoundingClientRect().top;
-  open(row);
-  scrollBy({ top: row.box.getBoundingClientRect().top - before, behavior: "instant" });
+/* A click on a segment, perhaps on a word of it. Another one opens a moment later, since tools above it may close and
+ * move it, and a second click should still meet it; then it stays under the pointer where the page can be scrolled. */
+function press(row, place) {
+  clearTimeout(opening);
+  if (row === current && place >= 0) choose(row, place);
+  if (row === current) return;
+  opening = setTimeout(() => {
+    const before = row.box.getBoundingClientRect().top;
+    open(row);
+    scrollBy({ top: row.box.getBoundingClientRect().top - before, behavior: "instant" });
+    choose(row, place);
+  }, DOUBLE);
 }
 
 function draw(row) {
   const isCurrent = row === current;
-  row.left.replaceChildren(...wordsOf(row.text).flatMap((word) => [element("span", {}, word), " "]).slice(0, -1));
   const focused = document.activeElement.parentElement === row.words ? placeOf(document.activeElement) : -1;
   let place = -1;
-  row.words.replaceChildren(...row.put.split(/([ \n\r\t]+)/).map((part) => (/^[ \n\r\t]*$/.test(part) ? part : wordElement(row, part, ++place))));
+  row.left.replaceChildren(...wordsOf(row.text).flatMap((word) => [element("span", {}, word), " "]).slice(0, -1));
+  row.words.replaceChildren(...row.put.split(SPACES).map((part) => (wordsOf(part).length ? wordElement(row, part, ++place) : part)));
   row.words.classList.toggle("waiting", !row.ready && !row.error);
-  if (!row.ready) row.words.textContent = row.error || "\u2026";
   row.words.classList.toggle("error", Boolean(row.error));
-  const state = row.state || (row.ready && row.confidence !== null && row.confidence < SURE ? "Check" : "");
-  row.meta.replaceChildren(
-    ...(state ? [element("span", { className: isDone(row) ? "state done" : "state" }, isDone(row) ? `\u2713 ${state}` : state)] : []),
-    ...(row.ready && row.confidence !== null && row.confidence !== undefined && !row.past.length ? [element("span", {}, `Confidence ${percent(row.confidence)}`)] : []),
-    ...(row.from && row.memory !== "exact" ? [element("span", {}, `Memory ${row.memory.replace("fuzzy ", "")}`)] : []),
-    ...(row.terms.length ? [element("span", {}, `Glossary ${row.terms.length}`)] : []));
-  row.box.classList.toggle("current", isCurrent && rows.length > 0);
+  if (!row.ready) row.words.textContent = row.error || "\u2026";
+  drawMeta(row);
+  row.box.classList.toggle("current", isCurrent);
   row.panel.hidden = !isCurrent || !row.ready;
   if (!row.panel.hidden) drawPanel(row);
   if (focused >= 0) focusOn(row, focused);
   link(row, row.chosen);
+}
+
+/* What a segment is, in words. */
+function drawMeta(row) {
+  const isKnown = row.ready && row.confidence !== null && row.confidence !== undefined;
+  const state = row.state || (isKnown && row.confidence < SURE ? "Check" : "");
+  const words = [
+    isKnown && !row.past.length && `Confidence ${percent(row.confidence)}`,
+    row.from && row.memory !== "exact" && `Memory ${row.memory.replace("fuzzy ", "")}`,
+    row.terms.length > 0 && `Glossary ${row.terms.length}`,
+  ].filter(Boolean);
+  const shown = element("span", { className: isDone(row) ? "state done" : "state" }, isDone(row) ? `\u2713 ${state}` : state);
+  row.meta.replaceChildren(...(state ? [shown] : []), ...words.map((one) => element("span", {}, one)));
 }
 
 function wordElement(row, word, place) {
@@ -409,11 +432,13 @@ function change(row, text) {
   text = text.trim();
   if (!text || text === row.put) return;
   remember(row);
-  const stays = new Map(differences(row.put, text).filter(([kind]) => kind === "same").map(([, , from, to]) => [from, to]));
+  const same = differences(row.put, text).filter(([kind]) => kind === "same");
+  const stays = new Map(same.map(([, , from, to]) => [from, to]));
   const sure = [];
   row.sure.forEach((value, place) => { if (stays.has(place)) sure[stays.get(place)] = value; });
   row.others = [row.put, ...row.others.filter((one) => one !== text)];
-  row.links = row.links && row.links.filter(([, target]) => stays.has(target)).map(([source, target]) => [source, stays.get(target)]);
+  const links = (row.links || []).filter(([, target]) => stays.has(target));
+  row.links = row.links && links.map(([source, target]) => [source, stays.get(target)]);
   Object.assign(row, { put: text, sure, state: "Changed", chosen: -1 });
   draw(row);
   drawDesk();
@@ -439,10 +464,13 @@ async function undo(row) {
 
 function edit(row) {
   if (!row || !row.ready || !row.field.hidden) return;
+  clearTimeout(opening);
   open(row);
   row.field.value = row.put;
   row.field.hidden = false;
   row.words.hidden = true;
+  row.chosen = -1;
+  drawPanel(row);
   row.field.focus();
 }
 
@@ -451,6 +479,7 @@ function keep(row) {
   row.field.hidden = true;
   row.words.hidden = false;
   change(row, row.field.value);
+  draw(row);
 }
 
 async function confirm(row, goesOn) {
@@ -465,7 +494,8 @@ async function confirm(row, goesOn) {
       remember(row);
       row.past.at(-1).token = told.undo || "";
       row.state = settings.suggestions ? "Confirmed" : "Done";
-      say(!settings.suggestions ? "Done, on this page alone: the server learns nothing." : told.undo ? "Added to the memory." : "The memory had it already.");
+      const added = told.undo ? "Added to the memory." : "The memory had it already.";
+      say(settings.suggestions ? added : "Done, on this page alone: the server learns nothing.");
     }
   } catch (error) {
     row.busy = false;
@@ -487,22 +517,31 @@ async function confirm(row, goesOn) {
 function drawPanel(row) {
   const word = row.chosen >= 0 ? wordsOf(row.put)[row.chosen] : "";
   const learns = settings.suggestions;
-  const effect = learns ? `Confirming adds this pair to the memory of ${row.model}: from now on, everybody who translates this text with it gets your translation.`
+  const effect = learns
+    ? `Confirming adds this pair to the memory of ${row.model}: from now on, everybody who translates this text with it gets your translation.`
     : "The segment is marked on this page alone: this server does not learn.";
+  const main = { className: "main", title: "Ctrl+Enter", "aria-describedby": "effect" };
+  const write = row.field.hidden ? button("Edit", () => edit(row), { title: "F2" })
+    : button("Keep", () => { keep(row); focusOn(row); }, { title: "Enter" });
   const tools = element("p", { className: "tools" },
-    ...(isDone(row) ? [] : [button(learns ? "Confirm" : "Done", () => confirm(row, true), { className: "main", title: "Ctrl+Enter", "aria-describedby": "effect" })]),
-    button("Edit", () => edit(row), { title: "F2" }),
-    ...(row.past.length ? [button("Undo", () => undo(row), { className: "undo", title: "Ctrl+Z" })] : []),
-    ...(isDone(row) ? [] : [element("span", { className: "small", id: "effect" }, effect)]));
+    isDone(row) ? "" : button(learns ? "Confirm" : "Done", () => confirm(row, true), main),
+    write,
+    row.past.length ? button("Undo", () => undo(row), { className: "undo", title: "Ctrl+Z" }) : "",
+    isDone(row) ? "" : element("span", { className: "small", id: "effect" }, effect));
   const left = element("div", { className: "of-source" }, ...memoryHit(row), ...glossaryHits(row));
   const right = element("div", { className: "of-target" }, tools, ...(word ? wordTools(row, word) : alternatives(row)));
   row.panel.replaceChildren(left, right);
 }
 
 function choiceList(row, texts, label) {
-  const items = texts.map((text) => element("li", {}, element("button", {
-    type: "button", className: "choice", lang: row.target, dir: "auto", onclick: (event) => take(row, text, event) }, element("span", {}, ...marked(row.put, text)))));
-  return element("ol", { className: "choices", "aria-label": label }, ...items);
+  const choice = (text) => element("button", {
+    type: "button",
+    className: "choice",
+    lang: row.target,
+    dir: "auto",
+    onclick: (event) => take(row, text, event),
+  }, element("span", {}, ...marked(row.put, text)));
+  return element("ol", { className: "choices", "aria-label": label }, ...texts.map((text) => element("li", {}, choice(text))));
 }
 
 /* Take another translation; with Ctrl confirm it, too. */
@@ -534,10 +573,15 @@ function memoryHit(row) {
 function glossaryHits(row) {
   if (!row.terms.length) return [];
   const has = (form) => row.put.toLowerCase().includes(form.toLowerCase());
+  const term = (source, form) => button(has(form) ? `\u2713 ${form}` : form, () => useTerm(row, source, form), {
+    className: "term",
+    lang: row.target,
+    title: has(form) ? "It is in the translation" : "Put it into the translation",
+  });
   const items = row.terms.map(({ source, targets, forbidden }) => element("li", {},
-    element("span", { lang: row.source }, source), " \u2192 ",
-    ...targets.flatMap((form) => [button(has(form) ? `\u2713 ${form}` : form, () => useTerm(row, source, form), {
-      className: "term", lang: row.target, title: has(form) ? "It is in the translation" : "Put it into the translation" }), " "]),
+    element("span", { lang: row.source }, source),
+    " \u2192 ",
+    ...targets.flatMap((form) => [term(source, form), " "]),
     forbidden.length ? `not ${forbidden.join(", ")}` : ""));
   return [element("div", { className: "hit" }, element("h3", {}, "Glossary"), element("ul", { className: "terms" }, ...items))];
 }
@@ -546,8 +590,8 @@ function glossaryHits(row) {
 function useTerm(row, source, form) {
   const [terms, words] = [wordsOf(source.toLowerCase()), wordsOf(row.text.toLowerCase()).map(bare)];
   const begin = words.findIndex((_, place) => terms.every((term, step) => words[place + step] === term));
-  const targets = (row.links || []).filter(([from]) => begin >= 0 && from >= begin && from < begin + terms.length).map(([, to]) => to);
-  const places = row.chosen >= 0 ? [row.chosen] : targets;
+  const isOfTerm = ([from]) => begin >= 0 && from >= begin && from < begin + terms.length;
+  const places = row.chosen >= 0 ? [row.chosen] : (row.links || []).filter(isOfTerm).map(([, to]) => to);
   if (places.length) return replaceWords(row, Math.min(...places), Math.max(...places), form);
   edit(row);
   row.field.setRangeText(` ${form}`, row.put.length, row.put.length, "select");
@@ -555,7 +599,7 @@ function useTerm(row, source, form) {
 
 /* Put text in place of some words, with the signs around them. */
 function replaceWords(row, first, last, text) {
-  const parts = row.put.split(/([ \n\r\t]+)/);
+  const parts = row.put.split(SPACES);
   const offset = parts[0] ? 0 : 2;
   const [begin, end] = [first, last].map((place) => 2 * place + offset);
   const before = parts[begin].match(/^[\p{P}\p{S}]*/u)[0];
@@ -568,51 +612,64 @@ function replaceWords(row, first, last, text) {
 function choose(row, place) {
   if (place < 0 && row.chosen < 0) return;
   row.chosen = place;
-  draw(row);
+  row.words.querySelectorAll("[role=button]").forEach((word) => word.setAttribute("aria-pressed", String(placeOf(word) === place)));
+  drawPanel(row);
+  link(row, place);
   focusOn(row, Math.max(0, place));
 }
 
 /* What the chosen word comes from, other translations from it on, a word of one's own, and where it was learnt. */
 function wordTools(row, word) {
-  const from = wordsOf(row.text).filter((_, source) => (row.links || []).some(([one, target]) => one === source && target === row.chosen));
   const place = row.chosen;
+  const linked = new Set((row.links || []).filter(([, target]) => target === place).map(([source]) => source));
+  const from = wordsOf(row.text).filter((_, source) => linked.has(source));
+  const none = row.memory === "exact" ? "What comes from the memory has no word alignments."
+    : row.links ? "No word of the text is linked to it." : "This model has no word alignments.";
   const offers = element("div", { className: "offers", role: "status" }, element("p", { className: "small" }, "Looking ..."));
-  const own = element("input", { type: "text", lang: row.target, dir: "auto", "aria-label": `Instead of ${bare(word)}`, placeholder: "another word" });
-  const form = element("form", { className: "own", onsubmit: (event) => {
+  const own = element("input", { type: "text", lang: row.target, dir: "auto", placeholder: "another word" });
+  own.setAttribute("aria-label", `Instead of ${bare(word)}`);
+  const form = element("form", { className: "own" }, own, element("button", {}, "Replace"));
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (own.value.trim()) replaceWords(row, place, place, own.value.trim());
-  } }, own, element("button", {}, "Replace"));
+  });
   const learnt = element("div", { className: "learnt" });
   offer(row, place, offers);
   if (settings.neighbours) showLearnt(row, place, learnt);
-  return [element("div", {},
+  const found = element("div", {},
     element("h3", {}, "Instead of ", element("q", { lang: row.target }, bare(word) || word)),
-    element("p", { className: "small linked-words" }, from.length ? `Comes from: ${from.join(" ")}` : row.memory === "exact" ? "What comes from the memory has no word alignments."
-      : row.links ? "No word of the text is linked to it." : "This model has no word alignments."),
-    offers), form, learnt];
+    element("p", { className: "small linked-words" }, from.length ? `Comes from: ${from.join(" ")}` : none),
+    offers);
+  return [found, form, learnt];
+}
+
+/* Other translations that have the same words up to a place, and another one there. */
+async function continuations(row, place) {
+  const parts = row.put.split(SPACES);
+  const prefix = parts.slice(0, 2 * place + (parts[0] ? 0 : 2)).join("").trim();
+  const word = bare(wordsOf(row.put)[place]);
+  const isBefore = prefix.toLowerCase().includes(word.toLowerCase());  // what stands before it cannot be avoided
+  const asked = { q: row.text, source: row.source, target: row.target, alternatives: CONTINUATIONS, prefix };
+  const its = `${place} ${row.put}`;
+  if (!row.offers.has(its)) row.offers.set(its, call("translate", word && !isBefore ? { ...asked, avoid: word } : asked));
+  const answer = await row.offers.get(its).catch((error) => {
+    row.offers.delete(its);
+    throw error;
+  });
+  const begin = (text) => wordsOf(text).slice(0, place).join(" ");
+  const wordAt = (text) => bare(wordsOf(text)[place] || "").toLowerCase();
+  const all = [...row.others.filter((text) => begin(text) === begin(row.put)), answer.translatedText, ...answer.alternatives];
+  const texts = [...new Set(all)].filter((text) => text !== row.put && wordAt(text) !== word.toLowerCase());
+  const firsts = texts.filter((text, number) => texts.findIndex((other) => wordAt(other) === wordAt(text)) === number);
+  return [...new Set([...firsts, ...texts])].slice(0, OFFERED);
 }
 
 async function offer(row, place, list) {
-  const words = wordsOf(row.put);
-  const parts = row.put.split(/([ \n\r\t]+)/);
-  const prefix = parts.slice(0, 2 * place + (parts[0] ? 0 : 2)).join("").trim();
-  const same = bare(words[place]).toLowerCase();
-  const isBefore = ` ${prefix.toLowerCase()} `.includes(same);  // what stands before it cannot be avoided
-  const its = `${place} ${row.put}`;
-  const differs = (text) => (bare(wordsOf(text)[place] || "")).toLowerCase() !== same;
   try {
-    if (!row.offers.has(its)) {
-      const asked = { q: row.text, source: row.source, target: row.target, alternatives: CONTINUATIONS, prefix, ...(isBefore || !same ? {} : { avoid: bare(words[place]) }) };
-      row.offers.set(its, call("translate", asked));
-    }
-    const found = await row.offers.get(its);
-    const begins = (text) => wordsOf(text).slice(0, place).join(" ") === words.slice(0, place).join(" ");
-    const texts = [...new Set([...row.others.filter(begins), found.translatedText, ...found.alternatives])].filter((text) => text !== row.put && differs(text));
-    const firsts = texts.filter((text, number) => texts.findIndex((other) => wordsOf(other)[place] === wordsOf(text)[place]) === number);
-    const shown = [...new Set([...firsts, ...texts])].slice(0, OFFERED);
-    list.replaceChildren(texts.length ? choiceList(row, shown, "Other translations from this word on") : element("p", { className: "small" }, "The model has no other word here."));
+    const texts = await continuations(row, place);
+    list.replaceChildren(texts.length ? choiceList(row, texts, "Other translations from this word on")
+      : element("p", { className: "small" }, "The model has no other word here."));
   } catch (error) {
-    row.offers.delete(its);
     list.replaceChildren(element("p", { className: "small error" }, error.message));
   }
 }
@@ -621,13 +678,16 @@ async function offer(row, place, list) {
 async function showLearnt(row, place, box) {
   const { text, put, source, target } = row;
   try {
-    if (!row.learnt || row.learnt.put !== put) row.learnt = { put, found: call("neighbours", { q: text, s: put, source, target }) };
+    if (!row.learnt || row.learnt.put !== put) {
+      row.learnt = { put, found: call("neighbours", { q: text, s: put, source, target }) };
+    }
     const pairs = (await row.learnt.found).neighbours[place] || [];
     if (!pairs.length) return;
     const side = (lang, words) => element("p", { lang, dir: "auto" }, words);
+    const items = pairs.map((pair) => element("li", {}, side(target, pair.target), side(source, pair.source)));
     box.replaceChildren(element("h3", {}, "Where the model learnt this word"),
       element("p", { className: "small" }, "Pairs of the training data in which it was in the most similar state."),
-      element("ul", { className: "pairs" }, ...pairs.map((pair) => element("li", {}, side(target, pair.target), side(source, pair.source)))));
+      element("ul", { className: "pairs" }, ...items));
   } catch (error) {
     fail(error);
   }
@@ -645,9 +705,12 @@ function drawDesk() {
   at("progress").textContent = done ? `${done} of ${rows.length} ${settings.suggestions ? "confirmed" : "done"}` : "";
   at("copy").disabled = !rows.length || !rows.every((row) => row.ready);
   const isCalibrated = rows.some((row) => row.confidence !== null && row.confidence !== undefined);
-  at("legend").replaceChildren(...(isCalibrated
-    ? [element("span", { className: "unsure" }, "Unsure"), ` is below ${percent(SURE)} probable, `, element("span", { className: "doubtful" }, "doubtful"), ` below ${percent(DOUBTFUL)}.`]
-    : note ? ["No confidence is shown: it was not calibrated (anaphora calibrate)."] : []));
+  const lines = [
+    element("span", { className: "unsure" }, "Unsure"), ` is below ${percent(SURE)} probable, `,
+    element("span", { className: "doubtful" }, "doubtful"), ` below ${percent(DOUBTFUL)}.`,
+  ];
+  const without = note ? ["No confidence is shown: it was not calibrated (anaphora calibrate)."] : [];
+  at("legend").replaceChildren(...(isCalibrated ? lines : without));
 }
 
 async function copy() {
@@ -695,35 +758,47 @@ async function translateDocument(file) {
     at("from").focus();
     return say("Choose the language of the document first.", true);
   }
-  const box = element("li", { className: "document", "aria-busy": "true" }, element("strong", { dir: "auto" }, file.name), element("p", {}, "Translating ..."));
+  const name = element("strong", { dir: "auto" }, file.name);
+  const box = element("li", { className: "document", "aria-busy": "true" }, name, element("p", {}, "Translating ..."));
   at("documents").prepend(box);
   at("documents").hidden = false;
   drawDesk();
   const form = new FormData();
-  for (const [name, value] of Object.entries({ file, source, target: at("to").value })) form.append(name, value);
+  for (const [field, value] of Object.entries({ file, source, target: at("to").value })) form.append(field, value);
   say(`Translating ${file.name} ...`);
   try {
-    const found = await call("translate_file", form);
-    const href = `download_file/${found.translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
-    const left = Object.entries(found.left);
-    const count = left.reduce((sum, [, lines]) => sum + lines.length, 0);
-    const close = button("Close", () => { box.remove(); at("documents").hidden = !at("documents").children.length; drawDesk(); }, { className: "plain" });
-    const save = element("a", { className: "button main", href, download: file.name }, `Save ${file.name}`);
-    const outcome = `${found.filled.toLocaleString("en")} filled, ${count.toLocaleString("en")} left.`;
-    box.replaceChildren(element("strong", { dir: "auto" }, file.name), element("p", { className: "outcome" }, outcome),
-      element("ul", { className: "reasons" }, ...left.map(([why, lines]) => element("li", {},
-        `${lines.length} ${lines.length === 1 ? "entry" : "entries"} ${why} (line ${lines.slice(0, 8).join(", ")}${lines.length > 8 ? ", .." : ""})`))),
-      element("p", { className: "tools" }, save, close));
-    say(`${file.name}: ${outcome}`);
-    if (found.filled) save.click();
-    save.focus();
+    showDocument(box, name, file, await call("translate_file", form));
   } catch (error) {
-    box.replaceChildren(element("strong", { dir: "auto" }, file.name), element("p", { className: "error" }, error.message));
+    box.replaceChildren(name, element("p", { className: "error" }, error.message), closing(box));
     if (needsKey(error)) fail(error);
     else say(`${file.name} was not translated.`, true);
   }
   box.removeAttribute("aria-busy");
 }
+
+function showDocument(box, name, file, { translatedFileUrl, filled, left }) {
+  const href = `download_file/${translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
+  const count = Object.values(left).reduce((sum, lines) => sum + lines.length, 0);
+  const outcome = `${filled.toLocaleString("en")} filled, ${count.toLocaleString("en")} left.`;
+  const reasons = Object.entries(left).map(([why, lines]) => {
+    const which = `${lines.slice(0, LINES).join(", ")}${lines.length > LINES ? ", .." : ""}`;
+    return element("li", {}, `${lines.length} ${lines.length === 1 ? "entry" : "entries"} ${why} (line ${which})`);
+  });
+  const save = element("a", { className: "button main", href, download: file.name }, `Save ${file.name}`);
+  box.replaceChildren(name, element("p", { className: "outcome" }, outcome),
+    element("ul", { className: "reasons" }, ...reasons),
+    element("p", { className: "tools" }, save, closing(box)));
+  say(`${file.name}: ${outcome}`);
+  if (filled) save.click();
+  save.focus();
+}
+
+const closing = (box) => button("Close", () => {
+  box.remove();
+  at("documents").hidden = !at("documents").children.length;
+  drawDesk();
+  at("source").focus();
+}, { className: "plain" });
 
 /* Events */
 
@@ -736,8 +811,12 @@ document.addEventListener("pointercancel", () => { pressed = false; }, true);
 
 const carriesFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
 let dragged = 0;  // elements under what is dragged
-document.addEventListener("dragenter", (event) => { if (carriesFiles(event) && ++dragged) document.body.classList.add("dropping"); });
-document.addEventListener("dragleave", (event) => { if (carriesFiles(event) && --dragged <= 0) document.body.classList.remove("dropping"); });
+document.addEventListener("dragenter", (event) => {
+  if (carriesFiles(event) && ++dragged) document.body.classList.add("dropping");
+});
+document.addEventListener("dragleave", (event) => {
+  if (carriesFiles(event) && --dragged <= 0) document.body.classList.remove("dropping");
+});
 document.addEventListener("dragover", (event) => { if (carriesFiles(event)) event.preventDefault(); });
 document.addEventListener("drop", (event) => {
   if (!carriesFiles(event)) return;
@@ -749,13 +828,15 @@ document.addEventListener("drop", (event) => {
 document.addEventListener("keydown", (event) => {
   const isCommand = event.ctrlKey || event.metaKey;
   const letter = event.key.toLowerCase();
+  const isInside = current && current.box.contains(document.activeElement);
   const writes = /^(TEXTAREA|INPUT|SELECT)$/.test(document.activeElement.tagName);
+  const numbered = /^[1-9]$/.test(event.key) && isInside && !writes && !isCommand && !event.altKey && choicesOf(current)[event.key - 1];
   if (isCommand && event.key === "Enter" && document.activeElement.matches(".choice")) return;  // it is pressed
   if (isCommand && event.key === "Enter") confirm(current, true);
   else if (isCommand && letter === "s") confirm(current, false);
   else if (event.key === "F2") edit(current);
   else if (isCommand && letter === "z" && !event.shiftKey && !writes) undo(current);
-  else if (/^[1-9]$/.test(event.key) && !isCommand && !event.altKey && !writes && current && current.box.contains(document.activeElement) && choicesOf(current)[event.key - 1]) choicesOf(current)[event.key - 1].click();
+  else if (numbered) numbered.click();
   else if (event.key === "Escape" && current && current.chosen >= 0) choose(current, -1);
   else return;
   event.preventDefault();
