@@ -144,6 +144,11 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
         "embedding": {"shared": True, "scaled": True},
         "output": {"tied": True},
     },
+    "fixed norm": {
+        "encoder": {"cell": "gru", "layer_norm": True},
+        "embedding": {"shared": True},
+        "output": {"tied": True, "bias": False, "fixed_norm": 4.0},
+    },
     "chorowski": {"attention": {"score": "hybrid", "normalizer": "sigmoid", "window": "median"}},
     "location": {"attention": {"score": {"kind": "location", "max_length": 12}}, "decoder": {"initial_state": "zero"}},
     "local-m": {"attention": {"window": {"kind": "local-m", "radius": 2}, "gate": True}},

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from anaphora.export.graph import Graph, Graphs, refuse_graph
+from anaphora.export.graph import END, Graph, Graphs, refuse_graph
 from anaphora.export.operations import Nodes, Signals
 from anaphora.export.parts import Parts
 from anaphora.inference.operations import Recurrence
@@ -189,6 +189,12 @@ def _log_probs(step: Nodes, data: Table, states: str) -> str:
     if data["kind"] != "softmax":
         raise refuse_graph(f'output.kind = "{data["kind"]}"')
     graph, output = step.graph, SoftmaxOutput(step.weights, data)
+    if radius := output.norm.radius:
+        first, blocks = output.norm.first, [states]
+        if first:
+            blocks = [graph.slice(states, *ends, axis=-1) for ends in ((0, first), (first, END))]
+        blocks = [graph.node("LpNormalization", block, axis=-1, p=2) for block in blocks]
+        states = graph.multiply(graph.join(blocks), graph.constant(radius))
     logits = graph.node("MatMul", states, graph.weight("output.weight", output.weight_VH, transposed=True))
     if output.bias_V.size:
         logits = graph.add([logits, graph.weight("output.bias", output.bias_V)])

@@ -40,10 +40,14 @@
 
 /** Output layers: from the states of some rows to log-probabilities. */
 const OUTPUTS = {
-  softmax: ({weight, bias, never}, tensors) => (states) => affines(tensors[weight], states, tensors[bias]).map((z) => {
-    for (const id of never) z[id] = -Infinity;
-    return logSoftmax(z);
-  }),
+  softmax: ({weight, bias, never, norm}, tensors) => {
+    const {shape, values} = tensors[weight], fixed = (vectors) => vectors.map((x) => fixedNorm(x, norm));
+    const W = norm ? {shape, values: Rows.of(fixed(new Rows(values, shape[0]).vectors)).values} : tensors[weight];
+    return (states) => affines(W, norm ? fixed(states) : states, tensors[bias]).map((z) => {
+      for (const id of never) z[id] = -Infinity;
+      return logSoftmax(z);
+    });
+  },
   adaptive: ({weights, tails, ranks}, tensors) => (states) => states.map((o) => {
     const layer = (name, x) => logSoftmax(affine(tensors[`${weights}${name}.weight`], x, tensors[`${weights}${name}.bias`]));
     const head = layer("head", o), known = head.length - tails, found = [head.subarray(0, known)];

@@ -24,7 +24,8 @@ from anaphora.nn.vectors import VectorsConfig
 def embed(graph: Graph, embedding: nn.Module, ids: str) -> str:
     """Return the vectors of ids: rows of a table, or composed from the characters of the words."""
     if isinstance(embedding, Embedding):
-        return graph.add("embed", ids, table=graph.names.of(embedding.weight), scale=embedding.scale)
+        norm = {"norm": embedding.norm.radius} if embedding.norm.radius else {}
+        return graph.add("embed", ids, table=graph.names.of(embedding.weight), scale=embedding.scale, **norm)
     assert isinstance(embedding, Spelling)
     rows = zip(embedding.characters_VL.tolist(), embedding.lengths_V.tolist(), strict=True)
     return graph.add("spell", ids, words=[row[:length] for row, length in rows], **_spelling(graph, embedding))

@@ -198,7 +198,8 @@ def _output(names: Names, output: Output) -> Table:
     match output:
         case SoftmaxOutput():
             never = list(output.text.unwritten) if isinstance(output, EstimatedOutput) else []
-            return {"kind": "softmax", **_of(names, output, "weight", "bias"), "never": never}
+            norm = {"norm": asdict(output.norm)} if output.norm.radius else {}
+            return {"kind": "softmax", **_of(names, output, "weight", "bias"), "never": never, **norm}
         case ClassFactoredOutput():
             own = _of(names, output, "weight", "bias", "class_weight", "class_bias")
             return {"kind": "class-factored", **own, "classes": output.classes.class_V.tolist()}

@@ -1,11 +1,13 @@
-"""The output over all words at once: log p = log softmax(W h + b)."""
+"""The output over all words at once: log p = log softmax(W h + b), where W and h may have a fixed norm."""
 
 from typing import Literal
 
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
 from anaphora.protocols import VocabularyInfo
 
@@ -16,6 +18,9 @@ class Full(WordsConfig):
     kind: Literal["full"] = "full"
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     """Label smoothing: probability mass spread evenly over all words in training (Szegedy et al. 2016)."""
+    fixed_norm: float = Field(0.0, ge=0)
+    """Norm that word vectors, those of a tied embedding too, and states are scaled to, such as 5 (Nguyen and Chiang
+    2018, section 3); 0 leaves them as they are."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "FullOutput":
         return FullOutput(self, embedding, width, text)
@@ -24,10 +29,12 @@ class Full(WordsConfig):
 class FullOutput(SoftmaxOutput):
     def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
         super().__init__(config.tied, config.bias, embedding, width, text)
-        self._smoothing = config.label_smoothing
+        self._smoothing, self.norm = config.label_smoothing, FixedNorm(config.fixed_norm)
+        if isinstance(embedding, Embedding) and config.tied:
+            embedding.norm = self.norm
 
     def sum(self, predictions: Predictions) -> Tensor:
         """Cross-entropy, with smoothed labels in training."""
         states_NH, ids_N, weights_N, _ = predictions
         smoothing = self._smoothing if self.training else 0.0
-        return softmax_loss(states_NH, self.weight, self.bias, ids_N, smoothing, weights_N)
+        return softmax_loss(self.norm(states_NH), self.used_weight, self.bias, ids_N, smoothing, weights_N)
