@@ -122,7 +122,8 @@ class Embedding(nn.Embedding):
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         with torch.no_grad():
             start.fill_table(self.weight, generator)
-            self.weight /= self.scale
+            # of a vector with a fixed norm only the direction counts, which changes the faster the shorter it is
+            self.weight /= self.embedding_dim**0.5 if self.norm.radius else self.scale
 
     def take(self, row: int, vector: Sequence[float]) -> None:
         """Let a row start from where looking it up gives ``vector``; a frozen table will leave it there."""
