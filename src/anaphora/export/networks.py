@@ -69,7 +69,7 @@ def _encoder(weights: Weights, data: Table) -> tuple[Graph, Nodes, Signals]:
             encoder.graph.output(name, encoder.graph.unsqueeze(signal, 0), (1, None))
             continue
         short = name.removeprefix("memory ")
-        shape = ("S", None) if short.startswith("attention.") else (None,)
+        shape = ("S", None) if short.startswith(("attention.", "lexical.")) else (None,)
         encoder.graph.output(short, signal, shape)
         memory[short] = step.graph.input(short, shape)
     return encoder.graph, step, memory

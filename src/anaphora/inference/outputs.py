@@ -24,6 +24,8 @@ class SoftmaxOutput(OutputLayer):
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self.weight_VH, self.bias_V = weights[data["weight"]], weights[data["bias"]]
         self.norm = FixedNorm(**data.get("norm", {}))
+        if lexical := data.get("lexical_weight"):
+            self.weight_VH = freeze(np.concatenate([self.weight_VH, weights[lexical]], 1))
         if self.norm.radius:
             self.weight_VH = freeze(self.norm(self.weight_VH))
         self.size = len(self.weight_VH)

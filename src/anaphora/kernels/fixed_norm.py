@@ -52,21 +52,22 @@ class FixedNorm:
 
         from anaphora.kernels.autograd_bridge import apply_derived
 
-        if current().native(x) and not (torch.is_grad_enabled() and x.requires_grad):
-            return torch.from_numpy(self(array_of(x)))
-        blocks = [block for block in torch.split(x, [self.first, x.shape[-1] - self.first], -1) if block.shape[-1]]
+        blocks = torch.split(x, [self.first, x.shape[-1] - self.first] if self.first else x.shape[-1], -1)
         return torch.cat([apply_derived(self._forward, self._backward, block) for block in blocks], -1)
 
     def _forward(self, recording: bool, x: "Tensor") -> tuple["Tensor", Sequence["Tensor"]]:
-        """Steps 1 and 2."""
-        s = (x.square().sum(-1, keepdim=True) + EPSILON).sqrt()
-        n = x / s  # 1
-        return self.radius * n, (n, s)  # 2
+        """Steps 1 and 2, in C where it can."""
+        import torch
+
+        whole = FixedNorm(self.radius)
+        y = torch.from_numpy(whole(array_of(x))) if current().native(x) else self.radius / _length(x) * x
+        return y, (x, y)
 
     def _backward(self, saved: Sequence["Tensor"], dy: "Tensor") -> Sequence["Tensor"]:
         """Steps 2 and 1 undone."""
-        n, s = saved
-        return [self.radius / s * (dy - (n * dy).sum(-1, keepdim=True) * n)]
+        x, y = saved
+        n = y / self.radius
+        return [self.radius / _length(x) * (dy - (n * dy).sum(-1, keepdim=True) * n)]
 
     def of_table(self, table: Weight, *beside: Weight) -> Any:
         """Return the rows of a table of weights, tensors with others ``beside``, at this norm.
@@ -88,3 +89,8 @@ class FixedNorm:
                 return Parameter(self(torch.cat([block.detach() for block in blocks], -1)), requires_grad=False)
 
         return runtime.prepared.keep(table, "norm", (self, *map(state_of, beside)), make)
+
+
+def _length(x: "Tensor") -> "Tensor":
+    """s of step 1."""
+    return (x.square().sum(-1, keepdim=True) + EPSILON).sqrt()

@@ -9,7 +9,20 @@ from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import CELLS
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.normalizers import AnyNormalizer
-from anaphora.kernels.parts import Activate, Add, Clock, Column, Constant, Gated, Maxout, Part, Project, Unit
+from anaphora.kernels.parts import (
+    Activate,
+    Add,
+    Clock,
+    Column,
+    Constant,
+    Gated,
+    Join,
+    Maxout,
+    Part,
+    Project,
+    Unit,
+    WeightedSum,
+)
 from anaphora.kernels.program import Program
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
@@ -17,7 +30,10 @@ from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.records import Record
 from anaphora.wording import check_known
 
-_PARTS = (Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move, Normalise, Project, Unit)
+_PARTS = (
+    *(Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Join, Maxout, Move, Normalise, Project),
+    *(Unit, WeightedSum),
+)
 """Classes of the parts of inference."""
 
 _OPTIONS = {"score": AnyScore, "span": AnySpan, "normalizer": AnyNormalizer}

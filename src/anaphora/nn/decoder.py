@@ -11,10 +11,11 @@
                                            enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014);
                                            or a column of it for each step (Kalchbrenner and Blunsom 2013)
 
-What the output layer sees is o_t (``readout.py``). The bridge (``bridge.py``) gives what the decoder starts from and,
-without attention, all that it knows of the sentence. With input feeding, o_{t-1} enters the bottom layer beside the
-embedding (o_0 = 0), or the context of the step before does (c_0 = 0): the step of Chorowski et al. (2015), whose state
-has seen the word before when it asks, is query "current" and context "output" with the context fed.
+What the output layer sees is o_t (``readout.py``), and h_t^lex of a lexical model beside it (``lexical.py``). The
+bridge (``bridge.py``) gives what the decoder starts from and, without attention, all that it knows of the sentence.
+With input feeding, o_{t-1} enters the bottom layer beside the embedding (o_0 = 0), or the context of the step before
+does (c_0 = 0): the step of Chorowski et al. (2015), whose state has seen the word before when it asks, is query
+"current" and context "output" with the context fed.
 
 With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which is
 the query of the second topology, is that of the top layer's unit itself.
@@ -35,6 +36,7 @@ from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
+from anaphora.nn.lexical import lexical_matrices, lexical_memory, lexical_parts
 from anaphora.nn.operations import TensorOperations
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
@@ -60,6 +62,10 @@ CONFLICTS = (
     Conflict(
         {"decoder.readout_layer": "none", "attention.context": "output"},
         'nothing reads the context: set decoder.readout_layer = "tanh", or attention.context = "state"',
+    ),
+    Conflict(
+        {"output.lexical": True, "attention.kind": ("none", "gaussian-window")},
+        'it weighs source words by attention; set attention.kind = "soft", or output.lexical = false',
     ),
     Conflict(
         {"fusion.kind": "deep", "decoder.readout_layer": "none"},
@@ -96,14 +102,20 @@ class Decoder(nn.Module):
     """Recurrent layers, what they see of the source, and the combination of both."""
 
     def __init__(
-        self, config: DecoderConfig, attention: AnyAttention, width: int, spec: EncoderSpec, fusion: AnyFusion
+        self,
+        config: DecoderConfig,
+        attention: AnyAttention,
+        width: int,
+        spec: EncoderSpec,
+        fusion: AnyFusion,
+        lexical: bool = False,
     ) -> None:
-        """``width`` of the embeddings; ``spec``: what the encoder gives.
+        """``width`` of the embeddings; ``spec``: what the encoder gives; ``lexical``: with a lexical model beside o_t.
 
         Raises ConfigError where the options do not go together.
         """
         super().__init__()
-        self.config, self.spec = config, spec
+        self.config, self.spec, self.lexical = config, spec, lexical
         self.attention = attention_of(attention, config.size, spec)
         self.bridge = Bridge(config, spec)
         self._readout = Readout(config, self._context, fusion)
@@ -119,7 +131,7 @@ class Decoder(nn.Module):
         )
         self._layers = Layers(config, between, self.bridge.beside_state)
         context = spec.width if self.attention else self.bridge.width
-        self._read_out = self._readout.matrices(width, context)
+        self._read_out = self._readout.matrices(width, context) | (lexical_matrices(width) if lexical else {})
         self.weights = Weights(self._matrices(width, context) | self._read_out)
         self.program, self._training = self._program(training=False), self._program(training=True)
 
@@ -154,15 +166,21 @@ class Decoder(nn.Module):
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         after: list[Part] = [*self.attention.parts(top)] if self.attention and not self._context_enters else []
         dropped = training and config.dropout.probability > 0
-        after += self._readout.parts(top, self._top_unit, "combined" if dropped else "o")
+        after += self._readout.parts(top, self._top_unit, "combined" if dropped else self._o)
         if dropped:
-            after.append(config.dropout.part("dropout", "combined", "o"))
+            after.append(config.dropout.part("dropout", "combined", self._o))
+        after += lexical_parts(self._o, "o") if self.lexical else ()
         return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
 
     @property
     def _fed(self) -> str:
         """The signal whose last value input feeding feeds."""
-        return "context" if self.config.input_feeding_from == "context" else "o"
+        return "context" if self.config.input_feeding_from == "context" else self._o
+
+    @property
+    def _o(self) -> str:
+        """The signal o_t; what is returned as "o" has h_t^lex of a lexical model beside it."""
+        return "readout" if self.lexical else "o"
 
     @property
     def _top_unit(self) -> str:
@@ -187,7 +205,8 @@ class Decoder(nn.Module):
         """Return the memory of a batch: what does not depend on the step."""
         weights = self.weights.tensors()
         if self.attention:
-            return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
+            memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
+            return memory | (lexical_memory(memory, encoded.words_BSD) if self.lexical else {})
         held = "columns" if self.bridge.columns else "vector"
         ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
@@ -258,7 +277,7 @@ class Decoder(nn.Module):
         """Return the parts of a step without dropout, by running one for one sentence."""
         weights, lengths_B = self.weights.tensors(), torch.ones(1, dtype=torch.int64)
         like = weights["input0.weight"]
-        encoded = self.spec.example(like)
+        encoded = self.spec.example(like)._replace(words_BSD=like.new_zeros(1, 1, like.shape[1]))
         read = {"x": like} | ({"language": weights["gate.weight"]} if "gate.weight" in weights else {})
         inputs = {name: like.new_zeros(1, 1, weight.shape[1]) for name, weight in read.items()}
         state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(encoded, lengths_B).items()}

@@ -17,6 +17,7 @@ from anaphora.nn.encoders.grid import GridEncoder
 from anaphora.nn.encoders.ngram_convolution import NgramConvolutionEncoder
 from anaphora.nn.encoders.none import NoEncoder
 from anaphora.nn.encoders.recurrent import RecurrentEncoder
+from anaphora.nn.lexical import lexical_memory
 from anaphora.nn.spelling import CharacterEncoder, Spelling
 from anaphora.nn.vectors import VectorsConfig
 
@@ -54,6 +55,8 @@ class Encoded(NamedTuple):
     """One for each position; empty for an encoder that gives none."""
     summaries: list[dict[str, str]]
     """The sequence as a whole, a vector by field: one for each layer, from the bottom up."""
+    words: str = ""
+    """What was read."""
 
 
 def encode(graph: Graph, encoder: Encoder, x: str) -> Encoded:
@@ -131,12 +134,15 @@ class DecoderStart(NamedTuple):
 
 def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     """Return the memory and the initial state of a decoder."""
-    annotations, summaries = encoded
+    annotations, summaries, words = encoded
     summaries = decoder.bridge.summaries(graph, summaries, decoder.weights.tensors())
     summary = summaries[-1]["h"]
     state = decoder.start(graph, annotations or summary, summaries)
     if decoder.attention:
-        return DecoderStart(_attention_memory(graph, decoder, annotations), state)
+        memory = _attention_memory(graph, decoder, annotations)
+        if decoder.lexical:
+            memory |= lexical_memory(memory, graph.add("rows_first", words, transposed=False))
+        return DecoderStart(memory, state)
     return DecoderStart(decoder.project_summary(graph, summary), state)
 
 

@@ -22,6 +22,8 @@ class EncoderOutput(NamedTuple):
     summaries: list[dict[str, Tensor]]
     """The sentence as a whole, B x width by field: one for each layer, from the bottom up. Of an encoder that gives
     columns, B x T x width: one for each unit of the translation, and the last one goes on."""
+    words_BSD: Tensor | None = None
+    """Vectors of the words that were read, where a decoder sees them too."""
 
 
 class EncoderSpec(NamedTuple):

@@ -3,13 +3,19 @@
 from typing import Literal
 
 from pydantic import Field
+import torch
 from torch import Tensor, nn
 
 from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
+from anaphora.options import Conflict
 from anaphora.protocols import VocabularyInfo
+
+
+NO_SOURCE_WORDS = Conflict({"output.lexical": True}, "it sees words of a source, and there are none; leave it out")
+"""Conflict of networks that read no text to write another."""
 
 
 class Full(WordsConfig):
@@ -21,6 +27,9 @@ class Full(WordsConfig):
     fixed_norm: float = Field(0.0, ge=0)
     """Norm that word vectors, those of a tied embedding too, and states are scaled to, such as 5 (Nguyen and Chiang
     2018, section 3); 0 leaves them as they are."""
+    lexical: bool = False
+    """True if source word vectors, weighted by attention, add to the scores of words (Nguyen and Chiang 2018, section
+    4: the lexical model)."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "FullOutput":
         return FullOutput(self, embedding, width, text)
@@ -29,9 +38,19 @@ class Full(WordsConfig):
 class FullOutput(SoftmaxOutput):
     def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
         super().__init__(config.tied, config.bias, embedding, width, text)
-        self._smoothing, self.norm = config.label_smoothing, FixedNorm(config.fixed_norm)
+        self.lexical = config.lexical
+        self._smoothing = config.label_smoothing
+        self.norm = FixedNorm(config.fixed_norm, width if config.lexical else 0)
+        if config.lexical:
+            assert embedding is not None  # see the conflicts of language models
+            self.lexical_weight = nn.Parameter(torch.zeros(text.size, embedding.embedding_dim))
         if isinstance(embedding, Embedding) and config.tied:
-            embedding.norm = self.norm
+            embedding.norm = FixedNorm(config.fixed_norm)
+
+    @property
+    def used_weight(self) -> Tensor:
+        found: Tensor = self.norm.of_table(self.weight, *([self.lexical_weight] if self.lexical else []))
+        return found
 
     def sum(self, predictions: Predictions) -> Tensor:
         """Cross-entropy, with smoothed labels in training."""
