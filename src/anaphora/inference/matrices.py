@@ -10,7 +10,7 @@ from math import frexp
 from typing import Any
 
 _OF_OUTPUTS = ("weight", "class_weight", "nodes")
-_OF_PARTS = {"Project": ["weight"], "Unit": ["h", "rh", "m", "c", "c_new"], "Attend": ["query"]}
+_OF_PARTS = {"Project": ["weight"], "Unit": ["h", "rh", "m", "c", "c_new"], "Attend": ["query"], "Lexical": ["layer"]}
 """Matrices by the class of a part; those that it has not are named in vain."""
 
 

@@ -13,32 +13,21 @@ import numpy as np
 from anaphora.errors import ShapeError
 from anaphora.kernels.compiled.library import Array, empty
 from anaphora.kernels.compiled.loop import Place
+from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
-from anaphora.kernels.parts import (
-    Activate,
-    Add,
-    Clock,
-    Join,
-    Mask,
-    Maxout,
-    Project,
-    SentenceMask,
-    WeightedSum,
-    is_previous,
-    signal_of,
-)
+from anaphora.kernels.parts import Activate, Add, Clock, Mask, Maxout, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows, rows_of
 from anaphora.kernels.word_tables import LookUp
 
-_EXACT = (Add, Clock, Join, LookUp, Mask, Maxout, Project, SentenceMask)
-"""Parts with the same bits in C as by torch: copies, products, sums, maxima. They may run in a scan by the one and in a
-step of search by the other."""
+_EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
+"""Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
+of search by the other."""
 
-_ROUNDED = (Activate, Normalise, WeightedSum)
-"""Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
+_ROUNDED = (Activate, Lexical, Normalise)
+"""Parts of cheap operations that C rounds otherwise than torch: they loop where there are no gradients."""
 
 Block = TypeVar("Block")
 

@@ -270,58 +270,6 @@ class Column(OneToOne):
 
 
 @dataclass(frozen=True)
-class WeightedSum(PartBase):
-    """c_t = sum_s a_t(s) f_s: vectors of the positions of a sentence by the attention weights of another part.
-
-    Memory tensors: ``<name>.values`` (B x S x M), and ``<name>.closed`` and ``<name>.length`` as ``Attend`` has them.
-    """
-
-    name: str
-    target: str
-
-    by_sentence: ClassVar[bool] = True
-    reads: ClassVar[tuple[str, ...]] = ("weights",)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return (self.target,)
-
-    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
-        """c_t = a_t F."""
-        open_ = ops.whole()
-        return [ops.mix("values", inputs[0], open_)], open_
-
-    def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V]:
-        """da_t = dc_t F', dF = sum_t a_t' dc_t."""
-        return [ops.mix_back("values", doutputs[0], saved)]
-
-
-@dataclass(frozen=True)
-class Join(PartBase):
-    """Signals side by side."""
-
-    name: str
-    inputs: tuple[str, ...]
-    target: str
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        return (self.target,)
-
-    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], list[int]]:
-        """y = [x1; x2; ..]."""
-        return [ops.join(*inputs)], list(map(ops.width, inputs))
-
-    def backward(self, ops: Ops[V], saved: list[int], doutputs: Sequence[V]) -> Sequence[V]:
-        """Return the numbers of dy that are of each input."""
-        return ops.split(doutputs[0], *saved)
-
-
-@dataclass(frozen=True)
 class Clock(PartBase):
     """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
 

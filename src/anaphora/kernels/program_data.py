@@ -7,22 +7,10 @@ from typing import Any, get_args
 
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import CELLS
+from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.normalizers import AnyNormalizer
-from anaphora.kernels.parts import (
-    Activate,
-    Add,
-    Clock,
-    Column,
-    Constant,
-    Gated,
-    Join,
-    Maxout,
-    Part,
-    Project,
-    Unit,
-    WeightedSum,
-)
+from anaphora.kernels.parts import Activate, Add, Clock, Column, Constant, Gated, Maxout, Part, Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
@@ -31,8 +19,8 @@ from anaphora.records import Record
 from anaphora.wording import check_known
 
 _PARTS = (
-    *(Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Join, Maxout, Move, Normalise, Project),
-    *(Unit, WeightedSum),
+    *(Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Lexical, Maxout, Move, Normalise, Project),
+    Unit,
 )
 """Classes of the parts of inference."""
 

@@ -11,7 +11,7 @@
                                            enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014);
                                            or a column of it for each step (Kalchbrenner and Blunsom 2013)
 
-What the output layer sees is o_t (``readout.py``), and h_t^lex of a lexical model beside it (``lexical.py``). The
+What the output layer sees is o_t (``readout.py``), and h_t of a lexical model beside it (``kernels/lexical.py``). The
 bridge (``bridge.py``) gives what the decoder starts from and, without attention, all that it knows of the sentence.
 With input feeding, o_{t-1} enters the bottom layer beside the embedding (o_0 = 0), or the context of the step before
 does (c_0 = 0): the step of Chorowski et al. (2015), whose state has seen the word before when it asks, is query
@@ -28,6 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.kernels.description import describe
+from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.parts import Clock, Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
@@ -36,7 +37,6 @@ from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
-from anaphora.nn.lexical import lexical_matrices, lexical_memory, lexical_parts
 from anaphora.nn.operations import TensorOperations
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
@@ -131,7 +131,9 @@ class Decoder(nn.Module):
         )
         self._layers = Layers(config, between, self.bridge.beside_state)
         context = spec.width if self.attention else self.bridge.width
-        self._read_out = self._readout.matrices(width, context) | (lexical_matrices(width) if lexical else {})
+        self._read_out = self._readout.matrices(width, context) | (
+            {"lexical.layer": Matrix(width, width)} if lexical else {}
+        )
         self.weights = Weights(self._matrices(width, context) | self._read_out)
         self.program, self._training = self._program(training=False), self._program(training=True)
 
@@ -169,7 +171,8 @@ class Decoder(nn.Module):
         after += self._readout.parts(top, self._top_unit, "combined" if dropped else self._o)
         if dropped:
             after.append(config.dropout.part("dropout", "combined", self._o))
-        after += lexical_parts(self._o, "o") if self.lexical else ()
+        if self.lexical:
+            after.append(Lexical("lexical", self._o, "o"))
         return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
 
     @property
@@ -179,7 +182,7 @@ class Decoder(nn.Module):
 
     @property
     def _o(self) -> str:
-        """The signal o_t; what is returned as "o" has h_t^lex of a lexical model beside it."""
+        """The signal o_t; what is returned as "o" has h_t of a lexical model beside it."""
         return "readout" if self.lexical else "o"
 
     @property
@@ -206,11 +209,16 @@ class Decoder(nn.Module):
         weights = self.weights.tensors()
         if self.attention:
             memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
-            return memory | (lexical_memory(memory, encoded.words_BSD) if self.lexical else {})
+            return self.add_words(memory, encoded.words_BSD) if self.lexical else memory
         held = "columns" if self.bridge.columns else "vector"
         ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
         return {f"summary.{held}": summary} | self.project_summary(ops, summary)
+
+    def add_words(self, memory: dict[str, Any], words: Any) -> dict[str, Any]:
+        """Return the memory of attention with the word vectors of a lexical model, in the order of the sentence."""
+        positions = {f"lexical.{name}": memory[f"attention.{name}"] for name in ("closed", "length")}
+        return memory | {"lexical.values": words} | positions
 
     def project_summary(self, ops: Any, summary: Any) -> dict[str, Any]:
         """Return the memory of steps that see the summary of a sentence; ``ops`` as for ``Bridge.initial_state``."""

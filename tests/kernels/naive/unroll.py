@@ -87,8 +87,9 @@ def decoder(
     ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and
     ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015, section 4.2). ``masks``
     has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent states,
-    ``mask`` for o. ``words_BSE`` are the word vectors of a lexical model, whose h_t^lex then stands behind o_t (Nguyen and
-    Chiang 2018, section 4). With residual connections the query and the state that is read are the sum above the top layer.
+    ``mask`` for o. ``words_BSE`` are the word vectors of a lexical model, whose h_t^lex stands behind o_t (Nguyen and
+    Chiang 2018, section 4). With residual connections the query and the state that is read are the sum above the top
+    layer.
     """
     top = f"layer{_height(weights) - 1}.h"
     look = partial(_look, looking, memory_BSM, positions_B, weights)
@@ -116,7 +117,7 @@ def decoder(
         terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
         terms |= {"combine_word": x_TBD[t]} | ({} if language_TBL is None else {"combine_language": language_TBL[t]})
         o_BR = _read_out(h_BH, terms, weights, readout) * at_t.get("mask", 1)
-        lexical = [] if words_BSE is None else [_predict_by_words(a_BS, words_BSE, weights["lexical_layer.weight"])]
+        lexical = [] if words_BSE is None else [_predict_by_words(a_BS, words_BSE, weights["lexical.layer"])]
         outputs = {"o": torch.cat([o_BR, *lexical], -1)} | ({} if query == "never" else {"weights": a_BS})
         return outputs, new | carried | {name: fed for name, fed in (("o", o_BR), ("context", c_BM)) if name in state}
 

@@ -17,7 +17,6 @@ from anaphora.nn.encoders.grid import GridEncoder
 from anaphora.nn.encoders.ngram_convolution import NgramConvolutionEncoder
 from anaphora.nn.encoders.none import NoEncoder
 from anaphora.nn.encoders.recurrent import RecurrentEncoder
-from anaphora.nn.lexical import lexical_memory
 from anaphora.nn.spelling import CharacterEncoder, Spelling
 from anaphora.nn.vectors import VectorsConfig
 
@@ -141,7 +140,7 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     if decoder.attention:
         memory = _attention_memory(graph, decoder, annotations)
         if decoder.lexical:
-            memory |= lexical_memory(memory, graph.add("rows_first", words, transposed=False))
+            memory = decoder.add_words(memory, graph.add("rows_first", words, transposed=False))
         return DecoderStart(memory, state)
     return DecoderStart(decoder.project_summary(graph, summary), state)
 

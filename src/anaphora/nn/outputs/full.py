@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from pydantic import Field
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.kernels.fixed_norm import FixedNorm
@@ -12,7 +12,6 @@ from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
 from anaphora.options import Conflict
 from anaphora.protocols import VocabularyInfo
-
 
 NO_SOURCE_WORDS = Conflict({"output.lexical": True}, "it sees words of a source, and there are none; leave it out")
 """Conflict of networks that read no text to write another."""
