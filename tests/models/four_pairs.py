@@ -91,7 +91,7 @@ def assert_naive_reading(model: Translator) -> None:
     shape = (3, 2, spec.width) if spec.columns else (3, spec.summary)
     layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
     encoded, x_TBD = EncoderOutput(drawn(3, 5, spec.width), layers), drawn(4, 3, model.config.embedding.size)
-    words_BSE = drawn(3, 5, model.config.embedding.size) if decoder.lexical else None
+    words_BSE = drawn(3, 5, model.config.embedding.size) if decoder.spec.words else None
     encoded, weights = encoded._replace(words_BSD=words_BSE), decoder.weights.tensors()
     language_TBL = drawn(4, 3, weights["gate.weight"].shape[1]) if model.language_model else None
     lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])

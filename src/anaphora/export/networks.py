@@ -1,6 +1,7 @@
 """Trained networks as ONNX graphs, written from their descriptions."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -190,9 +191,8 @@ def _log_probs(step: Nodes, data: Table, states: str) -> str:
         raise refuse_graph(f'output.kind = "{data["kind"]}"')
     graph, output = step.graph, SoftmaxOutput(step.weights, data)
     if radius := output.norm.radius:
-        first, blocks = output.norm.first, [states]
-        if first:
-            blocks = [graph.slice(states, *ends, axis=-1) for ends in ((0, first), (first, END))]
+        ends = (0, output.norm.first, END) if output.norm.first else (0, END)
+        blocks = [graph.slice(states, *block, axis=-1) for block in pairwise(ends)]
         blocks = [graph.node("LpNormalization", block, axis=-1, p=2) for block in blocks]
         states = graph.multiply(graph.join(blocks), graph.constant(radius))
     logits = graph.node("MatMul", states, graph.weight("output.weight", output.weight_VH, transposed=True))

@@ -10,8 +10,7 @@ that no frequent word gains from a long vector.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,75 +21,72 @@ from anaphora.kernels.runtime import current
 if TYPE_CHECKING:
     from torch import Tensor
 
+Block = TypeVar("Block", bound=Weight)
+
 EPSILON = 1e-12
 """Keeps a row of zeros from being divided by zero."""
 
 
-@dataclass(frozen=True)
-class FixedNorm:
-    """A norm of the rows of blocks, arrays or tensors."""
+class FixedNorm(NamedTuple):
+    """A norm of rows, arrays or tensors."""
 
     radius: float = 0.0
     """r; 0 leaves rows as they are."""
     first: int = 0
     """Width of the first block of a row, which has a norm of its own; 0 for one norm of the whole row."""
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Block) -> Block:
         """Return rows at this norm; each has the same bits in any batch."""
-        if not self.radius:
-            return x
-        if not isinstance(x, np.ndarray):
-            return self._of_tensor(x)
+        found: Any = x
+        if self.radius:
+            found = self._of_array(x) if isinstance(x, np.ndarray) else self._of_tensor(x)
+        return found  # type: ignore[no-any-return]
+
+    def _of_array(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         rows_1NW = np.ascontiguousarray(x).reshape(1, -1, x.shape[-1])
         found = np.empty_like(rows_1NW)
-        numbers = [np.full((1, 1), number, np.float32) for number in (self.radius, self.first)]
-        run_once("fixed_norm_rows", [found], [rows_1NW, *numbers])
+        run_once("fixed_norm_rows", [found], [rows_1NW, *(np.full((1, 1), number, np.float32) for number in self)])
         return found.reshape(x.shape)
 
     def _of_tensor(self, x: "Tensor") -> "Tensor":
-        import torch
+        from torch import cat, split
 
         from anaphora.kernels.autograd_bridge import apply_derived
 
-        blocks = torch.split(x, [self.first, x.shape[-1] - self.first] if self.first else x.shape[-1], -1)
-        return torch.cat([apply_derived(self._forward, self._backward, block) for block in blocks], -1)
+        blocks = split(x, [self.first, x.shape[-1] - self.first] if self.first else x.shape[-1], -1)
+        return cat([apply_derived(self._forward, self._backward, block) for block in blocks], -1)
 
     def _forward(self, recording: bool, x: "Tensor") -> tuple["Tensor", Sequence["Tensor"]]:
         """Steps 1 and 2, in C where it can."""
-        import torch
+        from torch import from_numpy
 
         whole = FixedNorm(self.radius)
-        y = torch.from_numpy(whole(array_of(x))) if current().native(x) else self.radius / _length(x) * x
+        y = from_numpy(whole(array_of(x))) if current().native(x) else self._factor(x) * x
         return y, (x, y)
 
     def _backward(self, saved: Sequence["Tensor"], dy: "Tensor") -> Sequence["Tensor"]:
         """Steps 2 and 1 undone."""
         x, y = saved
         n = y / self.radius
-        return [self.radius / _length(x) * (dy - (n * dy).sum(-1, keepdim=True) * n)]
+        return [self._factor(x) * (dy - (n * dy).sum(-1, keepdim=True) * n)]
 
-    def of_table(self, table: Weight, *beside: Weight) -> Any:
-        """Return the rows of a table of weights, tensors with others ``beside``, at this norm.
+    def _factor(self, x: "Tensor") -> "Tensor":
+        """Return r / s."""
+        return self.radius * (x.square().sum(-1, keepdim=True) + EPSILON).rsqrt()
 
-        It is kept with the table while there is no gradient.
-        """
-        if not self.radius and not beside:
-            return table
-        import torch
+    def of_table(self, *blocks: "Tensor") -> "Tensor":
+        """Return a table, or several side by side, at this norm; kept with the first while there is no gradient."""
+        if not self.radius and len(blocks) == 1:
+            return blocks[0]
+        from torch import cat, inference_mode, is_grad_enabled
         from torch.nn import Parameter
 
-        blocks = cast("list[Tensor]", [table, *beside])
-        runtime = current()
-        if runtime.prepared is None or not is_kept(table) or torch.is_grad_enabled():
-            return self(torch.cat(blocks, -1))
+        prepared, (table, *beside) = current().prepared, blocks
+        if prepared is None or not is_kept(table) or is_grad_enabled():
+            return self(cat(blocks, -1))
 
-        def make() -> Parameter:
-            with torch.inference_mode(False):  # prepared once for all steps
-                return Parameter(self(torch.cat([block.detach() for block in blocks], -1)), requires_grad=False)
+        def make() -> "Tensor":
+            with inference_mode(False):  # prepared once for all steps
+                return Parameter(self(cat([block.detach() for block in blocks], -1)), requires_grad=False)
 
-        return runtime.prepared.keep(table, "norm", (self, *map(state_of, beside)), make)
-
-
-def _length(x: "Tensor") -> "Tensor":
-    """s of step 1."""
-    return (x.square().sum(-1, keepdim=True) + EPSILON).sqrt()
+        return prepared.keep(table, "norm", (self, *map(state_of, beside)), make)

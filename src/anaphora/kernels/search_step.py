@@ -138,8 +138,7 @@ class SearchStep:
         o, z = of_rows(self.written[self._program.returns[0]]), self._near(len(scores.weight_UH))
         if scores.norm.radius:
             given, o = o, of_rows(empty(len(self.written["x"]), o.width))
-            numbers = map(self.after.number, (scores.norm.radius, scores.norm.first))
-            self.after.run("fixed_norm_rows", (o,), (given, *numbers))
+            self.after.run("fixed_norm_rows", (o,), (given, *map(self.after.number, scores.norm)))
         self.last.multiply(_OUTPUT, o, back=False, y=z)
         if not scores.candidates:
             bias_U = scores.bias_U

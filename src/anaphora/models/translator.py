@@ -146,8 +146,8 @@ class Translator(EncoderDecoder):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
-        lexical = isinstance(config.output, Full) and config.output.lexical
-        self.decoder = Decoder(config.decoder, config.attention, width, self.encoder.spec, config.fusion, lexical)
+        spec = self.encoder.spec._replace(words=width if getattr(config.output, "lexical", False) else 0)
+        self.decoder = Decoder(config.decoder, config.attention, width, spec, config.fusion)
         self.output = config.output.build(self.target_embedding, config.decoder.readout_width, target)
         self.language_model: FrozenLanguageModel | None = None
         if isinstance(config.fusion, DeepFusion):
@@ -175,7 +175,7 @@ class Translator(EncoderDecoder):
         x_BSD = rearrange(read(source.ids_BT.T, "source"), lambda block: block.transpose(0, 1))
         known_B = batch.target_ids.lengths_B if self.training and batch.targets is not None else None
         encoded = self.encoder(x_BSD, source.lengths_B, known_B)
-        if self.decoder.lexical:
+        if self.decoder.spec.words:
             encoded = encoded._replace(words_BSD=x_BSD.vectors if isinstance(x_BSD, Words) else x_BSD)
         return encoded, source.lengths_B
 

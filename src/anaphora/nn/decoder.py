@@ -102,20 +102,14 @@ class Decoder(nn.Module):
     """Recurrent layers, what they see of the source, and the combination of both."""
 
     def __init__(
-        self,
-        config: DecoderConfig,
-        attention: AnyAttention,
-        width: int,
-        spec: EncoderSpec,
-        fusion: AnyFusion,
-        lexical: bool = False,
+        self, config: DecoderConfig, attention: AnyAttention, width: int, spec: EncoderSpec, fusion: AnyFusion
     ) -> None:
-        """``width`` of the embeddings; ``spec``: what the encoder gives; ``lexical``: with a lexical model beside o_t.
+        """``width`` of the embeddings; ``spec``: what the encoder gives.
 
         Raises ConfigError where the options do not go together.
         """
         super().__init__()
-        self.config, self.spec, self.lexical = config, spec, lexical
+        self.config, self.spec = config, spec
         self.attention = attention_of(attention, config.size, spec)
         self.bridge = Bridge(config, spec)
         self._readout = Readout(config, self._context, fusion)
@@ -132,7 +126,7 @@ class Decoder(nn.Module):
         self._layers = Layers(config, between, self.bridge.beside_state)
         context = spec.width if self.attention else self.bridge.width
         self._read_out = self._readout.matrices(width, context) | (
-            {"lexical.layer": Matrix(width, width)} if lexical else {}
+            {"lexical.layer": Matrix(spec.words, spec.words)} if spec.words else {}
         )
         self.weights = Weights(self._matrices(width, context) | self._read_out)
         self.program, self._training = self._program(training=False), self._program(training=True)
@@ -171,7 +165,7 @@ class Decoder(nn.Module):
         after += self._readout.parts(top, self._top_unit, "combined" if dropped else self._o)
         if dropped:
             after.append(config.dropout.part("dropout", "combined", self._o))
-        if self.lexical:
+        if self.spec.words:
             after.append(Lexical("lexical", self._o, "o"))
         return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
 
@@ -183,7 +177,7 @@ class Decoder(nn.Module):
     @property
     def _o(self) -> str:
         """The signal o_t; what is returned as "o" has h_t of a lexical model beside it."""
-        return "readout" if self.lexical else "o"
+        return "readout" if self.spec.words else "o"
 
     @property
     def _top_unit(self) -> str:
@@ -209,7 +203,7 @@ class Decoder(nn.Module):
         weights = self.weights.tensors()
         if self.attention:
             memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
-            return self.add_words(memory, encoded.words_BSD) if self.lexical else memory
+            return self.add_words(memory, encoded.words_BSD) if self.spec.words else memory
         held = "columns" if self.bridge.columns else "vector"
         ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
@@ -285,7 +279,7 @@ class Decoder(nn.Module):
         """Return the parts of a step without dropout, by running one for one sentence."""
         weights, lengths_B = self.weights.tensors(), torch.ones(1, dtype=torch.int64)
         like = weights["input0.weight"]
-        encoded = self.spec.example(like)._replace(words_BSD=like.new_zeros(1, 1, like.shape[1]))
+        encoded = self.spec.example(like)
         read = {"x": like} | ({"language": weights["gate.weight"]} if "gate.weight" in weights else {})
         inputs = {name: like.new_zeros(1, 1, weight.shape[1]) for name, weight in read.items()}
         state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(encoded, lengths_B).items()}

@@ -139,7 +139,7 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     state = decoder.start(graph, annotations or summary, summaries)
     if decoder.attention:
         memory = _attention_memory(graph, decoder, annotations)
-        if decoder.lexical:
+        if decoder.spec.words:
             memory = decoder.add_words(memory, graph.add("rows_first", words, transposed=False))
         return DecoderStart(memory, state)
     return DecoderStart(decoder.project_summary(graph, summary), state)

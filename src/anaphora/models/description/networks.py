@@ -200,7 +200,7 @@ def _output(names: Names, output: Output) -> Table:
         case SoftmaxOutput():
             never = list(output.text.unwritten) if isinstance(output, EstimatedOutput) else []
             own = _of(names, output, "weight", "bias") | {"never": never}
-            own |= {"norm": asdict(output.norm)} if output.norm.radius else {}
+            own |= {"norm": output.norm._asdict()} if output.norm.radius else {}
             lexical = isinstance(output, FullOutput) and output.lexical
             return {"kind": "softmax", **own, **(_of(names, output, "lexical_weight") if lexical else {})}
         case ClassFactoredOutput():

@@ -57,7 +57,6 @@ class CandidateOutput(CandidateLayer):
     def _z(self, states_NH: Tensor) -> Tensor:
         """N x C: z of the words of the row's sentence."""
         places_BC, bias_BC, _ = cast(tuple[Tensor, ...], self.candidates)
-        z_NU: Tensor = linear(self.norm(states_NH), self.weight_UH)
-        z_BKU = z_NU.view(len(places_BC), -1, len(self.weight_UH))
+        z_BKU = linear(self.norm(states_NH), self.weight_UH).view(len(places_BC), -1, len(self.weight_UH))
         places_BKC = places_BC[:, None].expand(-1, z_BKU.shape[1], -1)
         return z_BKU.gather(2, places_BKC).add_(bias_BC[:, None]).flatten(0, 1)

@@ -48,8 +48,7 @@ class FullOutput(SoftmaxOutput):
 
     @property
     def used_weight(self) -> Tensor:
-        found: Tensor = self.norm.of_table(self.weight, *([self.lexical_weight] if self.lexical else []))
-        return found
+        return self.norm.of_table(self.weight, *([self.lexical_weight] if self.lexical else []))
 
     def sum(self, predictions: Predictions) -> Tensor:
         """Cross-entropy, with smoothed labels in training."""

@@ -112,8 +112,7 @@ class WordsOutput(Output):
     @property
     def used_weight(self) -> Tensor:
         """The matrix that probabilities are computed with."""
-        found: Tensor = self.norm.of_table(self.weight)
-        return found
+        return self.norm.of_table(self.weight)
 
     @property
     def used_bias(self) -> Tensor:
