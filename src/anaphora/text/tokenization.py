@@ -58,8 +58,7 @@ class TokenizerConfig(Record, extra="forbid"):
     """True if a line to be translated is split into sentences first, false if it is taken whole."""
 
     unify_variants: bool = False
-    """True to read variants of a character (apostrophes, quotes, dashes, full-width forms) as the one that the training
-    text of the side uses, and to write that apostrophe within words."""
+    """True to read apostrophes, quotes, dashes and full-width forms as the variant that the training text uses most."""
 
     SAMPLING: ClassVar[str] = ""
     """Option that samples the segmentation of training pairs; 0 takes the most probable one."""
@@ -188,9 +187,8 @@ def fit(
     has target words by source word, for annotations. Raises DataError for no text, ConfigError for too small a size.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
-    separator = TAB if isinstance(config, Symbol) else "\n"
-    sides = {side: in_lines(lines, rules[side], separator) for side, lines in sides.items()}
-    variants = dict[str, Variants]()
+    end = TAB if isinstance(config, Symbol) else "\n"
+    sides, variants = {side: in_lines(lines, rules[side], end) for side, lines in sides.items()}, dict[str, Variants]()
     for side, lines in sides.items() if config.unify_variants else ():
         variants[side] = Variants.learn(lines(), written=side != "source")
         sides = {**sides, side: variants[side].in_lines(lines)}
