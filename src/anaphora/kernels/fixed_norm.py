@@ -89,4 +89,4 @@ class FixedNorm(NamedTuple):
             with inference_mode(False):  # prepared once for all steps
                 return Parameter(self(cat([block.detach() for block in blocks], -1)), requires_grad=False)
 
-        return prepared.keep(table, "norm", (self, *map(state_of, beside)), make)
+        return prepared.keep(table, f"norm of {len(blocks)}", (self, *map(state_of, beside)), make)
