@@ -144,6 +144,21 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
         "embedding": {"shared": True, "scaled": True},
         "output": {"tied": True},
     },
+    "fixed norm": {
+        "encoder": {"cell": "gru", "layer_norm": True},
+        "embedding": {"shared": True},
+        "output": {"tied": True, "bias": False, "fixed_norm": 4.0},
+    },
+    "lexical": {
+        "encoder": {"cell": "gru", "layer_norm": True, "reversed": True, "bidirectional": False},
+        "embedding": {"shared": True},
+        "output": {"tied": True, "fixed_norm": 3.0, "lexical": True},
+    },
+    "lexical without feeding": {
+        "decoder": {"input_feeding": False, "readout_size": 6},
+        "attention": {"query": "previous", "context": "state"},
+        "output": {"lexical": True},
+    },
     "chorowski": {"attention": {"score": "hybrid", "normalizer": "sigmoid", "window": "median"}},
     "location": {"attention": {"score": {"kind": "location", "max_length": 12}}, "decoder": {"initial_state": "zero"}},
     "local-m": {"attention": {"window": {"kind": "local-m", "radius": 2}, "gate": True}},

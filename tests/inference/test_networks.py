@@ -124,7 +124,7 @@ def test_a_translator_of_other_encoders(name: str) -> None:
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-@pytest.mark.parametrize("output", [{}, {"kind": "sampled", "bias": False}])
+@pytest.mark.parametrize("output", [{}, {"kind": "sampled", "bias": False}, {"fixed_norm": 4.0}])
 def test_candidates(narrow: bool, output: dict[str, Any]) -> None:
     model = made("translate", merged({"output": output}))
     candidates = pad([[3, 5, 6], list(range(3, 33)), [9, 3], [3]])
@@ -135,6 +135,7 @@ def test_candidates(narrow: bool, output: dict[str, Any]) -> None:
 OUTPUTS: list[dict[str, Any]] = [
     {"kind": "full", "tied": True},
     {"kind": "full", "bias": False},
+    {"kind": "full", "tied": True, "fixed_norm": 4.0},
     {"kind": "sampled"},
     {"kind": "nce"},
     {"kind": "adaptive", "cutoffs": [5, 12]},

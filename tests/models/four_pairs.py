@@ -91,7 +91,8 @@ def assert_naive_reading(model: Translator) -> None:
     shape = (3, 2, spec.width) if spec.columns else (3, spec.summary)
     layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
     encoded, x_TBD = EncoderOutput(drawn(3, 5, spec.width), layers), drawn(4, 3, model.config.embedding.size)
-    weights = decoder.weights.tensors()
+    words_BSE = drawn(3, 5, model.config.embedding.size) if decoder.spec.words else None
+    encoded, weights = encoded._replace(words_BSD=words_BSE), decoder.weights.tensors()
     language_TBL = drawn(4, 3, weights["gate.weight"].shape[1]) if model.language_model else None
     lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     with updating(1, 1):
@@ -110,9 +111,10 @@ def assert_naive_reading(model: Translator) -> None:
     scored = isinstance(attention, AttentionConfig)
     options = AttentionOptions(attention.score, attention.window, attention.normalizer) if scored else None
     query = "between" if attention and attention.two_transitions else attention.query if attention else "never"
+    first = {"o" if name == "readout" else name: block for name, block in first.items()}
     inputs = x_TBD, memory_BSM, lengths_B, positions_B, first, used, masks
     readout = config.residual, config.readout_layer, config.readout_state
-    expected = naive.decoder(config.cell, options, query, *inputs, *readout, language_TBL).outputs
+    expected = naive.decoder(config.cell, options, query, *inputs, *readout, language_TBL, words_BSE).outputs
     got = {"o": o_TBR} | ({} if weights_TBS is None else {"weights": weights_TBS})
     assert_close(got, expected, rtol=0, atol=1e-10)
     leaves = [
@@ -121,7 +123,7 @@ def assert_naive_reading(model: Translator) -> None:
         *(field for layer in layers for field in layer.values()),
         *weights.values(),
     ]
-    leaves += [] if language_TBL is None else [language_TBL]
+    leaves += [one for one in (language_TBL, words_BSE) if one is not None]
     gradients, naive_gradients = (
         torch.autograd.grad(
             sum(block.sin().sum() for block in outputs.values()),  # type: ignore[arg-type]

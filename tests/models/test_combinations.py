@@ -37,6 +37,7 @@ CHOICES: dict[str, list[Any]] = {
     "readout_word": [False, True],
     "readout_layer": ["tanh", "maxout"],
     "readout_state": ["current", "previous"],
+    "output": [{}, {"lexical": True, "fixed_norm": 3.0}],
 }
 
 
@@ -89,7 +90,7 @@ def make(row: dict[str, Any]) -> Translator:
         | {"initial_state": row["start"]}
         | {name: row[name] for name in ("readout_word", "readout_layer", "readout_state")},
         "attention": looking(row) | {"query": row["topology"][0], "context": row["topology"][1]},
-        "output": {"bias": row["bias"]},
+        "output": {"bias": row["bias"], **row["output"]},
     }
     return made(Translator, "translate", tables, SYMBOLS)
 

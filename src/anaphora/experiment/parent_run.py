@@ -103,7 +103,7 @@ class Parent:
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
                 made[id(old)] = extend_tokenizer(self.begun.text, old, new[side])
-                made[id(old)].rule = old.rule
+                made[id(old)].rule, made[id(old)].variants = old.rule, old.variants
         return {side: made[id(old)] for side, old in self._old.items()}
 
     def report_new_tokens(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:

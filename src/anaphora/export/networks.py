@@ -1,12 +1,13 @@
 """Trained networks as ONNX graphs, written from their descriptions."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from math import log
 from typing import Any
 
 from torch import nn
 
-from anaphora.export.graph import Graph, Graphs, refuse_graph
+from anaphora.export.graph import END, Graph, Graphs, refuse_graph
 from anaphora.export.operations import Nodes, Signals
 from anaphora.export.parts import Parts
 from anaphora.inference.operations import Recurrence
@@ -69,7 +70,7 @@ def _encoder(weights: Weights, data: Table) -> tuple[Graph, Nodes, Signals]:
             encoder.graph.output(name, encoder.graph.unsqueeze(signal, 0), (1, None))
             continue
         short = name.removeprefix("memory ")
-        shape = ("S", None) if short.startswith("attention.") else (None,)
+        shape = ("S", None) if short.startswith(("attention.", "lexical.")) else (None,)
         encoder.graph.output(short, signal, shape)
         memory[short] = step.graph.input(short, shape)
     return encoder.graph, step, memory
@@ -189,6 +190,11 @@ def _log_probs(step: Nodes, data: Table, states: str) -> str:
     if data["kind"] != "softmax":
         raise refuse_graph(f'output.kind = "{data["kind"]}"')
     graph, output = step.graph, SoftmaxOutput(step.weights, data)
+    if radius := output.norm.radius:
+        ends = (0, output.norm.first, END) if output.norm.first else (0, END)
+        blocks = [graph.slice(states, *block, axis=-1) for block in pairwise(ends)]
+        blocks = [graph.node("LpNormalization", block, axis=-1, p=2) for block in blocks]
+        states = graph.multiply(graph.join(blocks), graph.constant(radius))
     logits = graph.node("MatMul", states, graph.weight("output.weight", output.weight_VH, transposed=True))
     if output.bias_V.size:
         logits = graph.add([logits, graph.weight("output.bias", output.bias_V)])

@@ -10,6 +10,7 @@ from anaphora.export.parts import Parts
 from anaphora.inference.operations import Operations
 from anaphora.inference.weights import Weights
 from anaphora.kernels.compiled.library import Array
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.program import Program
 from anaphora.kernels.program_data import program_from_data
 
@@ -51,8 +52,9 @@ class Nodes:
     def _weight(self, name: str, transposed: bool = False) -> str:
         return self.graph.weight(name, self.weights[name], transposed=transposed)
 
-    def embed(self, ids: str, table: str, scale: float) -> str:
-        found: str = self.graph.node("Gather", self._weight(table), ids)
+    def embed(self, ids: str, table: str, scale: float, norm: float = 0.0) -> str:
+        rows = FixedNorm(norm)(self.weights[table])
+        found: str = self.graph.node("Gather", self.graph.weight(f"{table} {norm}" if norm else table, rows), ids)
         return found if scale == 1 else self.graph.multiply(found, self.graph.constant(scale))
 
     def spell(self, ids: str, words: Sequence[Sequence[int]], weights: str, widths: int, highways: int) -> str:

@@ -10,7 +10,7 @@ from math import frexp
 from typing import Any
 
 _OF_OUTPUTS = ("weight", "class_weight", "nodes")
-_OF_PARTS = {"Project": ["weight"], "Unit": ["h", "rh", "m", "c", "c_new"], "Attend": ["query"]}
+_OF_PARTS = {"Project": ["weight"], "Unit": ["h", "rh", "m", "c", "c_new"], "Attend": ["query"], "Lexical": ["layer"]}
 """Matrices by the class of a part; those that it has not are named in vain."""
 
 
@@ -37,7 +37,8 @@ def _operands(value: Any) -> Iterator[str]:
         case {"operations": list(operations), "outputs": dict(outputs)}:
             yield from _tables(operations, outputs.values())
         case {"output": dict(output)}:
-            yield from (output[key] for key in _OF_OUTPUTS if isinstance(output.get(key), str))
+            if not {"norm", "lexical_weight"} & output.keys():  # whose rows are changed before they are multiplied
+                yield from (output[key] for key in _OF_OUTPUTS if isinstance(output.get(key), str))
             yield from _read_by_step(value)
         case {"embedding": _}:
             yield from _read_by_step(value)
@@ -66,8 +67,8 @@ def _tables(operations: Sequence[Any], kept: Any, multiplied: str = "") -> Itera
     """
     for operation, _, attributes, [signal, *_] in operations:
         ends = signal == multiplied or _is_multiplied(signal, operations, kept)
-        if operation == "embed" and frexp(attributes["scale"])[0] == 0.5 and ends:  # a power of two rounds nothing
-            yield attributes["table"]
+        if operation == "embed" and "norm" not in attributes and frexp(attributes["scale"])[0] == 0.5 and ends:
+            yield attributes["table"]  # which a power of two rounds not
 
 
 def _is_multiplied(signal: str, operations: Sequence[Any], kept: Any) -> bool:

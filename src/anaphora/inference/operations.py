@@ -19,6 +19,7 @@ from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights, affine, freeze
 from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.convolution_plan import expected_length, folding, unfolding
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.linear import linear
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.word_tables import Words
@@ -101,9 +102,9 @@ class Operations:
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
 
-    def embed(self, table: str, scale: float) -> Operation:
-        """Rows of a table, by ids."""
-        table_VD = self._weights[table]
+    def embed(self, table: str, scale: float, norm: float = 0.0) -> Operation:
+        """Rows of a table, by ids, at a norm where it is not 0."""
+        table_VD = freeze(FixedNorm(norm)(self._weights[table]))
         return lambda rows, ids: Words(ids[..., None], table_VD, scale)
 
     def spell(self, words: Sequence[Sequence[int]], weights: str, widths: int, highways: int) -> Operation:

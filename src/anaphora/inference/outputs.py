@@ -10,6 +10,7 @@ from anaphora.errors import ShapeError
 from anaphora.inference.weights import Weights, affine, freeze
 from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.linear import linear
 from anaphora.kernels.log_probs import CandidateLayer, OutputLayer, locate_candidates
 from anaphora.kernels.prepared import array_of
@@ -18,10 +19,15 @@ from anaphora.kernels.word_tables import Words
 
 
 class SoftmaxOutput(OutputLayer):
-    """One softmax over all words: log softmax(W h + b)."""
+    """One softmax over all words: log softmax(W h + b), where W and h may have a fixed norm."""
 
     def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
         self.weight_VH, self.bias_V = weights[data["weight"]], weights[data["bias"]]
+        self.norm = FixedNorm(**data.get("norm", {}))
+        if lexical := data.get("lexical_weight"):
+            self.weight_VH = freeze(np.concatenate([self.weight_VH, weights[lexical]], 1))
+        if self.norm.radius:
+            self.weight_VH = freeze(self.norm(self.weight_VH))
         self.size = len(self.weight_VH)
         if self.bias_V.shape not in ((0,), (self.size,)) or self.bias_V.dtype != np.float32:
             raise ShapeError(f"the bias of {self.size} words should have as many numbers, not {self.bias_V.shape}.")
@@ -30,20 +36,20 @@ class SoftmaxOutput(OutputLayer):
             self.bias_V[data["never"]] = -np.inf
 
     def log_probs(self, states_NH: Array) -> Array:
-        return log_softmax(affine(states_NH, self.weight_VH, self.bias_V))
+        return log_softmax(affine(self.norm(states_NH), self.weight_VH, self.bias_V))
 
     def picked_log_probs(self, states_RH: Array, rows_E: Array, ids_E: Array) -> Array:
-        z_RV = linear(states_RH, self.weight_VH)
+        z_RV = linear(self.norm(states_RH), self.weight_VH)
         right_E = z_RV[rows_E, ids_E] + (self.bias_V[ids_E] if self.bias_V.size else 0)
         tops_R, sums_R, *_ = softmax_rows(False, z_RV, self.bias_V, np.zeros(len(z_RV), np.int64), None, 0.0)
         found: Array = right_E - (tops_R + np.log(sums_R))[rows_E]
         return found
 
     def shortlist(self, candidates: Ids) -> "CandidateOutput":
-        return CandidateOutput.of(candidates, self.weight_VH, self.bias_V)
+        return CandidateOutput.of(candidates, self.weight_VH, self.bias_V, self.norm)
 
     def scores(self) -> Scores:
-        return Scores(self.weight_VH, self.bias_V)
+        return Scores(self.weight_VH, self.bias_V, norm=self.norm)
 
 
 class AdaptiveOutput(OutputLayer):
@@ -108,10 +114,10 @@ class CandidateOutput(CandidateLayer):
     """A softmax over candidates: see ``nn/outputs/candidates.py``."""
 
     @classmethod
-    def of(cls, candidates: Ids, weight_VH: Array, bias_V: Array) -> Self:
+    def of(cls, candidates: Ids, weight_VH: Array, bias_V: Array, norm: FixedNorm) -> Self:
         """Return the layer of a whole one; errors as for ``locate_candidates``."""
         words_U, located = locate_candidates(candidates, bias_V, len(weight_VH))
-        return cls(freeze(weight_VH[words_U]), located, len(weight_VH))
+        return cls(freeze(weight_VH[words_U]), located, len(weight_VH), norm)
 
     def log_probs(self, states_NH: Array) -> Array:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.
@@ -127,7 +133,7 @@ class CandidateOutput(CandidateLayer):
     def narrow_log_probs(self, states_NH: Array) -> Array:
         """N x C: those of the words of the row's sentence alone, in their order; minus infinity in the padding."""
         places_BC, bias_BC, _ = self.candidates
-        z_BKU = linear(states_NH, self.weight_UH).reshape(len(places_BC), -1, len(self.weight_UH))
+        z_BKU = linear(self.norm(states_NH), self.weight_UH).reshape(len(places_BC), -1, len(self.weight_UH))
         z_BKC = np.take_along_axis(z_BKU, places_BC[:, None], 2) + bias_BC[:, None]
         return log_softmax(z_BKC.reshape(-1, z_BKC.shape[2]))
 

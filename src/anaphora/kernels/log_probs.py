@@ -14,6 +14,7 @@ from anaphora.batch import Ids
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.kernels.compiled import topk
 from anaphora.kernels.compiled.library import suits
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.search_step import Scores, WordCandidates
 from anaphora.protocols import Array, DeviceArray
 
@@ -128,6 +129,8 @@ class CandidateLayer:
     """Those of each sentence: their places among all U, and their ids, which rise; V in the padding."""
     size: int
     """V."""
+    norm: FixedNorm
+    """Norm of states, which that of the words goes with."""
 
     def keep(self, sentences_B: Array) -> Self:
         """Return the candidates of some sentences."""
@@ -136,7 +139,7 @@ class CandidateLayer:
     def scores(self) -> Scores:
         """Return the layer as a search in C takes it."""
         candidates = WordCandidates(*map(to_host, self.candidates))
-        return Scores(self.weight_UH, candidates.bias_BC[:0, 0], candidates)
+        return Scores(self.weight_UH, candidates.bias_BC[:0, 0], candidates, self.norm)
 
 
 def locate_candidates(candidates: Ids, bias_V: DeviceArray, size: int) -> tuple[Array, WordCandidates]:

@@ -28,6 +28,7 @@ ALONE = 1 << 18
 
 _WIDTHS = {
     "additive_step": "S SA A SA A 2 SF FA",
+    "fixed_norm_rows": "W W 1 1",
     "gate_rows": "W 1 1 W",
     "gaussian_window": "S 3K K 2 1",
     "dot_positions": "S H SH 2",

@@ -13,6 +13,7 @@ import numpy as np
 from anaphora.errors import ShapeError
 from anaphora.kernels.compiled.library import Array, empty
 from anaphora.kernels.compiled.loop import Place
+from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.matrices import Arrays, Matrices, Weights
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
@@ -25,8 +26,8 @@ _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
 of search by the other."""
 
-_ROUNDED = (Activate, Normalise)
-"""Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
+_ROUNDED = (Activate, Lexical, Normalise)
+"""Parts of cheap operations that C rounds otherwise than torch: they loop where there are no gradients."""
 
 Block = TypeVar("Block")
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import CELLS
+from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.normalizers import AnyNormalizer
 from anaphora.kernels.parts import Activate, Add, Clock, Column, Constant, Gated, Maxout, Part, Project, Unit
@@ -17,7 +18,10 @@ from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.records import Record
 from anaphora.wording import check_known
 
-_PARTS = (Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move, Normalise, Project, Unit)
+_PARTS = (
+    *(Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Lexical, Maxout, Move, Normalise, Project),
+    Unit,
+)
 """Classes of the parts of inference."""
 
 _OPTIONS = {"score": AnyScore, "span": AnySpan, "normalizer": AnyNormalizer}

@@ -14,6 +14,7 @@ from anaphora.kernels import native
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.library import Array, empty, thread_count
 from anaphora.kernels.compiled.loop import Place, StepEntries, entries_in
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matrices import Matrices, Weights
 from anaphora.kernels.operation_list import GivenSignal, one_step, operation_list
@@ -40,6 +41,8 @@ class Scores(NamedTuple):
     """b; of no elements for none, and where sentences have candidates."""
     candidates: "WordCandidates | None" = None
     """Those of each sentence; None for all words."""
+    norm: FixedNorm = FixedNorm()
+    """Norm of what they are scored from."""
 
     def columns_of(self, ids: Sequence[int]) -> Array:
         """int64 [B, X]: which column stands for each of some words, by sentence, -1 for none; of all words [1, X]."""
@@ -133,6 +136,9 @@ class SearchStep:
         """
         scores, nothing = self._scores, Value(0, empty(0))
         o, z = of_rows(self.written[self._program.returns[0]]), self._near(len(scores.weight_UH))
+        if scores.norm.radius:
+            given, o = o, of_rows(empty(len(self.written["x"]), o.width))
+            self.after.run("fixed_norm_rows", (o,), (given, *map(self.after.number, scores.norm)))
         self.last.multiply(_OUTPUT, o, back=False, y=z)
         if not scores.candidates:
             bias_U = scores.bias_U

@@ -5,6 +5,7 @@ which is ``</s>`` throughout before a text.
 """
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,9 +17,10 @@ from anaphora.models.searches import TensorTextStepper
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput
-from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.full import NO_SOURCE_WORDS, Full
 from anaphora.nn.weights import AnyStart, Orthogonal, demand_carry
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
+from anaphora.options import Conflict
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
@@ -33,6 +35,8 @@ class FeedForwardLanguageModelConfig(Config):
     """Output layer."""
     initializer: AnyStart = Orthogonal()
     """Initial weights."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (NO_SOURCE_WORDS,)
 
 
 class FeedForwardLanguageModel(TextNetwork):

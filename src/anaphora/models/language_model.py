@@ -22,7 +22,7 @@ from anaphora.models.searches import TensorRecurrentStepper
 from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput
-from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.full import NO_SOURCE_WORDS, Full
 from anaphora.nn.outputs.output import Output
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
@@ -127,6 +127,7 @@ class LanguageModelConfig(Config):
             {"output.tied": True, "embedding.kind": "character-cnn"},
             'words have no table to share; set output.tied = false, or embedding.kind = "table"',
         ),
+        NO_SOURCE_WORDS,
     )
 
 

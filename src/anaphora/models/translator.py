@@ -16,7 +16,7 @@ from anaphora.batch import Batch
 from anaphora.config import ByKind, Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.penalties import guidance
-from anaphora.kernels.word_tables import rearrange
+from anaphora.kernels.word_tables import Words, rearrange
 from anaphora.models.alignment.aligner import AlignerConfig
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -146,7 +146,8 @@ class Translator(EncoderDecoder):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
-        self.decoder = Decoder(config.decoder, config.attention, width, self.encoder.spec, config.fusion)
+        spec = self.encoder.spec._replace(words=width if getattr(config.output, "lexical", False) else 0)
+        self.decoder = Decoder(config.decoder, config.attention, width, spec, config.fusion)
         self.output = config.output.build(self.target_embedding, config.decoder.readout_width, target)
         self.language_model: FrozenLanguageModel | None = None
         if isinstance(config.fusion, DeepFusion):
@@ -173,7 +174,10 @@ class Translator(EncoderDecoder):
         read = self.source_embedding.read if self.encoder.reads_words else self.source_embedding.vectors
         x_BSD = rearrange(read(source.ids_BT.T, "source"), lambda block: block.transpose(0, 1))
         known_B = batch.target_ids.lengths_B if self.training and batch.targets is not None else None
-        return self.encoder(x_BSD, source.lengths_B, known_B), source.lengths_B
+        encoded = self.encoder(x_BSD, source.lengths_B, known_B)
+        if self.decoder.spec.words:
+            encoded = encoded._replace(words_BSD=x_BSD.vectors if isinstance(x_BSD, Words) else x_BSD)
+        return encoded, source.lengths_B
 
     @property
     def written(self) -> Embedding:

@@ -25,7 +25,7 @@ from anaphora.nn.encoders.grid import GridEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs import AnyOutput
-from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.full import NO_SOURCE_WORDS, Full
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.options import Conflict
 from anaphora.protocols import VocabularyInfo
@@ -47,7 +47,7 @@ class WriterConfig(Config):
     initializer: AnyStart = Orthogonal()
     """Initial weights."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
+    conflicts: ClassVar[tuple[Conflict, ...]] = (*CONFLICTS, NO_SOURCE_WORDS)
 
 
 class Writer(EncoderDecoder):

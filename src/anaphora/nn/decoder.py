@@ -11,10 +11,11 @@
                                            enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014);
                                            or a column of it for each step (Kalchbrenner and Blunsom 2013)
 
-What the output layer sees is o_t (``readout.py``). The bridge (``bridge.py``) gives what the decoder starts from and,
-without attention, all that it knows of the sentence. With input feeding, o_{t-1} enters the bottom layer beside the
-embedding (o_0 = 0), or the context of the step before does (c_0 = 0): the step of Chorowski et al. (2015), whose state
-has seen the word before when it asks, is query "current" and context "output" with the context fed.
+What the output layer sees is o_t (``readout.py``), and h_t of a lexical model beside it (``kernels/lexical.py``). The
+bridge (``bridge.py``) gives what the decoder starts from and, without attention, all that it knows of the sentence.
+With input feeding, o_{t-1} enters the bottom layer beside the embedding (o_0 = 0), or the context of the step before
+does (c_0 = 0): the step of Chorowski et al. (2015), whose state has seen the word before when it asks, is query
+"current" and context "output" with the context fed.
 
 With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which is
 the query of the second topology, is that of the top layer's unit itself.
@@ -27,6 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.kernels.description import describe
+from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.parts import Clock, Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
@@ -60,6 +62,10 @@ CONFLICTS = (
     Conflict(
         {"decoder.readout_layer": "none", "attention.context": "output"},
         'nothing reads the context: set decoder.readout_layer = "tanh", or attention.context = "state"',
+    ),
+    Conflict(
+        {"output.lexical": True, "attention.kind": ("none", "gaussian-window")},
+        'it weighs source words by attention; set attention.kind = "soft", or output.lexical = false',
     ),
     Conflict(
         {"fusion.kind": "deep", "decoder.readout_layer": "none"},
@@ -119,7 +125,9 @@ class Decoder(nn.Module):
         )
         self._layers = Layers(config, between, self.bridge.beside_state)
         context = spec.width if self.attention else self.bridge.width
-        self._read_out = self._readout.matrices(width, context)
+        self._read_out = self._readout.matrices(width, context) | (
+            {"lexical.layer": Matrix(spec.words, spec.words)} if spec.words else {}
+        )
         self.weights = Weights(self._matrices(width, context) | self._read_out)
         self.program, self._training = self._program(training=False), self._program(training=True)
 
@@ -154,15 +162,22 @@ class Decoder(nn.Module):
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         after: list[Part] = [*self.attention.parts(top)] if self.attention and not self._context_enters else []
         dropped = training and config.dropout.probability > 0
-        after += self._readout.parts(top, self._top_unit, "combined" if dropped else "o")
+        after += self._readout.parts(top, self._top_unit, "combined" if dropped else self._o)
         if dropped:
-            after.append(config.dropout.part("dropout", "combined", "o"))
+            after.append(config.dropout.part("dropout", "combined", self._o))
+        if self.spec.words:
+            after.append(Lexical("lexical", self._o, "o"))
         return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
 
     @property
     def _fed(self) -> str:
         """The signal whose last value input feeding feeds."""
-        return "context" if self.config.input_feeding_from == "context" else "o"
+        return "context" if self.config.input_feeding_from == "context" else self._o
+
+    @property
+    def _o(self) -> str:
+        """The signal o_t; what is returned as "o" has h_t of a lexical model beside it."""
+        return "readout" if self.spec.words else "o"
 
     @property
     def _top_unit(self) -> str:
@@ -187,11 +202,17 @@ class Decoder(nn.Module):
         """Return the memory of a batch: what does not depend on the step."""
         weights = self.weights.tensors()
         if self.attention:
-            return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
+            memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
+            return self.add_words(memory, encoded.words_BSD) if self.spec.words else memory
         held = "columns" if self.bridge.columns else "vector"
         ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
         return {f"summary.{held}": summary} | self.project_summary(ops, summary)
+
+    def add_words(self, memory: dict[str, Any], words: Any) -> dict[str, Any]:
+        """Return the memory of attention with the word vectors of a lexical model, in the order of the sentence."""
+        positions = {f"lexical.{name}": memory[f"attention.{name}"] for name in ("closed", "length")}
+        return memory | {"lexical.values": words} | positions
 
     def project_summary(self, ops: Any, summary: Any) -> dict[str, Any]:
         """Return the memory of steps that see the summary of a sentence; ``ops`` as for ``Bridge.initial_state``."""

@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.word_tables import Words
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.randomness import apply_dropout, dropout_mask
@@ -62,6 +63,8 @@ class Embedding(nn.Embedding):
     """A table of word vectors with dropout behind it."""
 
     held: Tensor
+    norm = FixedNorm()
+    """Norm of its rows, that of the output layer that it is tied to."""
 
     def __init__(self, config: TableConfig, words: int, name: str) -> None:
         """``words`` rows; ``name`` tells its dropout masks apart from those of others."""
@@ -79,11 +82,11 @@ class Embedding(nn.Embedding):
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
         purpose = f"embedding.{self._name}.{purpose}"
-        return drop_words(self(ids) * self.scale, ids, self._dropout, purpose, self.training)
+        return drop_words(self.norm(self(ids)) * self.scale, ids, self._dropout, purpose, self.training)
 
     def words(self, ids: Tensor) -> Words:
         """Return the same outside of training, as words that have yet to be looked up."""
-        return Words(ids.unsqueeze(-1), self.weight, self.scale)
+        return Words(ids.unsqueeze(-1), self.norm.of_table(self.weight), self.scale)
 
     def read(self, ids: Tensor, purpose: str = "") -> Tensor | Words:
         """Return the input of a recurrent network: vectors where there is a gradient or a hook, else words."""
@@ -119,7 +122,8 @@ class Embedding(nn.Embedding):
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         with torch.no_grad():
             start.fill_table(self.weight, generator)
-            self.weight /= self.scale
+            # of a vector with a fixed norm only the direction counts, which changes the faster the shorter it is
+            self.weight /= self.embedding_dim**0.5 if self.norm.radius else self.scale
 
     def take(self, row: int, vector: Sequence[float]) -> None:
         """Let a row start from where looking it up gives ``vector``; a frozen table will leave it there."""

@@ -7,7 +7,7 @@ spaces. U+200C and U+200D stay beside letters that they shape (Persian, Indic sc
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,6 +61,13 @@ class TextRule:
             for pattern, put in self.substitutions:
                 text = pattern.sub(put, text)
         return text
+
+
+def in_lines(lines: Callable[[], Iterator[str]], rule: TextRule | None, separator: str) -> Callable[[], Iterator[str]]:
+    """Return a text whose lines are by the rule, as far as the first ``separator``."""
+    if rule is None:
+        return lines
+    return lambda: (rule.plain(text) + tab + rest for text, tab, rest in (one.partition(separator) for one in lines()))
 
 
 def are_converted(sources: Iterable[str], targets: Iterable[str]) -> bool:

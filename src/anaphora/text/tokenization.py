@@ -6,6 +6,7 @@ sentencepiece and sacremoses are imported only where needed, so that a recipe ca
 import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
@@ -25,8 +26,9 @@ from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
-from anaphora.text.text_rule import TextRule, are_converted
+from anaphora.text.text_rule import TextRule, are_converted, in_lines
 from anaphora.text.tokenizer import SPACE, Tokenizer
+from anaphora.text.variants import Variants
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import inflect
 
@@ -54,6 +56,9 @@ class TokenizerConfig(Record, extra="forbid"):
     """True to lower-case text, by the rules of its language."""
     sentences: Literal["split", "whole"] = "split"
     """True if a line to be translated is split into sentences first, false if it is taken whole."""
+
+    unify_variants: bool = False
+    """True to read apostrophes, quotes, dashes and full-width forms as the variant that the training text uses most."""
 
     SAMPLING: ClassVar[str] = ""
     """Option that samples the segmentation of training pairs; 0 takes the most probable one."""
@@ -182,7 +187,11 @@ def fit(
     has target words by source word, for annotations. Raises DataError for no text, ConfigError for too small a size.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
-    sides = {side: _plain(lines, rules[side], isinstance(config, Symbol)) for side, lines in sides.items()}
+    end = TAB if isinstance(config, Symbol) else "\n"
+    sides, variants = {side: in_lines(lines, rules[side], end) for side, lines in sides.items()}, dict[str, Variants]()
+    for side, lines in sides.items() if config.unify_variants else ():
+        variants[side] = Variants.learn(lines(), written=side != "source")
+        sides = {**sides, side: variants[side].in_lines(lines)}
     codes = {side: (languages or {}).get(side, "en") for side in sides}
     cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
     learnt: dict[str, Tokenizer]
@@ -201,7 +210,7 @@ def fit(
         learnt = {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
     learnt = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
     for side, tokenizer in learnt.items():
-        tokenizer.lowercase, tokenizer.rule = cases[side], rules[side]
+        tokenizer.lowercase, tokenizer.rule, tokenizer.variants = cases[side], rules[side], variants.get(side)
     return learnt
 
 
@@ -211,14 +220,6 @@ def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRu
         return None
     pairs = side == "source" and "target" in sides and not isinstance(config, Symbol)
     return TextRule(copies=pairs and not are_converted(sides[side](), sides["target"]()))
-
-
-def _plain(lines: Lines, rule: TextRule | None, tabs: bool) -> Lines:
-    """Return lines by a rule; with ``tabs``, that of what stands in front of one."""
-    if rule is None:
-        return lines
-    separator = TAB if tabs else "\n"
-    return lambda: (rule.plain(text) + tab + rest for text, tab, rest in (one.partition(separator) for one in lines()))
 
 
 def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | None":
@@ -246,6 +247,8 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
             index[side]["casing"] = tokenizer.lowercase
         if tokenizer.rule:
             index[side]["copies"] = tokenizer.rule.copies
+        if tokenizer.variants:
+            index[side]["variants"] = asdict(tokenizer.variants)
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
@@ -366,7 +369,9 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
     try:
         tokenizer = _deserialise(config, side, data, lowercase)
-    except RunError as error:
+        if "variants" in entry:
+            tokenizer.variants = Variants.from_table(entry["variants"], folder / _INDEX, "variants of characters")
+    except (RunError, DamagedError) as error:
         raise RunError(f"{path} is damaged: {error}") from None
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")

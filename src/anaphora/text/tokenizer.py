@@ -13,6 +13,7 @@ from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.text_rule import TextRule
+from anaphora.text.variants import Variants
 
 PAD, UNK, BOS, EOS = range(4)
 """The ids of the special tokens, the same in every vocabulary."""
@@ -66,14 +67,17 @@ class Tokenizer(Protocol):
     """Casing of text before it is segmented."""
     rule: TextRule | None = None
     """Rule of white space and invisible characters; None where every character is read as it is."""
+    variants: Variants | None = None
+    """Typographic variants that become one; None where each stays."""
 
     def plain(self, text: str) -> str:
         """Return a text by the rule, composed or not, in any case."""
         return self.rule.plain(text) if self.rule else text
 
     def normal(self, text: str) -> str:
-        """Return a text as it is read: by the rule, in normal form, lower-cased."""
-        return normalise(self.plain(text), lowercase=self.lowercase)
+        """Return a text as it is read: by the rule, with one form of each variant, in normal form, lower-cased."""
+        text = self.plain(text)
+        return normalise(self.variants.unify(text) if self.variants else text, lowercase=self.lowercase)
 
     @property
     def context_free(self) -> bool:

@@ -73,6 +73,7 @@ def decoder(
     readout: Readout = "tanh",
     read: Literal["current", "previous"] = "current",
     language_TBL: Tensor | None = None,
+    words_BSE: Tensor | None = None,
 ) -> Unrolled:
     """Return the decoder; writes ``o`` and, with attention, its ``weights``.
 
@@ -86,7 +87,9 @@ def decoder(
     ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and
     ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015, section 4.2). ``masks``
     has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent states,
-    ``mask`` for o. With residual connections the query and the state that is read are the sum above the top layer.
+    ``mask`` for o. ``words_BSE`` are the word vectors of a lexical model, whose h_t^lex stands behind o_t (Nguyen and
+    Chiang 2018, section 4). With residual connections the query and the state that is read are the sum above the top
+    layer.
     """
     top = f"layer{_height(weights) - 1}.h"
     look = partial(_look, looking, memory_BSM, positions_B, weights)
@@ -114,7 +117,8 @@ def decoder(
         terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
         terms |= {"combine_word": x_TBD[t]} | ({} if language_TBL is None else {"combine_language": language_TBL[t]})
         o_BR = _read_out(h_BH, terms, weights, readout) * at_t.get("mask", 1)
-        outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
+        lexical = [] if words_BSE is None else [_predict_by_words(a_BS, words_BSE, weights["lexical.layer"])]
+        outputs = {"o": torch.cat([o_BR, *lexical], -1)} | ({} if query == "never" else {"weights": a_BS})
         return outputs, new | carried | {name: fed for name, fed in (("o", o_BR), ("context", c_BM)) if name in state}
 
     return _unroll(step, lengths_B, first, len(x_TBD))
@@ -138,6 +142,13 @@ def _let_through(s_BL: Tensor, by_BQ: Tensor, weights: Tensors) -> Tensor:
     """g s with g = sigm(v' q + b), where q decides what is let through."""
     v_Q, b = weights["weight"][0], weights["bias"]
     return torch.stack([s_L / (1 + torch.exp(-(v_Q @ q_Q + b))) for s_L, q_Q in zip(s_BL, by_BQ, strict=True)])
+
+
+def _predict_by_words(a_BS: Tensor, words_BSE: Tensor, W_EE: Tensor) -> Tensor:
+    """h^lex = tanh(W c) + c of c = tanh(sum_s a(s) f_s)."""
+    sums = [sum(a * f_E for a, f_E in zip(a_S, f_SE, strict=True)) for a_S, f_SE in zip(a_BS, words_BSE, strict=True)]
+    c_BE = torch.tanh(torch.stack(sums))  # type: ignore[arg-type]
+    return torch.tanh(c_BE @ W_EE.T) + c_BE
 
 
 def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:

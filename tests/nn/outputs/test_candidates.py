@@ -45,7 +45,9 @@ def states(rows: int) -> Tensor:
     return torch.randn(rows, WIDTH, generator=torch.Generator().manual_seed(2))
 
 
-@pytest.mark.parametrize("config", [Full(), Full(bias=False), Sampled(), NoiseContrastive()], ids=str)
+@pytest.mark.parametrize(
+    "config", [Full(), Full(bias=False), Full(fixed_norm=4.0), Sampled(), NoiseContrastive()], ids=str
+)
 def test_the_probabilities_are_those_of_the_softmax_shared_out_among_the_candidates(config: Any) -> None:
     output = make(config)
     found = output.shortlist(listed(ROWS)).log_probs(states(8))

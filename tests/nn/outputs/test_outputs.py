@@ -27,6 +27,8 @@ EXACT: list[Any] = [
     "full",
     {"kind": "full", "bias": False},
     {"kind": "full", "tied": True},
+    {"kind": "full", "tied": True, "bias": False, "fixed_norm": 3.0},
+    {"kind": "full", "fixed_norm": 2.5},
     "class-factored",
     {"kind": "class-factored", "classes": 2, "bins": "unigram"},
     {"kind": "class-factored", "classes": SIZE - 1, "tied": True, "bias": False},

@@ -4,6 +4,7 @@ What the page does not compute is refused by name, so a page never shows anythin
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from sacremoses import MosesTokenizer
@@ -63,6 +64,8 @@ def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:
     table: Table = {"kind": kind, "pieces": spellings(tokenizer), "lowercase": tokenizer.lowercase}
     if tokenizer.rule:
         table["rule"] = [(pattern.pattern, put) for pattern, put in tokenizer.rule.substitutions]
+    if tokenizer.variants:
+        table["variants"] = asdict(tokenizer.variants)
     match tokenizer:
         case AnnotatedTokenizer() | NumberingTokenizer():
             raise _refusal("annotated rare words (text.rare)")

@@ -176,6 +176,7 @@ class Formula {
 function outputFormula(description, tensors, {step, trace, signals, logProbs}, id) {
   if (description.output.kind !== "softmax" || !step) return [];
   const formula = new Formula({step, trace}, tensors), {weight, bias} = description.output, read = step.returns[0];
+  if (description.output.norm || description.output.lexical_weight) return [formula.of(read, largestOf(signals[read]))];
   const W = tensors[weight], b = bias && tensors[bias] ? tensors[bias].values : null, o = signals[read];
   const node = {name: "z", row: id, op: "product", part: "", weights: [weight], reads: [read]};
   const product = dot(W.values, id * o.length, o, 0, o.length), z = product + (b && b.length ? b[id] : 0), p = Math.exp(logProbs[id]);

@@ -40,10 +40,20 @@
 
 /** Output layers: from the states of some rows to log-probabilities. */
 const OUTPUTS = {
-  softmax: ({weight, bias, never}, tensors) => (states) => affines(tensors[weight], states, tensors[bias]).map((z) => {
-    for (const id of never) z[id] = -Infinity;
-    return logSoftmax(z);
-  }),
+  softmax: ({weight, bias, never, norm, lexical_weight: lexical}, tensors) => {
+    const fixed = (vectors) => vectors.map((x) => fixedNorm(x, norm)), rows = ({shape, values}) => new Rows(values, shape[0]);
+    let W = tensors[weight];
+    if (lexical || norm) {
+      let {vectors} = rows(W);
+      if (lexical) vectors = vectors.map((x, n) => join([x, rows(tensors[lexical]).row(n)]));
+      if (norm) vectors = fixed(vectors);
+      W = {shape: [vectors.length, vectors[0].length], values: Rows.of(vectors).values};
+    }
+    return (states) => affines(W, norm ? fixed(states) : states, tensors[bias]).map((z) => {
+      for (const id of never) z[id] = -Infinity;
+      return logSoftmax(z);
+    });
+  },
   adaptive: ({weights, tails, ranks}, tensors) => (states) => states.map((o) => {
     const layer = (name, x) => logSoftmax(affine(tensors[`${weights}${name}.weight`], x, tensors[`${weights}${name}.bias`]));
     const head = layer("head", o), known = head.length - tails, found = [head.subarray(0, known)];

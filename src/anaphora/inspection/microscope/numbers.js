@@ -170,6 +170,16 @@ function normalised(a, gain, bias) {
   });
 }
 
+/** Each of the two blocks of a vector, the first of `first` numbers, at the norm `radius`: see kernels/fixed_norm.py. */
+function fixedNorm(x, {radius, first}) {
+  const y = Float32Array.from(x);
+  for (const block of [y.subarray(0, first), y.subarray(first)]) {
+    const factor = radius / Math.sqrt(block.reduce((total, one) => total + one * one, 1e-12));
+    block.forEach((one, n) => { block[n] = factor * one; });
+  }
+  return y;
+}
+
 function softmax(e) {
   const top = e.reduce((a, b) => Math.max(a, b), -Infinity);
   const y = Float32Array.from(e, (x) => Math.exp(x - top));

@@ -42,9 +42,10 @@ function expectedLength(source, [pairs, targets]) {
 
 /** Each operation: signals, its options with weights by name, and the graph. */
 const OPERATIONS = {
-  embed: ([ids], {table, scale}, {tensors}) => {
+  embed: ([ids], {table, scale, norm}, {tensors}) => {
     const {shape: [, width], values} = tensors[table];
-    const rows = Rows.of([...ids].map((id) => values.subarray(id * width, (id + 1) * width).map((x) => x * scale)));
+    const vector = (x) => (norm ? fixedNorm(x, {radius: norm, first: 0}) : x).map((one) => one * scale);
+    const rows = Rows.of([...ids].map((id) => vector(values.subarray(id * width, (id + 1) * width))));
     return [Object.assign(rows, {places: range(rows.rows)})];
   },
   spell: ([ids], {words, weights, widths, highways}, {tensors, spelt}) => {

@@ -20,6 +20,9 @@ class Tokens {
 
   normalise(text) {
     for (const [pattern, put] of this.rule) text = text.replace(pattern, put);
+    const {apostrophe, forms} = this.variants || {apostrophe: "", forms: {}};  // text/variants.py
+    if (apostrophe) text = text.replace(/(?<=\p{L})['\u2019\u02bc\u02b9\u2032\u2018\u00b4\uff07](?=\p{L})/gu, apostrophe);
+    text = text.replace(/\.\.\.|./gsu, (one) => forms[one] ?? [...one].map((c) => forms[c] ?? c).join(""));
     text = text.normalize("NFC");
     if (this.lowercase === "tr") text = text.replace(/\u0130/g, "i").replace(/I\u0307/g, "i").replace(/I/g, "\u0131");
     return this.lowercase ? text.toLowerCase().normalize("NFC") : text;

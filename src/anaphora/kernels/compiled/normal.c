@@ -1,4 +1,6 @@
-/* Layer normalisation of rows: steps 1 to 3 of normalisation.py, and back; the numbering is the same. */
+/* Layer normalisation of rows: steps 1 to 3 of normalisation.py, and back; the numbering is the same. Rows of one length:
+ * fixed_norm.py.
+ */
 
 #include <math.h>
 
@@ -46,6 +48,13 @@ EVERY_PROCESSOR static void scaled(int64_t size, float mean, float inverse, cons
 {
     for (int64_t j = 0; j < size; j++)
         y[j] = (a[j] - mean) * inverse * gain[j]; /* 2, 3 */
+}
+
+EVERY_PROCESSOR static void at_norm(int64_t size, float radius, const float *restrict a, float *restrict y)
+{
+    const float factor = radius / sqrtf(sum_of_squares(size, 0.0f, a) + 1e-12f);
+    for (int64_t j = 0; j < size; j++)
+        y[j] = factor * a[j];
 }
 
 typedef struct {
@@ -102,5 +111,15 @@ void normal_rows_back(int64_t from, int64_t to, const Block *of)
         const float mean = *row_of(of[4], row), inverse = *row_of(of[5], row);
         const Sums sums = through_gain(size, mean, inverse, a, gain, dy, row_of(of[1], row));
         backward(size, mean, inverse, sums.of_dn / size, sums.of_dn_n / size, a, gain, dy, row_of(of[0], row));
+    }
+}
+
+/* y | a, r, k: the first k numbers of a row have the norm r, and the others too. */
+void fixed_norm_rows(int64_t from, int64_t to, const Block *of)
+{
+    const int64_t first = (int64_t)of[3].numbers[0];
+    for (int64_t row = from; row < to; row++) {
+        at_norm(first, of[2].numbers[0], row_of(of[1], row), row_of(of[0], row));
+        at_norm(of[0].width - first, of[2].numbers[0], row_of(of[1], row) + first, row_of(of[0], row) + first);
     }
 }

@@ -24,7 +24,8 @@ from anaphora.nn.vectors import VectorsConfig
 def embed(graph: Graph, embedding: nn.Module, ids: str) -> str:
     """Return the vectors of ids: rows of a table, or composed from the characters of the words."""
     if isinstance(embedding, Embedding):
-        return graph.add("embed", ids, table=graph.names.of(embedding.weight), scale=embedding.scale)
+        norm = {"norm": embedding.norm.radius} if embedding.norm.radius else {}
+        return graph.add("embed", ids, table=graph.names.of(embedding.weight), scale=embedding.scale, **norm)
     assert isinstance(embedding, Spelling)
     rows = zip(embedding.characters_VL.tolist(), embedding.lengths_V.tolist(), strict=True)
     return graph.add("spell", ids, words=[row[:length] for row, length in rows], **_spelling(graph, embedding))
@@ -53,6 +54,8 @@ class Encoded(NamedTuple):
     """One for each position; empty for an encoder that gives none."""
     summaries: list[dict[str, str]]
     """The sequence as a whole, a vector by field: one for each layer, from the bottom up."""
+    words: str = ""
+    """What was read."""
 
 
 def encode(graph: Graph, encoder: Encoder, x: str) -> Encoded:
@@ -130,12 +133,15 @@ class DecoderStart(NamedTuple):
 
 def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     """Return the memory and the initial state of a decoder."""
-    annotations, summaries = encoded
+    annotations, summaries, words = encoded
     summaries = decoder.bridge.summaries(graph, summaries, decoder.weights.tensors())
     summary = summaries[-1]["h"]
     state = decoder.start(graph, annotations or summary, summaries)
     if decoder.attention:
-        return DecoderStart(_attention_memory(graph, decoder, annotations), state)
+        memory = _attention_memory(graph, decoder, annotations)
+        if decoder.spec.words:
+            memory = decoder.add_words(memory, graph.add("rows_first", words, transposed=False))
+        return DecoderStart(memory, state)
     return DecoderStart(decoder.project_summary(graph, summary), state)
 
 

@@ -20,6 +20,7 @@ from anaphora.models.translator import Translator
 from anaphora.models.values import PredictionNetwork, SynthesisNetwork, ValueNetwork
 from anaphora.nn.outputs.adaptive import AdaptiveOutput
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
+from anaphora.nn.outputs.full import FullOutput
 from anaphora.nn.outputs.hierarchical import HierarchicalOutput
 from anaphora.nn.outputs.output import EstimatedOutput, Output, SoftmaxOutput
 from anaphora.nn.outputs.tags import LinearChainTags, SigmoidTags
@@ -75,7 +76,7 @@ def _encoder_decoder(names: Names, model: EncoderDecoder) -> Table:
     return {
         "kind": "encoder-decoder",
         "symbols": list(model.symbols),
-        **_decoder(graph, model, encode(graph, model.encoder, x)),
+        **_decoder(graph, model, encode(graph, model.encoder, x)._replace(words=x)),
         "embedding": _embedding(names, model.written),
         "output": _output(names, model.output),
         "language_model": fused
@@ -198,7 +199,10 @@ def _output(names: Names, output: Output) -> Table:
     match output:
         case SoftmaxOutput():
             never = list(output.text.unwritten) if isinstance(output, EstimatedOutput) else []
-            return {"kind": "softmax", **_of(names, output, "weight", "bias"), "never": never}
+            own = _of(names, output, "weight", "bias") | {"never": never}
+            own |= {"norm": output.norm._asdict()} if output.norm.radius else {}
+            lexical = isinstance(output, FullOutput) and output.lexical
+            return {"kind": "softmax", **own, **(_of(names, output, "lexical_weight") if lexical else {})}
         case ClassFactoredOutput():
             own = _of(names, output, "weight", "bias", "class_weight", "class_bias")
             return {"kind": "class-factored", **own, "classes": output.classes.class_V.tolist()}

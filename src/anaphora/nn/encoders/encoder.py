@@ -22,6 +22,8 @@ class EncoderOutput(NamedTuple):
     summaries: list[dict[str, Tensor]]
     """The sentence as a whole, B x width by field: one for each layer, from the bottom up. Of an encoder that gives
     columns, B x T x width: one for each unit of the translation, and the last one goes on."""
+    words_BSD: Tensor | None = None
+    """Vectors of the words that were read, where a decoder sees them too."""
 
 
 class EncoderSpec(NamedTuple):
@@ -39,12 +41,15 @@ class EncoderSpec(NamedTuple):
     """True if every position has an annotation, false if only sentence encodings are left."""
     columns: bool = False
     """True if there is a sentence encoding for every token of the translation, false for one per sentence."""
+    words: int = 0
+    """Width of the word vectors that a lexical model of the decoder sees; 0 without one."""
 
     def example(self, like: Tensor) -> EncoderOutput:
         """Return this of a sentence of one position, all of it zero; ``like`` lends its type."""
         summary = like.new_zeros(1, *[1] * self.columns, self.summary)
         annotations_BSM = like.new_zeros(1, int(self.annotations), self.width)
-        return EncoderOutput(annotations_BSM, [dict.fromkeys(self.fields, summary)] * self.layers)
+        words_BSD = like.new_zeros(1, 1, self.words)
+        return EncoderOutput(annotations_BSM, [dict.fromkeys(self.fields, summary)] * self.layers, words_BSD)
 
 
 class Encoder(Layer, ABC):

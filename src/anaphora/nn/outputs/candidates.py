@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import Parameter, functional
 
 from anaphora.batch import Ids
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.linear import linear
 from anaphora.kernels.log_probs import CandidateLayer, locate_candidates
 from anaphora.kernels.search_step import WordCandidates
@@ -21,13 +22,13 @@ from anaphora.kernels.softmax import log_softmax
 
 class CandidateOutput(CandidateLayer):
     @classmethod
-    def of(cls, candidates: Ids, weight_VH: Tensor, bias_V: Tensor) -> Self:
+    def of(cls, candidates: Ids, weight_VH: Tensor, bias_V: Tensor, norm: FixedNorm) -> Self:
         """Return the layer of a whole one; errors as for ``locate_candidates``."""
         words_U, located = locate_candidates(candidates, bias_V, len(weight_VH))
         with torch.inference_mode(False):
             weight_UH = Parameter(weight_VH.detach()[words_U], requires_grad=False)  # prepared once for all steps
         blocks: Iterable[Any] = (torch.from_numpy(block).to(weight_VH.device) for block in located)
-        return cls(weight_UH, WordCandidates(*blocks), len(weight_VH))
+        return cls(weight_UH, WordCandidates(*blocks), len(weight_VH), norm)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.
@@ -56,6 +57,6 @@ class CandidateOutput(CandidateLayer):
     def _z(self, states_NH: Tensor) -> Tensor:
         """N x C: z of the words of the row's sentence."""
         places_BC, bias_BC, _ = cast(tuple[Tensor, ...], self.candidates)
-        z_BKU = linear(states_NH, self.weight_UH).view(len(places_BC), -1, len(self.weight_UH))
+        z_BKU = linear(self.norm(states_NH), self.weight_UH).view(len(places_BC), -1, len(self.weight_UH))
         places_BKC = places_BC[:, None].expand(-1, z_BKU.shape[1], -1)
         return z_BKU.gather(2, places_BKC).add_(bias_BC[:, None]).flatten(0, 1)

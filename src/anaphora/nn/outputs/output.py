@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.linear import linear
 from anaphora.kernels.log_probs import OutputLayer
 from anaphora.kernels.search_step import Scores
@@ -93,6 +94,9 @@ class WordsConfig(OutputConfig):
 class WordsOutput(Output):
     """z = W h + b: one score for every word."""
 
+    norm = FixedNorm()
+    """Norm of the rows of W, and of h."""
+
     def __init__(
         self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, text: VocabularyInfo
     ) -> None:
@@ -106,13 +110,18 @@ class WordsOutput(Output):
         self.bias = nn.Parameter(torch.zeros(self.size if bias else 0))
 
     @property
+    def used_weight(self) -> Tensor:
+        """The matrix that probabilities are computed with."""
+        return self.norm.of_table(self.weight)
+
+    @property
     def used_bias(self) -> Tensor:
         """The bias that probabilities are computed with; of no elements for none."""
         return self.bias
 
     def logits(self, states_NH: Tensor) -> Tensor:
         """z of all words, N x V, each row with the same bits in any batch."""
-        return affine(states_NH, self.weight, self.used_bias)
+        return affine(self.norm(states_NH), self.used_weight, self.used_bias)
 
 
 class SoftmaxOutput(WordsOutput):
@@ -123,13 +132,13 @@ class SoftmaxOutput(WordsOutput):
         return log_softmax(self.logits(states_NH))
 
     def picked_log_probs(self, states_RH: Tensor, rows_E: Array, ids_E: Array) -> Tensor:
-        return picked_log_softmax(linear(states_RH, self.weight), self.used_bias, rows_E, ids_E)
+        return picked_log_softmax(linear(self.norm(states_RH), self.used_weight), self.used_bias, rows_E, ids_E)
 
     def shortlist(self, candidates: Ids) -> CandidateOutput:
-        return CandidateOutput.of(candidates, self.weight, self.used_bias)
+        return CandidateOutput.of(candidates, self.used_weight, self.used_bias, self.norm)
 
     def scores(self) -> Scores:
-        return Scores(self.weight, array_of(self.used_bias))
+        return Scores(self.used_weight, array_of(self.used_bias), norm=self.norm)
 
 
 class EstimatedOutput(SoftmaxOutput):

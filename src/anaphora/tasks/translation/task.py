@@ -163,7 +163,7 @@ def _metric(target: str) -> str:
 
 
 def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
-    text = given or Bpe(size=tier.vocabulary, joint=True)
+    text = given or Bpe(size=tier.vocabulary, joint=True, unify_variants=True)
     shared = text.one_vocabulary  # else there is no table for both sides to share
     layers = {"cell": "gru", "layer_norm": True, "dropout": tier.dropout}
     return {
