@@ -56,6 +56,10 @@ class RecurrentConfig(Config):
             'set {at}bias = true, or {at}cell = {{kind = "{table.cell.kind}", forget_bias = 0}}',
         ),
         Conflict(
+            {"weight_dropout": lambda rate: rate > 0, "cell": lambda cell: not cell.matmuls},
+            "this cell has no recurrent matrix: set {at}weight_dropout = 0, or {at}dropout",
+        ),
+        Conflict(
             {"residual": True, "layers": 1},
             "it goes around layers from the second on; leave it out, or set {at}layers = 2",
             written=True,
@@ -188,6 +192,10 @@ class Layers:
 
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         weights.initialise(start, generator)
+        cell, tensors = self.config.cell, weights.tensors()
+        with torch.no_grad():
+            for unit in self.units:
+                cell.start_vectors({short: tensors[f"{unit}.{short}"] for short in cell.vectors})
         if not self.config.bias:
             return
         part = "norm" if self.config.layer_norm else "input"
@@ -196,7 +204,7 @@ class Layers:
             biased.append("norm_ask" if self.config.layer_norm else self.between.project.name)
         with torch.no_grad():
             for name in biased:
-                self.config.cell.start_bias(weights.tensors()[f"{name}.bias"])
+                cell.start_bias(tensors[f"{name}.bias"])
 
 
 class Stack(nn.Module):
