@@ -110,8 +110,10 @@ def random_tensors(shapes: Mapping[str, tuple[int, ...]], cell: Cell) -> dict[st
         / (math.sqrt(shape[-1]) if name.count(".") == 1 and len(shape) == 2 and "first" not in name else 1)
         for name, shape in shapes.items()
     }
-    if getattr(cell, "activation", "") == "relu" or getattr(cell, "output_relu", False):  # one alone has to be awake; of many, some are
+    if getattr(cell, "activation", "") == "relu":  # one alone has to be awake; of many, some are
         leaves = {name: leaf.abs() if len(leaf) == 1 else leaf for name, leaf in leaves.items()}
+    if getattr(cell, "output_relu", False) and shapes["x"][-1] == 1:
+        leaves = {name: leaf.abs() for name, leaf in leaves.items()}
     return {name: leaf.requires_grad_() for name, leaf in leaves.items()}
 
 

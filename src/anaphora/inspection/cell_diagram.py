@@ -20,7 +20,7 @@ from anaphora.kernels.ops import BlockOps
 
 _NOW, _BEFORE = "\u209c", "\u209c\u208b\u2081"
 """Indices t and t - 1."""
-PEEPHOLES = {"c": "P", "c_new": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o", "v_f": "v_f", "v_o": "v_o"}
+PEEPHOLES = {"c": "P", "c_new": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o"}
 """Symbols of the weights of a unit that its memory is multiplied by."""
 SYMBOLS = {**PEEPHOLES, "x": "V"} | {f"{letter}{n}": f"{letter.upper()}{n}" for letter in "qr" for n in range(1, 10)}
 """Symbols of matrices by their names; all others are U."""
@@ -217,7 +217,8 @@ def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = Fals
             terms = [f"({term})" if " " in term else term for term in terms]
             return " + ".join(f"{name} {term}" for name, term in zip(symbol.names, terms, strict=True))
         case "\u00d7" | "\u00f7":
-            sums = [one.done in ("+", "\u2212") and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
+            inner = "+\u2212" if symbol.done == "\u00d7" else "+\u2212\u00d7\u00f7"
+            sums = [one.done in inner and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
             terms = [f"({term})" if is_sum else term for term, is_sum in zip(terms, sums, strict=True)]
     if len(terms) > 1:
         return f" {symbol.done} ".join(terms)
