@@ -4,6 +4,7 @@ A cell without recurrent matrices has far fewer numbers than an LSTM of the same
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -16,7 +17,7 @@ _STEP = 4
 
 
 def sizes_like(wanted: ExperimentBase, other: ExperimentBase) -> list[str]:
-    """Settings of another experiment under which its network has as many numbers as the one that is wanted, or just less.
+    """Settings of another experiment under which its network has as many numbers as that of the wanted, or just less.
 
     Its sizes keep their proportions. Vocabularies of the same sizes stand in for those of the data.
     """
@@ -42,6 +43,5 @@ def _sized(experiment: ExperimentBase, own: Mapping[str, int], steps: int) -> Ex
 
 def _numbers(experiment: ExperimentBase) -> int:
     with torch.device("meta"):
-        model = network_of(experiment)
-    assert model is not None
+        model: Any = network_of(experiment)
     return sum(weight.numel() for weight in model.parameters())

@@ -209,7 +209,9 @@ class _Rows:
         text, where = recipes.read(system.recipe), f"{system.recipe}.toml of '{system.name}'"
         if system.like:
             if system.like not in self._found[seed]:
-                raise ConfigError(f"'{system.name}': {unknown('the system further up', system.like, self._found[seed])}")
+                raise ConfigError(
+                    f"'{system.name}': {unknown('the system further up', system.like, self._found[seed])}"
+                )
             settings += sizes_like(self._found[seed][system.like].experiment, read_experiment(text, where, settings))
         said = json.dumps(override(read_table(text, where), settings), sort_keys=True)
         run = self._runs / _sum(said)

@@ -66,7 +66,8 @@ def test_a_system_has_as_many_numbers_as_the_one_that_it_is_like(tmp_path: Path)
     one = one.model_copy(update={"systems": (*one.systems, wide), "settings": (*one.settings, "recurrence.size=64")})
     found: dict[str, Any] = {job.system.name: job.experiment for job in table.jobs(one)}
     sizes = {name: experiment.recurrence.size for name, experiment in found.items()}
-    numbers = {name: sum(p.numel() for p in network_of(of).parameters()) for name, of in found.items()}
+    networks: dict[str, Any] = {name: network_of(experiment) for name, experiment in found.items()}
+    numbers = {name: sum(weight.numel() for weight in network.parameters()) for name, network in networks.items()}
     assert sizes["ssru"] > sizes["gru"] == 64
     assert 0.95 * numbers["gru"] < numbers["ssru"] <= numbers["gru"]
 

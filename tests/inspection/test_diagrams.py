@@ -344,7 +344,7 @@ def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch
         blocks: ClassVar[str] = "h"
 
         def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
-            return (x_BG / state[0],)
+            return (x_BG % state[0],)
 
     monkeypatch.setitem(CELLS, "sketch", Sketch)
     with pytest.raises(ConfigError, match="sketch has operations that a diagram has no symbols for: draw a run"):

@@ -17,10 +17,10 @@ from anaphora.kernels.cells import (
     Lstm,
     LstmForget,
     LstmNoOutputTanh,
-    Multiplicative,
     MinGru,
     MinLstm,
     Mogrifier,
+    Multiplicative,
     Peephole,
     Qrnn,
     Sru,
@@ -115,8 +115,7 @@ def test_torch_gives_the_same_with_the_same_weights(
 
 
 @pytest.mark.parametrize(
-    "forgetting",
-    [Lstm, LstmForget, LstmNoOutputTanh, Peephole, TwoGate, Ssru, Sru, Qrnn, MinGru, MinLstm],
+    "forgetting", [Lstm, LstmForget, LstmNoOutputTanh, Peephole, TwoGate, Ssru, Sru, Qrnn, MinGru, MinLstm]
 )
 def test_a_unit_that_can_forget_starts_with_its_forget_gate_open(forgetting: type[Cell]) -> None:
     unit = forgetting()

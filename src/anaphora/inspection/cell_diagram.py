@@ -176,8 +176,10 @@ def cell_diagram(name: str, options: Cell | None = None) -> CellDiagram:
     places = {symbol: place for place, symbol in enumerate(dict.fromkeys(chain(*(one.operands() for one in after))))}
     nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), values) for symbol in places]
     nodes += [Node(f"{field}{_NOW}", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
-    names = {**cell.gate_names, **({cell.candidate: "new value"} if cell.candidate else {})}
-    return CellDiagram(name, tuple(nodes), finding, ", ".join(f"{letter}: {word}" for letter, word in names.items()))
+    names = {**cell.gate_names, cell.candidate: "new value"}
+    letters = {*cell.blocks, *"".join(dict(cell.matmuls).values())}
+    words = ", ".join(f"{letter}: {word}" for letter, word in names.items() if letter in letters)
+    return CellDiagram(name, tuple(nodes), finding, words)
 
 
 def trace(cell: Any) -> tuple[Symbol, ...]:
@@ -217,8 +219,7 @@ def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = Fals
             terms = [f"({term})" if " " in term else term for term in terms]
             return " + ".join(f"{name} {term}" for name, term in zip(symbol.names, terms, strict=True))
         case "\u00d7" | "\u00f7":
-            inner = "+\u2212" if symbol.done == "\u00d7" else "+\u2212\u00d7\u00f7"
-            sums = [one.done in inner and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
+            sums = [one.done in ("+", "\u2212") and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
             terms = [f"({term})" if is_sum else term for term, is_sum in zip(terms, sums, strict=True)]
     if len(terms) > 1:
         return f" {symbol.done} ".join(terms)

@@ -190,21 +190,20 @@ class Layers:
         conditioned = self._conditioned and name == "layer0"
         return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, conditioned)]
 
+    @torch.no_grad()
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         weights.initialise(start, generator)
         cell, tensors = self.config.cell, weights.tensors()
-        with torch.no_grad():
-            for unit in self.units:
-                cell.start_vectors({short: tensors[f"{unit}.{short}"] for short in cell.vectors})
+        for unit in self.units:
+            cell.start_vectors({short: tensors[f"{unit}.{short}"] for short in cell.vectors})
         if not self.config.bias:
             return
         part = "norm" if self.config.layer_norm else "input"
         biased = [f"{part}{layer}" for layer in range(self.config.layers)]
         if self.between:
             biased.append("norm_ask" if self.config.layer_norm else self.between.project.name)
-        with torch.no_grad():
-            for name in biased:
-                cell.start_bias(tensors[f"{name}.bias"])
+        for name in biased:
+            cell.start_bias(tensors[f"{name}.bias"])
 
 
 class Stack(nn.Module):

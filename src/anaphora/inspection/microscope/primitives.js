@@ -70,8 +70,8 @@ function gatesOf({name, blocks, letters: all, products, candidate, inputs, state
   const own = primitives.filter((one) => one.part === name), gates = new Map(), logs = new Map();
   const sums = new Map([[inputs.length === 1 ? inputs[0] : own[0].outputs[0], blocks]]);
   for (const {op, inputs: read, outputs, numbers, weights} of own) {
-    const block = op === "product" && products[weights[0].split(".").pop()];
-    if (block) sums.set(outputs[0], block);
+    const of = op === "product" && products[weights[0].split(".").pop()];
+    if (of && ![...of].some((letter) => blocks.includes(letter))) sums.set(outputs[0], of);
     if (op === "sub" && logs.has(read[0])) sums.set(outputs[0], logs.get(read[0]));
     if (op === "split") {
       for (const letters of [sums, gates]) {

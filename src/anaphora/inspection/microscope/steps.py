@@ -98,16 +98,12 @@ def _primitives(part: Part, prefix: str) -> list[Table]:
 
 
 def _unit(part: Unit) -> Table:
-    """Return a unit as its cell declares it; ``kept`` is the gate that is the fraction kept, or 1 less it.
-
-    ``letters`` are those of its gates, ``products`` the blocks of the products that gates which no block enters begin with.
-    """
+    """Return a unit as its cell declares it; ``kept`` is the gate that is the fraction kept, or 1 less it."""
     cell = part.cell
     declared = {name: getattr(cell, name) for name in ("kind", "blocks", "candidate")}
-    products = {short: blocks for short, blocks in cell.matmuls if not {*blocks} & {*cell.blocks}}
-    inner = [letter for letter in dict.fromkeys("".join(products.values())) if letter in (*cell.gate_names, cell.candidate)]
-    declared |= {"letters": cell.blocks + "".join(inner), "products": products}
-    gates = {letter: 2.0 + place for place, letter in enumerate(declared["letters"])}
+    letters = dict.fromkeys([*cell.blocks, *cell.gate_names, *cell.candidate])
+    gates = {letter: 2.0 + place for place, letter in enumerate(letters)}
     kept = cell.kept(gates)
     gate = next(([letter, kept != of] for letter, of in gates.items() if kept in (of, 1 - of)), None)
+    declared |= {"letters": "".join(gates), "products": dict(cell.matmuls)}
     return {"name": part.name, **declared, "inputs": part.inputs, "state": part.writes, "kept": gate}

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, get_args
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
-from anaphora.kernels.cells.light import Light, MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
 from anaphora.kernels.cells.lstm import Lstm
 from anaphora.kernels.cells.lstm_variants import (
     LstmAdditive,
@@ -58,7 +58,6 @@ __all__ = [
     "Elman",
     "Forgetting",
     "Gru",
-    "Light",
     "Lstm",
     "LstmAdditive",
     "LstmForget",

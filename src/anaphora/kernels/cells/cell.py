@@ -64,7 +64,7 @@ class Cell(Record, ABC, extra="forbid"):
 
     @abstractmethod
     def backward(self, ops: Ops[V], saved: Any, dstate: Sequence[V]) -> tuple[V, tuple[V | None, ...]]:
-        """Return the gradients of the projected input and of the previous state (None: unused), from the new state's."""
+        """Return the gradients of the projected input and of the previous state, None for what is unread."""
 
     def obstacle(self) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""Light units: no matrix is in the loop, so a step is number by number and the products are made over all steps at once.
+"""Light units: no matrix is in the loop, so a step is number by number, and products are made over all steps at once.
 
 1  f   = sigm(x_f + v_f * c_{t-1})           v_f: where the gates see the memory, number by number
    f   = s_f / (s_f + s_i), s = sigm(x)      with a gate i beside f; of what is new, 1 - f = s_i / (s_f + s_i)
@@ -16,7 +16,7 @@
     min-gru   as ssru without relu                     Feng et al. 2024, section 3.1; its z is 1 - f
     min-lstm  f beside i                               Feng et al. 2024, section 3.2
 
-A unit of other switches is a subclass of ``Light``: letters of ``blocks``, and the class variables below.
+A unit of other switches is a subclass of ``Light`` with other class variables.
 """
 
 from collections.abc import Sequence
@@ -27,18 +27,19 @@ from anaphora.kernels.ops import Ops, V
 
 
 class Light(Forgetting):
-    """The equations above with the blocks of ``letters``: g and f, i for a gate beside f, o, x for the highway."""
+    """The equations above with the blocks of ``letters``: g and f, i for a gate beside f, o, x for the highway.
+
+    ``state`` has the memory c where the output is not c: without an output gate it is relu(c). ``vectors`` are the v of
+    f and o, where they see the memory.
+    """
 
     letters: ClassVar[str] = "gf"
-    sees_memory: ClassVar[bool] = False
-    """True if the gates see the memory, by the vectors v."""
     candidate_tanh: ClassVar[bool] = False
     """True if g is tanh(x_g), and not x_g."""
-    output_relu: ClassVar[bool] = False
-    """True if h is relu(c), and not c, where there is no output gate."""
 
     gate_names = LSTM_GATES
     candidate: ClassVar[str] = "g"
+    matmuls: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @property
     def blocks(self) -> str:
@@ -46,33 +47,17 @@ class Light(Forgetting):
         return self.letters + "".join(field[-1].upper() for field in self.state[2:])
 
     @property
-    def state(self) -> tuple[str, ...]:
-        """The memory beside the output, where the two differ."""
-        return ("h", "c") if "o" in self.letters or self.output_relu else ("h",)
-
-    @property
     def history(self) -> tuple[str, ...]:
         """All but an output that is not the memory."""
         return self.state[1:] or self.state
-
-    @property
-    def matmuls(self) -> tuple[tuple[str, str], ...]:
-        """None: no matrix sees the step before."""
-        return ()
-
-    @property
-    def vectors(self) -> tuple[str, ...]:
-        """The v of the gates that see the memory."""
-        return tuple(f"v_{gate}" for gate in "fo" if gate in self.letters) if self.sees_memory else ()
 
     def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[Any, ...]]:
         """Steps 1 to 5."""
         c_before, blocks = state[:2][-1], ops.split(x, *(1 for _ in self.blocks))
         of = dict(zip(self.letters, blocks, strict=False))
         of |= {letter: ops.add(of[letter], far) for letter, far in zip(self.letters, state[2:], strict=False)}
-        given = of["f"], of.get("i")
-        for vector in self.vectors:
-            gate = vector[-1]
+        given = [of[letter] for letter in "fi" if letter in of]
+        for gate, vector in zip("fo", self.vectors, strict=False):
             of[gate] = ops.add(of[gate], ops.mul(c_before, ops.vector(vector)))
         if "i" in of:
             (of["f"],) = ops.fuse("share_gates", self._share, given, (ops.width(c_before),))  # 1
@@ -87,8 +72,8 @@ class Light(Forgetting):
             h = ops.mul(of["o"], passed)  # 5
             h = ops.add(h, of["x"]) if "x" in of else h
         else:
-            h = passed = ops.relu(c) if self.output_relu else c  # 5
-        new = (h, c)[: len(self.state)]
+            h = passed = ops.relu(c) if len(state) > 1 else c  # 5
+        new = (h, c)[: len(self.state)]  # alone where they are one
         return (*new, *blocks[len(self.letters) :]), (of, given, c_before, moved, passed)
 
     def _share(self, ops: Ops[V], a_f: V, a_i: V) -> Sequence[V]:
@@ -102,7 +87,7 @@ class Light(Forgetting):
             dc = ops.add(dc, dpassed)
             d["o"] = ops.sigmoid_back(of["o"], ops.mul(dh, passed))  # 4
             d |= {"x": ops.sub(dh, dpassed)} if "x" in of else {}
-        elif self.output_relu:
+        elif len(dstate) > 1:
             dc = ops.add(dc, ops.relu_back(passed, dh))  # 5
         df, dc_before = ops.mul(dc, moved), ops.mul(dc, of["f"])  # 3
         dg = ops.sub(dc, dc_before)
@@ -112,8 +97,7 @@ class Light(Forgetting):
             d["f"], d["i"] = ops.fuse("share_gates_back", self._share_back, read, widths)  # 1
         else:
             d["f"] = ops.sigmoid_back(of["f"], df)  # 1
-        for vector in self.vectors:
-            gate = vector[-1]
+        for gate, vector in zip("fo", self.vectors, strict=False):
             ops.add_vector_gradient(vector, ops.mul(d[gate], c_before))
             dc_before = ops.add(dc_before, ops.mul(d[gate], ops.vector(vector)))
         dx = [d[letter] for letter in self.letters]
@@ -134,15 +118,18 @@ class Ssru(Light):
     """The simpler simple recurrent unit (Kim et al. 2019): one gate, and relu."""
 
     kind: Literal["ssru"] = "ssru"
-    output_relu: ClassVar[bool] = True
+
+    state: ClassVar[tuple[str, ...]] = ("h", "c")
 
 
 class Sru(Light):
-    """The simple recurrent unit (Lei et al. 2018). Its highway takes a projection of x, as theirs does of other widths."""
+    """The simple recurrent unit (Lei et al. 2018). Its highway takes a projection of x."""
 
     kind: Literal["sru"] = "sru"
+
     letters: ClassVar[str] = "gfox"
-    sees_memory: ClassVar[bool] = True
+    state: ClassVar[tuple[str, ...]] = ("h", "c")
+    vectors: ClassVar[tuple[str, ...]] = ("v_f", "v_o")
 
 
 class MinGru(Light):
@@ -155,6 +142,7 @@ class MinLstm(Light):
     """The minimal LSTM (Feng et al. 2024), whose two gates are normalised."""
 
     kind: Literal["min-lstm"] = "min-lstm"
+
     letters: ClassVar[str] = "gfi"
 
 

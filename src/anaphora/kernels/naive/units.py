@@ -142,27 +142,23 @@ def gru_step(cell: Gru, a_BG: Tensor, before: State, weights: Tensors) -> State:
 
 
 def mogrifier_step(cell: Mogrifier, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """Melis, Kocisky and Blunsom 2020, equations 1 and 2, and the LSTM of their section 2."""
+    """Melis et al. 2020, equations 1 and 2, and the LSTM of their section 2."""
     x, (h, c) = a_BG, before
     for n in range(1, cell.rounds + 1):
-        if n % 2:
-            gated = sigmoid(h @ weights[f"q{n}"].T) * x
-            x = gated + gated
-        else:
-            gated = sigmoid(x @ weights[f"r{n}"].T) * h
-            h = gated + gated
+        gated = sigmoid(h @ weights[f"q{n}"].T) * x if n % 2 else sigmoid(x @ weights[f"r{n}"].T) * h
+        x, h = (gated + gated, h) if n % 2 else (x, gated + gated)
     a_i, a_f, a_g, a_o = (x @ weights["x"].T + h @ weights["h"].T).chunk(4, dim=-1)
     i, f, o = sigmoid(a_i + weights["b_i"]), sigmoid(a_f + weights["b_f"]), sigmoid(a_o + weights["b_o"])
     c = f * c + i * torch.tanh(a_g + weights["b_g"])
     return o * torch.tanh(c), c
 
 
-def ssru_step(cell: Ssru, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """Kim et al. 2019, section 3.1, with the blocks in the order g, f."""
+def ssru_step(cell: Ssru | MinGru, a_BG: Tensor, before: State, weights: Tensors) -> State:
+    """Kim et al. 2019, section 3.1, and Feng et al. 2024, section 3.1, where z is 1 - f; the blocks are g, f."""
     a_g, a_f = a_BG.chunk(2, dim=-1)
     f = sigmoid(a_f)
-    c = f * before[1] + (1 - f) * a_g
-    return c.clamp(min=0), c
+    c = f * before[-1] + (1 - f) * a_g
+    return (c,) if isinstance(cell, MinGru) else (c.clamp(min=0), c)
 
 
 def sru_step(cell: Sru, a_BG: Tensor, before: State, weights: Tensors) -> State:
@@ -185,20 +181,11 @@ def qrnn_step(cell: Qrnn, a_BG: Tensor, before: State, weights: Tensors) -> Stat
     return sigmoid(a_o) * c, c, *ahead
 
 
-def min_gru_step(cell: MinGru, a_BG: Tensor, before: State, weights: Tensors) -> State:
-    """Feng et al. 2024, section 3.1, where z is 1 - f, with the blocks in the order g, f."""
-    (h,) = before
-    a_g, a_f = a_BG.chunk(2, dim=-1)
-    f = sigmoid(a_f)
-    return (f * h + (1 - f) * a_g,)
-
-
 def min_lstm_step(cell: MinLstm, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Feng et al. 2024, section 3.2, with the blocks in the order g, f, i."""
-    (h,) = before
     a_g, a_f, a_i = a_BG.chunk(3, dim=-1)
     f, i = sigmoid(a_f), sigmoid(a_i)
-    return (f / (f + i) * h + i / (f + i) * a_g,)
+    return (f / (f + i) * before[0] + i / (f + i) * a_g,)
 
 
 UNITS: dict[type[Cell], Callable[..., State]] = {
@@ -217,7 +204,7 @@ UNITS: dict[type[Cell], Callable[..., State]] = {
     Ssru: ssru_step,
     Sru: sru_step,
     Qrnn: qrnn_step,
-    MinGru: min_gru_step,
+    MinGru: ssru_step,
     MinLstm: min_lstm_step,
 }
 """The step of each unit that has a derived gradient."""
