@@ -57,7 +57,7 @@ class RecurrentConfig(Config):
         ),
         Conflict(
             {"weight_dropout": lambda rate: rate > 0, "cell": lambda cell: not cell.matmuls},
-            "this cell has no recurrent matrix: set {at}weight_dropout = 0, or {at}dropout",
+            "this cell has no recurrent matrix: set {at}weight_dropout = 0, and {at}dropout in its place",
         ),
         Conflict(
             {"residual": True, "layers": 1},
