@@ -116,7 +116,10 @@ def test_matrices_that_a_cell_has_not_cannot_be_dropped() -> None:
 
 def test_a_decoder_projects_no_first_value_that_no_step_reads() -> None:
     spec = EncoderSpec(6, 6, 1, ("h",), True)
-    names = {cell: {*Bridge(BridgeConfig.parse({"cell": cell}, "test"), spec).matrices()} for cell in ("lstm", "ssru", "min-gru")}
+    names = {
+        cell: {*Bridge(BridgeConfig.parse({"cell": cell}, "test"), spec).matrices()}
+        for cell in ("lstm", "ssru", "min-gru")
+    }
     first = {cell: {name.partition(".")[0] for name in found} for cell, found in names.items()}
     assert first == {"lstm": {"start0_h", "start0_c"}, "ssru": {"start0_c"}, "min-gru": {"start0_h"}}
 
