@@ -28,6 +28,7 @@ from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, task_at
+from anaphora.tasks.transduce.data import TransductionScores
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.evaluation import TranslationScores, compare
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -54,6 +55,9 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     began = time.monotonic()
     result = next(iter(_results(job, aligner, report).values()))
     seconds = time.monotonic() - began
+    if isinstance(result, TransductionScores):
+        figures |= {"word errors": 100 * (1 - result.scores.accuracy)}
+        return figures | ({"without": 100 * (1 - result.without.accuracy)} if result.without else {})
     if not isinstance(result, TranslationScores):
         return figures | {"perplexity": result.perplexity, "bits per character": result.bits_per_character}
     bleu, chrf = next(iter(result.scores.values()))

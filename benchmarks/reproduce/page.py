@@ -12,6 +12,8 @@ COLUMNS = (
     ("bleu ahead, at least", "BLEU ahead, 95 %: at least", "+.1f"),
     ("bleu ahead, at most", "at most", "+.1f"),
     ("perplexity", "perplexity", ".1f"),
+    ("word errors", "wrong words, %", ".1f"),
+    ("without", "without stress", ".1f"),
     ("bits per character", "bits a character", ".3f"),
     ("bleu, of known words", "BLEU, known words only", ".1f"),
     ("unknown words", "unknown words", ",.0f"),
@@ -22,6 +24,7 @@ COLUMNS = (
     ("parameters", "parameters", ",.0f"),
     ("updates", "updates", ",.0f"),
     ("training seconds", "training, s", ",.0f"),
+    ("processor seconds", "of the processor", ",.0f"),
     ("sentences a second", "sentences a second", ",.0f"),
 )
 """A figure, what its column is called, and how it is written."""

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -63,11 +64,14 @@ def work_off(
         if job.key in done:
             continue
         say(f"{name}, {number} of {len(wanted)}: {job.system.name}, seed {job.seed} ({job.key})")
+        began = time.process_time()
         try:
             outcome = _trained(job, report, stop)
             if outcome is None:
                 break
             figures: Figures = {"updates": outcome.update, "training seconds": round(outcome.seconds, 1)}
+            if table.processor_time:
+                figures["processor seconds"] = round(time.process_time() - began, 1)
             aligned = table.links or job.system.replace_unknown or job.system.candidates
             figures |= measure(job, report, runs / "aligners" if aligned else None)
         except DivergedError as error:  # it would do so again

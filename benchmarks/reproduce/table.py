@@ -36,6 +36,7 @@ from anaphora.experiment.overrides import override, read_table
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.base import ExperimentBase
 from anaphora.wording import unknown
+from benchmarks.reproduce.sizes import sizes_like
 from benchmarks.reproduce.texts import Text
 
 FOLDER = Path(__file__).parent / "tables"
@@ -54,6 +55,8 @@ class System(Config):
     settings: tuple[str, ...] = ()
     """What is changed of the recipe, as ``anaphora train --set`` takes it, after the settings of the table. Systems of
     the same recipe and settings are one training, measured in several ways."""
+    like: str = ""
+    """The system further up that it has as many numbers as: sizes of its recurrent layers are scaled until it does."""
     replace_unknown: bool = False
     """Whether unknown words of its translations are put in from the source, through the dictionary of an aligner."""
     candidates: int = 0
@@ -101,6 +104,8 @@ class Table(Config):
     """Another table, whose systems these are as well."""
     links: bool = False
     """Whether the word links of translators are measured by those of an aligner that learnt from the same pairs."""
+    processor_time: bool = False
+    """Whether the processor seconds of each training, since it was last resumed, are written beside its seconds."""
     findings: tuple[Finding, ...] = ()
     """What is to be checked."""
 
@@ -202,6 +207,12 @@ class _Rows:
 
         settings = self._settings(system, seed, further_up)
         text, where = recipes.read(system.recipe), f"{system.recipe}.toml of '{system.name}'"
+        if system.like:
+            if system.like not in self._found[seed]:
+                raise ConfigError(
+                    f"'{system.name}': {unknown('the system further up', system.like, self._found[seed])}"
+                )
+            settings += sizes_like(self._found[seed][system.like].experiment, read_experiment(text, where, settings))
         said = json.dumps(override(read_table(text, where), settings), sort_keys=True)
         run = self._runs / _sum(said)
         model, beside = (further_up(name) if name else None for name in (system.language_model, system.beside))

@@ -11,6 +11,7 @@ from anaphora.data.catalogue import CORPORA
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 from anaphora.formats.lines import write_lines
+from anaphora.inspection.programs import network_of
 from anaphora.samples.english_french import corpus
 from benchmarks.reproduce import page, queue, table
 from benchmarks.reproduce.queue import Result
@@ -57,6 +58,18 @@ def test_what_has_a_result_is_not_trained_again_and_what_was_stopped_is_gone_on_
     lines = [json.loads(line) for line in (tmp_path / "results" / "units.jsonl").read_text().splitlines()]
     assert [(line["system"], line["seed"]) for line in lines] == [("gru", 1), ("elman", 1), ("gru", 2), ("elman", 2)]
     assert all(line["figures"]["perplexity"] > 1 and line["figures"]["updates"] > 0 for line in lines)
+
+
+def test_a_system_has_as_many_numbers_as_the_one_that_it_is_like(tmp_path: Path) -> None:
+    one = small(tmp_path, seeds=(1,))
+    wide = System(name="ssru", recipe="character-lm", settings=("recurrence.cell=ssru",), like="gru")
+    one = one.model_copy(update={"systems": (*one.systems, wide), "settings": (*one.settings, "recurrence.size=64")})
+    found: dict[str, Any] = {job.system.name: job.experiment for job in table.jobs(one)}
+    sizes = {name: experiment.recurrence.size for name, experiment in found.items()}
+    networks: dict[str, Any] = {name: network_of(experiment) for name, experiment in found.items()}
+    numbers = {name: sum(weight.numel() for weight in network.parameters()) for name, network in networks.items()}
+    assert sizes["ssru"] > sizes["gru"] == 64
+    assert 0.95 * numbers["gru"] < numbers["ssru"] <= numbers["gru"]
 
 
 def test_runs_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:

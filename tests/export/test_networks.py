@@ -51,6 +51,7 @@ def recurrent(**recurrence: Any) -> dict[str, Any]:
         *({**recurrent(), "output": output} for output in ({"kind": "nce"}, {"kind": "full", "bias": False})),
         recurrent(cell="gru", layer_norm=True),
         *(recurrent(cell=cell, residual=True) for cell in ("elman", "peephole", "two-gate")),
+        *(recurrent(cell=cell) for cell in ("ssru", "sru", "qrnn", "min-gru", "min-lstm", "mogrifier")),
     ],
     ids=str,
 )

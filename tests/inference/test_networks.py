@@ -78,6 +78,7 @@ def made_of_values(kind: str, output: dict[str, Any], size: int) -> Any:
 
 
 WITHOUT = {"attention": "none", "decoder": {"input_feeding": False}}
+PREVIOUS = {"query": "previous", "context": "state"}
 MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
     "convolution": {"encoder": {"kind": "convolution", "max_kernel": 3}, **WITHOUT},
     "gated convolution": {"encoder": {"kind": "gated-convolution"}, **WITHOUT},
@@ -95,6 +96,9 @@ MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
         }
     },
     "multiplicative": {"encoder": {"cell": "multiplicative"}, "decoder": {"cell": "lstm-no-output-tanh"}},
+    "light": {"encoder": {"cell": "sru"}, "decoder": {"cell": "ssru", "input_feeding": False}},
+    "light, previous query": {"encoder": {"cell": "min-lstm"}, "decoder": {"cell": "qrnn"}, "attention": PREVIOUS},
+    "mogrifier": {"encoder": {"cell": "min-gru"}, "decoder": {"cell": "mogrifier"}},
 }
 
 

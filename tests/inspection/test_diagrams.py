@@ -15,7 +15,7 @@ from anaphora.config import parse
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import drawing
-from anaphora.inspection.cell_diagram import PEEPHOLES, CellDiagram, Symbol, cell_diagram, trace
+from anaphora.inspection.cell_diagram import PEEPHOLES, SYMBOLS, CellDiagram, Symbol, cell_diagram, trace
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.diagrams import cell_figure, network_figure
 from anaphora.inspection.network_diagram import SOURCE, TARGET, NetworkDiagram
@@ -34,6 +34,8 @@ CASES = [
     ("gru", {"reset": "after", "recurrent_bias": True}),
     ("peephole", {"peephole": "full"}),
     ("elman", {"activation": "relu"}),
+    ("qrnn", {"width": 1}),
+    ("mogrifier", {"rounds": 1}),
 ]
 
 
@@ -243,14 +245,14 @@ def shapes(cell: Any) -> dict[str, tuple[int, ...]]:
 
 def symbols(cell: Any, own: Mapping[str, Tensor], w: Tensor) -> dict[str, Tensor]:
     """Weights, and the blocks of matrices, by what a symbol calls them."""
-    found = {PEEPHOLES.get(short, short): torch.diag(own[short]) for short in cell.vectors if short != "bias"}
-    found |= {"bias": own["bias"]} if "bias" in own else {}
+    found = {PEEPHOLES.get(short, short): own[short] for short in cell.vectors}
+    found |= {name: torch.diag(vector) for name, vector in found.items() if name.startswith("p_")}
     for base, blocks, whole in [
         ("W", cell.blocks, w),
-        *((PEEPHOLES.get(short, "U"), blocks, own[short]) for short, blocks in cell.matmuls),
+        *((SYMBOLS.get(short, "U"), blocks, own[short]) for short, blocks in cell.matmuls),
     ]:
         found |= {f"{base}_{letter}": part for letter, part in zip(blocks, whole.split(SIZE), strict=True)}
-        found |= {base: whole} if cell.gates == 1 else {}
+        found |= {base: whole} if cell.gates == len(blocks) == 1 else {}
     return found
 
 
@@ -266,6 +268,8 @@ def value(symbol: Symbol, given: Mapping[str, Tensor], weights: Mapping[str, Ten
             return reads[0] * reads[1]
         case "+":
             return reads[0] + reads[1]
+        case "\u00f7":
+            return reads[0] / reads[1]
         case "1 \u2212":
             return 1 - reads[0]
     functions = {"tanh": torch.tanh, "\u03c3": torch.sigmoid, "relu": torch.relu}
@@ -308,6 +312,8 @@ def test_the_lstm_has_its_gates_two_tanh_three_products_and_a_sum() -> None:
         ("gru", {"update": "new"}, "h = z \u00d7 g + (1 \u2212 z) \u00d7 h'"),
         ("lstm-no-forget", {}, "h = o \u00d7 tanh(c), c = c' + i \u00d7 g"),
         ("elman", {"activation": "relu"}, "h = relu(W x + U h')"),
+        ("ssru", {}, "h = relu(c), c = f \u00d7 c' + (1 \u2212 f) \u00d7 W_g x"),
+        ("min-lstm", {}, "h = f \u00f7 (f + i) \u00d7 h' + i \u00f7 (f + i) \u00d7 W_g x"),
         ("multiplicative", {}, "h = tanh(W_h x + U_h (W_m x \u00d7 U_m h'))"),
     ],
 )
@@ -338,7 +344,7 @@ def test_a_unit_with_an_operation_that_has_no_symbol_is_one_sentence(monkeypatch
         blocks: ClassVar[str] = "h"
 
         def step(self, x_BG: Any, state: Any, ops: Any) -> Any:
-            return (x_BG / state[0],)
+            return (x_BG % state[0],)
 
     monkeypatch.setitem(CELLS, "sketch", Sketch)
     with pytest.raises(ConfigError, match="sketch has operations that a diagram has no symbols for: draw a run"):

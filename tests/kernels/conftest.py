@@ -112,6 +112,8 @@ def random_tensors(shapes: Mapping[str, tuple[int, ...]], cell: Cell) -> dict[st
     }
     if getattr(cell, "activation", "") == "relu":  # one alone has to be awake; of many, some are
         leaves = {name: leaf.abs() if len(leaf) == 1 else leaf for name, leaf in leaves.items()}
+    if cell.kind == "ssru" and shapes["x"][-1] == 1:
+        leaves = {name: leaf.abs() for name, leaf in leaves.items()}
     return {name: leaf.requires_grad_() for name, leaf in leaves.items()}
 
 

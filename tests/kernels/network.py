@@ -115,9 +115,10 @@ class Network:
         return gradients
 
     def assert_naive(self) -> None:
-        """Values and gradients are those of the naive reading, and no gradient is 0."""
-        gradients = self.assert_same(self.fast(), self.naive())
-        assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+        """Values and gradients are those of the naive reading; none is 0 but of a first value that no step reads."""
+        gradients, read = self.assert_same(self.fast(), self.naive()), self.cell.history
+        unread = {name for name in gradients if name.startswith("first layer") and name.split(".")[-1] not in read}
+        assert all(gradient.abs().sum() > 0 for name, gradient in gradients.items() if name not in unread)
 
     def assert_twice(self, output: str, **options: bool) -> None:
         """The way back from an output can be walked twice."""

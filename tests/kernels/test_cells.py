@@ -17,8 +17,14 @@ from anaphora.kernels.cells import (
     Lstm,
     LstmForget,
     LstmNoOutputTanh,
+    MinGru,
+    MinLstm,
+    Mogrifier,
     Multiplicative,
     Peephole,
+    Qrnn,
+    Sru,
+    Ssru,
     TwoGate,
 )
 
@@ -108,12 +114,22 @@ def test_torch_gives_the_same_with_the_same_weights(
     network.assert_same(network.fast(), expected, atol=1e-12, gradient_atol=1e-11)
 
 
-@pytest.mark.parametrize("forgetting", [Lstm, LstmForget, LstmNoOutputTanh, Peephole, TwoGate])
+@pytest.mark.parametrize(
+    "forgetting", [Lstm, LstmForget, LstmNoOutputTanh, Peephole, TwoGate, Ssru, Sru, Qrnn, MinGru, MinLstm]
+)
 def test_a_unit_that_can_forget_starts_with_its_forget_gate_open(forgetting: type[Cell]) -> None:
     unit = forgetting()
     bias = torch.zeros(3 * unit.gates)
     unit.start_bias(bias)
     assert bias.tolist() == [0] * 3 + [1] * 3 + [0] * 3 * (unit.gates - 2)
+
+
+def test_a_mogrifier_starts_with_the_forget_gate_of_its_lstm_open() -> None:
+    unit = Mogrifier(forget_bias=2.0)
+    bias, vectors = torch.zeros(3), {name: torch.zeros(3) for name in unit.vectors}
+    unit.start_bias(bias)
+    unit.start_vectors(vectors)
+    assert {name: vector.sum().item() for name, vector in {"x": bias, **vectors}.items() if vector.any()} == {"b_f": 6}
 
 
 def test_the_factors_of_a_multiplicative_unit_start_without_a_bias() -> None:

@@ -15,8 +15,14 @@ from anaphora.kernels.cells import (
     LstmInput,
     LstmNoForget,
     LstmNoOutputTanh,
+    MinGru,
+    MinLstm,
+    Mogrifier,
     Multiplicative,
     Peephole,
+    Qrnn,
+    Sru,
+    Ssru,
     TwoGate,
 )
 from anaphora.kernels.naive.units import UNITS
@@ -45,6 +51,21 @@ LOOKED = sigm(0.2 + 2 * H - 0.8 * C) * C + sigm(0.1 + H + 0.7 * C) * NEW
 """The cell of an LSTM whose gates see it."""
 PEEPHOLED = [sigm(0.4 + 0.5 * H + 0.9 * LOOKED) * math.tanh(LOOKED), LOOKED]
 NEW_BEFORE, NEW_AFTER = math.tanh(0.3 - 1.5 * (ENTER * H)), math.tanh(0.3 + ENTER * (-1.5 * H + 0.7))
+OPEN, SHUT = sigm(0.2), sigm(0.4)
+"""The gates of a light unit, which see no state before, and what it remembers of g = 0.1."""
+LIGHT, SQUASHED = OPEN * C + (1 - OPEN) * 0.1, sigm(0.2 + 2) * C + (1 - sigm(0.2 + 2)) * math.tanh(0.1 - 1)
+SEEN = sigm(0.2 + 0.5 * C) * C + (1 - sigm(0.2 + 0.5 * C)) * 0.1
+PASSED = sigm(0.4 - 0.7 * C)
+SHARED = OPEN / (OPEN + SHUT)
+MOGRIFIED = 2 * sigm(3 * H) * 0.1
+STATE = 2 * sigm(-2 * MOGRIFIED) * H
+"""What an LSTM reads after two rounds."""
+AFTER = sigm(2 * MOGRIFIED + 2 * STATE + 0.2) * C + sigm(MOGRIFIED + STATE) * math.tanh(3 * MOGRIFIED - STATE)
+GATED = [sigm(4 * MOGRIFIED + 0.5 * STATE) * math.tanh(AFTER), AFTER]
+ROUNDS = {"q1": (3.0,), "r2": (-2.0,), "x": (1.0, 2.0, 3.0, 4.0), "h": WEIGHTS}
+ROUNDS |= {"b_i": (0.0,), "b_f": (0.2,), "b_g": (0.0,), "b_o": (0.0,)}
+SEES = {"v_f": (0.5,), "v_o": (-0.7,)}
+FAR = (0.6, 0.7, 0.8)
 GRU = {"h": (1.0, 2.0, -1.5), "bias": (0.7,)}
 RESET_BEFORE = {"h": (1.0, 2.0), "rh": (-1.5,)}
 
@@ -66,6 +87,12 @@ RESET_BEFORE = {"h": (1.0, 2.0), "rh": (-1.5,)}
             PEEPHOLED,
         ),
         (Multiplicative(), (0.1, 0.2), {"h": (3.0,), "m": (-2.0,)}, [math.tanh(0.2 - 2 * (0.1 * (3 * H)))]),
+        (Mogrifier(rounds=2), (0.1,), ROUNDS, GATED),
+        (Ssru(), (0.1, 0.2), {}, [max(LIGHT, 0.0), LIGHT]),
+        (MinGru(), (0.1, 0.2), {}, [OPEN * H + (1 - OPEN) * 0.1]),
+        (MinLstm(), (0.1, 0.2, 0.4), {}, [SHARED * H + (1 - SHARED) * 0.1]),
+        (Sru(), (*INPUTS[:2], 0.4, 0.3), SEES, [PASSED * SEEN + (1 - PASSED) * 0.3, SEEN]),
+        (Qrnn(), (*INPUTS[:2], 0.4, *FAR), {}, [sigm(0.4 + 3) * SQUASHED, SQUASHED, *FAR]),
         (Elman(activation="tanh"), (0.1,), {"h": (-1.0,)}, [math.tanh(-0.4)]),
         (Elman(activation="sigmoid"), (0.1,), {"h": (-1.0,)}, [sigm(-0.4)]),
         (Elman(activation="relu"), (0.1,), {"h": (-1.0,)}, [0.0]),
@@ -80,7 +107,7 @@ def test_a_unit_by_pencil(
     unit: Cell, inputs: tuple[float, ...], weights: dict[str, tuple[float, ...]], expected: list[float]
 ) -> None:
     tensors = {name: column(*values)[0 if name in unit.vectors else slice(None)] for name, values in weights.items()}
-    state = tuple(column(value) for value, _ in zip((H, C), unit.state, strict=False))
+    state = tuple(column(value) for value, _ in zip((H, C, -1, 2, 3), unit.state, strict=False))
     new = UNITS[type(unit)](unit, column(*inputs).T, state, tensors)
     assert_close([value.item() for value in new], expected)
 

@@ -27,8 +27,14 @@ from anaphora.kernels.cells import (
     LstmInput,
     LstmNoForget,
     LstmNoOutputTanh,
+    MinGru,
+    MinLstm,
+    Mogrifier,
     Multiplicative,
     Peephole,
+    Qrnn,
+    Sru,
+    Ssru,
 )
 from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.compiled.loop import has_loop
@@ -61,6 +67,8 @@ UNITS: list[Cell] = [
     LstmNoForget(),
     LstmNoOutputTanh(),
     Multiplicative(),
+    *(Mogrifier(rounds=rounds) for rounds in (1, 2, 5)),
+    *(Ssru(), Sru(), Qrnn(width=1), Qrnn(), MinGru(), MinLstm()),
 ]
 SCORES: list[Score] = [
     Dot(scaled=True),
@@ -248,6 +256,21 @@ def test_one_part_without_a_native_body_leaves_its_whole_stage_to_python(decoder
     with counted() as in_c:
         computed(unfed, TRAINING)
     assert [[part.name for part in parts] for parts in in_c] == [["layer0"]]
+
+
+@pytest.mark.parametrize("cell", [Ssru(), Sru(), Qrnn(), MinGru(), MinLstm()], ids=str)
+def test_no_product_is_in_the_loop_of_a_light_decoder_without_feeding(cell: Cell, decoder: Callable) -> None:
+    network = single(decoder(cell, General(), "current", False, 7))
+    with counted() as in_c, patch.object(Lowering, "multiply", side_effect=AssertionError("a product in the loop")):
+        computed(network, TRAINING)
+    assert [[part.name for part in parts] for parts in in_c] == [["layer0"]]
+
+
+def test_shared_gates_are_numbers_however_far_they_are_shut(layers: Callable) -> None:
+    network = layers(MinLstm(), 7)
+    shut = network.leaves["input0.bias"].detach() - 500
+    found = computed(single(replace(network, leaves=network.leaves | {"input0.bias": shut})), TRAINING)
+    assert all(value.isfinite().all() for value in found.values())
 
 
 def test_double_precision_other_kernels_and_other_backends_stay_in_python(layers: Callable) -> None:

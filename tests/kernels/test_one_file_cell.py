@@ -37,10 +37,10 @@ from tests.searches import beam
 LENGTHS_B = torch.tensor([5, 2, 4])
 
 
-class MinGru(Cell):
-    """The minGRU; the blocks of x are z, g."""
+class Own(Cell):
+    """The minGRU with the gate of its paper; the blocks of x are z, g."""
 
-    kind: Literal["min-gru"] = "min-gru"
+    kind: Literal["own"] = "own"
 
     blocks: ClassVar[str] = "zg"
     candidate: ClassVar[str] = "g"
@@ -64,7 +64,7 @@ class MinGru(Cell):
 
 
 def stack_of(layers: int = 2) -> Stack:
-    stack = Stack(StackConfig().model_copy(update={"cell": MinGru(), "layers": layers, "size": 7}), 5, "text")
+    stack = Stack(StackConfig().model_copy(update={"cell": Own(), "layers": layers, "size": 7}), 5, "text")
     stack.initialise(Xavier(), torch.Generator().manual_seed(1))
     return stack
 
@@ -131,27 +131,27 @@ def test_its_search_runs_in_c_and_finds_what_single_steps_find(writer: TrainedMo
 
 @IN_C
 def test_its_description_computes_the_same_without_torch(writer: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CELLS, "min-gru", MinGru)
+    monkeypatch.setitem(CELLS, "own", Own)
     model: Any = writer.model
     batch = pair_batch([[model.symbols.eos]] * 3, prefixes=[[5, 7], [6], []])
     assert_stepper(opened(model), model, batch, np.array([[4, 5] * 3, [7, 4] * 3]))
 
 
 def test_a_registered_unit_is_an_option_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CELLS, "min-gru", MinGru)
-    text, settings = "task = 'language-model'", ["recurrence.cell=min-gru"]
+    monkeypatch.setitem(CELLS, "own", Own)
+    text, settings = "task = 'language-model'", ["recurrence.cell=own"]
     experiment: Any = read_experiment(text, "mine.toml", settings, data=[Path("book.txt")])
-    assert experiment.recurrence.cell == MinGru()
+    assert experiment.recurrence.cell == Own()
     assert read_experiment(experiment.to_toml(), "stored.toml") == experiment
-    own: Any = MinGru()
+    own: Any = Own()
     assert StackConfig(cell=own).cell == own
     with pytest.raises(ConfigError, match=r"bias is not an option\. Known: kind\."):
-        read_experiment(text, "mine.toml", ["recurrence.cell.bias=true", "recurrence.cell.kind=min-gru"])
+        read_experiment(text, "mine.toml", ["recurrence.cell.bias=true", "recurrence.cell.kind=own"])
 
 
 def test_a_stored_unit_that_is_not_registered_is_named(writer: TrainedModel) -> None:
     model: Any = writer.model
-    with pytest.raises(ConfigError, match="cell of the network 'min-gru' is unknown"):
+    with pytest.raises(ConfigError, match="cell of the network 'own' is unknown"):
         program_from_data(program_to_data(model.recurrence.program))
 
 

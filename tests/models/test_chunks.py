@@ -103,6 +103,17 @@ def test_rows_that_begin_anew_have_no_context() -> None:
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("cell", ["ssru", "sru", "qrnn", "min-gru", "min-lstm", "mogrifier"])
+def test_a_row_goes_on_from_its_state_where_it_is_asked_to_and_from_zeros_elsewhere(cell: str) -> None:
+    model = make("chunk", cell=cell).eval()
+    _, carry = model(text_batch(IDS[:, :7], False))
+    found = model(text_batch(IDS[:, 6:], torch.tensor([True, False, True])), carry)[0].sum
+    whole, first = (model(text_batch(IDS[[0, 2], :end], False))[0].sum for end in (STEPS + 1, 7))
+    anew = model(text_batch(IDS[1:2, 6:], False))[0].sum
+    torch.testing.assert_close(found, whole - first + anew, rtol=1e-12, atol=0)
+
+
+@torch.no_grad()
 def test_evaluation_carries_the_state_alone() -> None:
     model = make({"kind": "window", "steps": 5}).eval()
     _, carry = model(text_batch(IDS, False))

@@ -8,6 +8,8 @@ from torch import nn
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Gru
+from anaphora.nn.bridge import Bridge, BridgeConfig
+from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
@@ -105,6 +107,21 @@ def test_a_forget_bias_without_biases_is_refused() -> None:
         stack(cell="peephole", bias=False)
     assert stack(cell={"kind": "peephole", "forget_bias": 0.0}, bias=False)
     assert stack(cell=asdict(Gru()), bias=False)
+
+
+def test_matrices_that_a_cell_has_not_cannot_be_dropped() -> None:
+    with pytest.raises(ConfigError, match="no recurrent matrix: set weight_dropout = 0"):
+        stack(cell="ssru", weight_dropout=0.2)
+
+
+def test_a_decoder_projects_no_first_value_that_no_step_reads() -> None:
+    spec = EncoderSpec(6, 6, 1, ("h",), True)
+    names = {
+        cell: {*Bridge(BridgeConfig.parse({"cell": cell}, "test"), spec).matrices()}
+        for cell in ("lstm", "ssru", "min-gru")
+    }
+    first = {cell: {name.partition(".")[0] for name in found} for cell, found in names.items()}
+    assert first == {"lstm": {"start0_h", "start0_c"}, "ssru": {"start0_c"}, "min-gru": {"start0_h"}}
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])

@@ -21,7 +21,9 @@ from anaphora.kernels.ops import BlockOps
 _NOW, _BEFORE = "\u209c", "\u209c\u208b\u2081"
 """Indices t and t - 1."""
 PEEPHOLES = {"c": "P", "c_new": "P", "c_i": "p_i", "c_f": "p_f", "c_o": "p_o"}
-"""Symbols of the weights of a unit that its memory is multiplied by; all other matrices are U."""
+"""Symbols of the weights of a unit that its memory is multiplied by."""
+SYMBOLS = {**PEEPHOLES, "x": "V"} | {f"{letter}{n}": f"{letter.upper()}{n}" for letter in "qr" for n in range(1, 10)}
+"""Symbols of matrices by their names; all others are U."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Symbol:
     """
 
     done: str
-    """"given", "affine", "+", "\u00d7", "1 \u2212", or the name of a function."""
+    """"given", "affine", "+", "\u00d7", "\u00f7", "1 \u2212", or the name of a function."""
     reads: tuple["Symbol", ...] = ()
     names: tuple[str, ...] = ()
     """Name of an input or of a matrix; matrices of an affine map, one for each value that it reads.
@@ -117,6 +119,9 @@ class Symbol:
     def __mul__(self, other: "Symbol") -> "Symbol":
         return Symbol("\u00d7", (self, other))
 
+    def __truediv__(self, other: "Symbol") -> "Symbol":
+        return Symbol("\u00f7", (self, other))
+
     def __sub__(self, other: "Symbol") -> "Symbol":
         return Symbol("\u2212", (self, other))
 
@@ -127,7 +132,7 @@ class Symbol:
         return Symbol("neg", (self,))
 
     def __rtruediv__(self, one: int) -> "Symbol":
-        """Return the sigmoid that 1 / (1 + exp(-a)) is; units divide nothing else."""
+        """Return the sigmoid that 1 / (1 + exp(-a)) is; units divide no other number."""
         [[[argument]]] = ([two.reads for two in three.reads] for three in self.reads)
         return Symbol("\u03c3", (argument,))
 
@@ -171,19 +176,21 @@ def cell_diagram(name: str, options: Cell | None = None) -> CellDiagram:
     places = {symbol: place for place, symbol in enumerate(dict.fromkeys(chain(*(one.operands() for one in after))))}
     nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), values) for symbol in places]
     nodes += [Node(f"{field}{_NOW}", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
-    names = {**cell.gate_names, **({cell.candidate: "new value"} if cell.candidate else {})}
-    return CellDiagram(name, tuple(nodes), finding, ", ".join(f"{letter}: {word}" for letter, word in names.items()))
+    names = {**cell.gate_names, cell.candidate: "new value"}
+    letters = {*cell.blocks, *"".join(dict(cell.matmuls).values())}
+    words = ", ".join(f"{letter}: {word}" for letter, word in names.items() if letter in letters)
+    return CellDiagram(name, tuple(nodes), finding, words)
 
 
 def trace(cell: Any) -> tuple[Symbol, ...]:
     """Return the values that a step of a unit carries on."""
 
     def symbol(base: str, blocks: str) -> str:
-        return f"{base}_{blocks}" if cell.gates > 1 else base
+        return f"{base}_{blocks}" if cell.gates > 1 or len(blocks) > 1 else base
 
     x: Any = Symbol("affine", (Symbol("given", (), (f"x{_NOW}",)),), (symbol("W", cell.blocks),))
     before: Any = tuple(Symbol("given", (), (f"{field}{_BEFORE}",)) for field in cell.state)
-    names = {short: symbol(PEEPHOLES.get(short, "U"), blocks) for short, blocks in cell.matmuls}
+    names = {short: symbol(SYMBOLS.get(short, "U"), blocks) for short, blocks in cell.matmuls}
     names |= {short: PEEPHOLES.get(short, short) for short in cell.vectors}
     weights: Any = {short: Symbol("given", (), (name,)) for short, name in names.items()}
     if type(cell) in UNITS or hasattr(cell, "step"):
@@ -211,7 +218,7 @@ def _expression(symbol: Symbol, values: Mapping[Symbol, str], whole: bool = Fals
         case "affine":
             terms = [f"({term})" if " " in term else term for term in terms]
             return " + ".join(f"{name} {term}" for name, term in zip(symbol.names, terms, strict=True))
-        case "\u00d7":
+        case "\u00d7" | "\u00f7":
             sums = [one.done in ("+", "\u2212") and " " in term for one, term in zip(symbol.reads, terms, strict=True)]
             terms = [f"({term})" if is_sum else term for term, is_sum in zip(terms, sums, strict=True)]
     if len(terms) > 1:
@@ -223,6 +230,6 @@ def _node(symbol: Symbol, reads: tuple[int, ...], values: Mapping[Symbol, str]) 
     if symbol.done in ("given", "affine"):
         label = re.sub(r"\(.{13,}\)", "(..)", _expression(symbol, values, whole=True))  # a box has room for no more
         return Node(label, "matrix" if reads else "given", reads)
-    pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u2212")
+    pointwise = symbol.done.split()[-1] in ("+", "\u00d7", "\u00f7", "\u2212")
     gate = "" if symbol in values else _gate(symbol, values)
     return Node(f"{gate} = {symbol.done}" if gate else symbol.done, "point-wise" if pointwise else "function", reads)

@@ -20,11 +20,11 @@ def programs_of(experiment: ExperimentBase) -> Mapping[str, Sequence[PartDescrip
 
     Vocabularies stand in for those of the data. Raises ConfigError for options that cannot be combined.
     """
-    model = _model_of(experiment)
+    model = network_of(experiment)
     return {} if model is None else model.programs()
 
 
-def _model_of(experiment: ExperimentBase) -> ProgramModel | None:
+def network_of(experiment: ExperimentBase) -> ProgramModel | None:
     """Return the network with weights of zero; None for one without steps."""
     network = task_of(experiment).network
     if not issubclass(registry.class_of(network), ProgramModel):
@@ -39,7 +39,7 @@ def _model_of(experiment: ExperimentBase) -> ProgramModel | None:
 
 def diagrams(name: str, experiment: ExperimentBase, cut_every: int = 0) -> list[NetworkDiagram | CellDiagram]:
     """Return the network over a sentence, then one step of each of its programs; nothing for one without steps."""
-    model = _model_of(experiment)
+    model = network_of(experiment)
     if model is None or not any((programs := model.programs()).values()):
         return []
     steps = [_step(f"{name}, {layer_name(one)}", parts) for one, parts in programs.items() if parts]

@@ -51,7 +51,7 @@ _WIDTHS = {
 """Widths of operands by function, those that it writes first: products of numbers and of sizes named by a letter."""
 
 _ALIKE = {"add_rows", "add_vector", "copy_rows", "multiply_rows", "multiply_vector", "relu_rows", "sigmoid_rows"}
-_ALIKE |= {"subtract_rows", "tanh_rows", "elman_step_relu", "elman_step_sigmoid", "elman_step_tanh"}
+_ALIKE |= {"share_gates", "subtract_rows", "tanh_rows", "elman_step_relu", "elman_step_sigmoid", "elman_step_tanh"}
 """Functions whose operands have the same width."""
 
 

@@ -154,7 +154,7 @@ class Unit:
         """Return the gates of a step by name: see ``observer.OpenedPart``."""
         return self.cell.gates_of(saved[0])
 
-    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V]:
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
         of_cell, normals, widths = saved
         own = ops.with_transforms(self.masked, self.normalised, self.conditioned, normals)
         dstate = [own.or_zeros(d, width) for d, width in zip(doutputs, widths, strict=True)]

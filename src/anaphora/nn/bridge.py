@@ -129,7 +129,7 @@ class Bridge:
         if config.initial_state in ("project", "mean"):
             width = self._spec.width if config.initial_state == "mean" else self.width
             for layer in range(self.config.layers):
-                for field in self.config.cell.state:
+                for field in self.config.cell.history:
                     matrices |= projection_matrices(f"start{layer}_{field}", self.config.size, width, self.config.bias)
         return matrices
 
@@ -154,7 +154,7 @@ class Bridge:
             summary = summaries[min(above + layer, len(summaries) - 1)]
             for field in config.cell.state:
                 value = summary.get(field, summary["h"])
-                if config.initial_state == "zero":
+                if config.initial_state == "zero" or field not in config.cell.history:
                     value = ops.add("zeros", annotations, width=config.size)
                 elif config.initial_state != "copy":
                     value = ops.project(weights, f"start{layer}_{field}", value)

@@ -56,6 +56,10 @@ class RecurrentConfig(Config):
             'set {at}bias = true, or {at}cell = {{kind = "{table.cell.kind}", forget_bias = 0}}',
         ),
         Conflict(
+            {"weight_dropout": lambda rate: rate > 0, "cell": lambda cell: not cell.matmuls},
+            "this cell has no recurrent matrix: set {at}weight_dropout = 0, and {at}dropout in its place",
+        ),
+        Conflict(
             {"residual": True, "layers": 1},
             "it goes around layers from the second on; leave it out, or set {at}layers = 2",
             written=True,
@@ -186,17 +190,20 @@ class Layers:
         conditioned = self._conditioned and name == "layer0"
         return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, conditioned)]
 
+    @torch.no_grad()
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         weights.initialise(start, generator)
+        cell, tensors = self.config.cell, weights.tensors()
+        for unit in self.units:
+            cell.start_vectors({short: tensors[f"{unit}.{short}"] for short in cell.vectors})
         if not self.config.bias:
             return
         part = "norm" if self.config.layer_norm else "input"
         biased = [f"{part}{layer}" for layer in range(self.config.layers)]
         if self.between:
             biased.append("norm_ask" if self.config.layer_norm else self.between.project.name)
-        with torch.no_grad():
-            for name in biased:
-                self.config.cell.start_bias(weights.tensors()[f"{name}.bias"])
+        for name in biased:
+            cell.start_bias(tensors[f"{name}.bias"])
 
 
 class Stack(nn.Module):

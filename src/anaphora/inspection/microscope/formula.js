@@ -167,7 +167,7 @@ class Formula {
   /** The lines of a signal's number. */
   of(signal, row) {
     const unit = this.step.units.find(({gates}) => Object.values(gates).includes(signal)), node = this.explain(signal, row);
-    const letter = unit && unit.blocks.length > 1 ? Object.keys(unit.gates).find((one) => unit.gates[one] === signal) : "";
+    const letter = unit && unit.letters.length > 1 ? Object.keys(unit.gates).find((one) => unit.gates[one] === signal) : "";
     return this.line(node, letter);
   }
 }

@@ -7,11 +7,12 @@
 //     .target         the side of its tokenizer: "target" or "text"
 //     .begin          the id that every output begins after
 //     .unwritten      ids that no output has (padding, <s>)
-//     .units          units of its step, bottom first: {name, kind, blocks, candidate, inputs, gates, state, kept}; `blocks` are
-//                     the letters of the blocks of the projected input in their order, `candidate` that of the new value,
-//                     `inputs` the signals whose sum is that input, `gates` the names of signals by letter, `state` the
-//                     signals it carries, and `kept` is [letter, false] where that gate is the fraction of the memory that
-//                     is kept, [letter, true] where 1 less it is, or null
+//     .units          units of its step, bottom first: {name, kind, blocks, letters, candidate, inputs, gates, state,
+//                     kept}; `blocks` are the letters of the blocks of the projected input in their order, `letters` those
+//                     of its gates, `candidate` that of the new value, `inputs` the signals whose sum is that input,
+//                     `gates` the names of signals by letter, `state` the signals it carries, and `kept` is
+//                     [letter, false] where that gate is the fraction of the memory that is kept, [letter, true] where 1
+//                     less it is, or null
 //
 //   start = network.start(ids)          ids of a source with </s> at its end; none for a language model
 //     {memory, state}                   what the steps need

@@ -63,13 +63,16 @@ const BY_NUMBER = new Set(["sum", "sub", "mul", "minimum", "tanh", "sigmoid", "r
 const SAME_NUMBERS = new Set(["squeeze", "at_positions", "over_positions"]);
 
 /**
- * The values of a unit's gates by letter: functions of sums that one block of the projected input is a term of; of a new
- * value without a function, the sum itself.
+ * The values of a unit's gates by letter: functions of sums that one block of the projected input, or of a product, is a
+ * term of; of a new value without a function, the sum itself. A sum that is a state is none of them.
  */
-function gatesOf({name, blocks, candidate, inputs}, primitives) {
-  const own = primitives.filter((one) => one.part === name), gates = new Map();
+function gatesOf({name, blocks, letters: all, products, candidate, inputs, state}, primitives) {
+  const own = primitives.filter((one) => one.part === name), gates = new Map(), logs = new Map();
   const sums = new Map([[inputs.length === 1 ? inputs[0] : own[0].outputs[0], blocks]]);
-  for (const {op, inputs: read, outputs, numbers} of own) {
+  for (const {op, inputs: read, outputs, numbers, weights} of own) {
+    const of = op === "product" && products[weights[0].split(".").pop()];
+    if (of && ![...of].some((letter) => blocks.includes(letter))) sums.set(outputs[0], of);
+    if (op === "sub" && logs.has(read[0])) sums.set(outputs[0], logs.get(read[0]));
     if (op === "split") {
       for (const letters of [sums, gates]) {
         if (!letters.has(read[0])) continue;
@@ -80,11 +83,12 @@ function gatesOf({name, blocks, candidate, inputs}, primitives) {
       continue;
     }
     const term = read.find((value) => sums.has(value));
-    const into = {sum: sums, tanh: gates, sigmoid: gates, relu: gates}[op];
+    const into = {sum: sums, log_sigmoid: logs, tanh: gates, sigmoid: gates, relu: gates}[op];
+    if (op === "sum" && state.includes(outputs[0])) continue;
     if (term !== undefined && into && outputs[0] !== [...sums.keys()][0]) into.set(outputs[0], sums.get(term));
   }
   const found = {};
-  for (const letter of blocks) {
+  for (const letter of all) {
     const [value] = [...gates].find(([, letters]) => letters === letter) || [];
     const [fresh] = letter === candidate ? [...sums].reverse().find(([, letters]) => letters === letter) || [] : [];
     if (value || fresh) found[letter] = value || fresh;

@@ -99,8 +99,11 @@ def _primitives(part: Part, prefix: str) -> list[Table]:
 
 def _unit(part: Unit) -> Table:
     """Return a unit as its cell declares it; ``kept`` is the gate that is the fraction kept, or 1 less it."""
-    declared = {name: getattr(part.cell, name) for name in ("kind", "blocks", "candidate")}
-    gates = {letter: 2.0 + place for place, letter in enumerate(part.cell.blocks)}
-    kept = part.cell.kept(gates)
+    cell = part.cell
+    declared = {name: getattr(cell, name) for name in ("kind", "blocks", "candidate")}
+    letters = dict.fromkeys([*cell.blocks, *cell.gate_names, *cell.candidate])
+    gates = {letter: 2.0 + place for place, letter in enumerate(letters)}
+    kept = cell.kept(gates)
     gate = next(([letter, kept != of] for letter, of in gates.items() if kept in (of, 1 - of)), None)
+    declared |= {"letters": "".join(gates), "products": dict(cell.matmuls)}
     return {"name": part.name, **declared, "inputs": part.inputs, "state": part.writes, "kept": gate}

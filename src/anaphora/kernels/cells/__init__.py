@@ -5,6 +5,7 @@ from typing import Any, TypeVar, get_args
 from anaphora.kernels.cells.cell import Cell, Forgetting
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
 from anaphora.kernels.cells.lstm import Lstm
 from anaphora.kernels.cells.lstm_variants import (
     LstmAdditive,
@@ -14,6 +15,7 @@ from anaphora.kernels.cells.lstm_variants import (
     LstmNoOutputTanh,
     TwoGate,
 )
+from anaphora.kernels.cells.mogrifier import Mogrifier
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
 
@@ -29,6 +31,12 @@ AnyCell = (
     | Peephole
     | TwoGate
     | Multiplicative
+    | Mogrifier
+    | Ssru
+    | Sru
+    | Qrnn
+    | MinGru
+    | MinLstm
 )
 """A unit as a recipe names it: ``"gru"``, or ``{kind = "gru", reset = "before"}``."""
 
@@ -56,7 +64,13 @@ __all__ = [
     "LstmInput",
     "LstmNoForget",
     "LstmNoOutputTanh",
+    "MinGru",
+    "MinLstm",
+    "Mogrifier",
     "Multiplicative",
     "Peephole",
+    "Qrnn",
+    "Sru",
+    "Ssru",
     "TwoGate",
 ]

@@ -20,14 +20,25 @@ class Cell(Record, ABC, extra="forbid"):
     kind: str
     """The unit's name."""
 
-    blocks: ClassVar[str]
-    """A letter for each block of H of the projected input, in order: "ifgo"."""
     gate_names: ClassVar[Mapping[str, str]] = {}
     """Words for its gates, by letter."""
     candidate: ClassVar[str] = ""
     """The letter of the block that is no gate but the new value, between -1 and 1."""
-    state: ClassVar[tuple[str, ...]] = ("h",)
-    """The names of what the unit carries from step to step; the first is its output."""
+
+    @property
+    @abstractmethod
+    def blocks(self) -> str:
+        """A letter for each block of H of the projected input, in order: "ifgo"."""
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """The names of what the unit carries from step to step; the first is its output."""
+        return ("h",)
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The fields of ``state`` that the next step reads; by default all."""
+        return self.state
 
     @property
     def gates(self) -> int:
@@ -52,8 +63,8 @@ class Cell(Record, ABC, extra="forbid"):
         """One step: the projected input and the previous state give the new state and what ``backward`` needs."""
 
     @abstractmethod
-    def backward(self, ops: Ops[V], saved: Any, dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
-        """Return the gradient of the new state gives those of the projected input and of the previous state."""
+    def backward(self, ops: Ops[V], saved: Any, dstate: Sequence[V]) -> tuple[V, tuple[V | None, ...]]:
+        """Return the gradients of the projected input and of the previous state, None for what is unread."""
 
     def obstacle(self) -> str:
         return ""
@@ -68,6 +79,9 @@ class Cell(Record, ABC, extra="forbid"):
 
     def start_bias(self, bias_G: Any) -> None:
         """Make of the bias of the projected input, once it is filled, what this unit wants to start training with."""
+
+    def start_vectors(self, vectors: Mapping[str, Any]) -> None:
+        """Make of the unit's vectors, by name, once they are filled, what it wants to start training with."""
 
 
 class Forgetting(Cell):

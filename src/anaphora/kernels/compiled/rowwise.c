@@ -1,4 +1,4 @@
-/* Sums, products by number, tanh, sigmoid, relu, maxout, gates and columns of rows: operations of the time loop (loop.c).
+/* Sums, products by number, tanh, sigmoid, relu, maxout, gates, shared gates and columns of rows: operations of the time loop (loop.c).
  *
  * The first operand is what an operation writes; it may be one of the others, number by number.
  */
@@ -94,6 +94,25 @@ EVERY_PROCESSOR static void relu_backward(int64_t size, const float *r, const fl
         da[j] = r[j] > 0.0f ? dr[j] : 0.0f;
 }
 
+/* sigm(a) / (sigm(a) + sigm(b)): exponential ends at exp(88), so that the sum is finite and never 0. */
+EVERY_PROCESSOR static void share(int64_t size, const float *a, const float *b, float *f)
+{
+    for (int64_t j = 0; j < size; j++) {
+        const float of_a = 1.0f + exponential(-b[j]);
+        f[j] = of_a / (of_a + (1.0f + exponential(-a[j])));
+    }
+}
+
+EVERY_PROCESSOR static void share_backward(int64_t size, const float *f, const float *a, const float *b,
+                                           const float *df, float *da, float *db)
+{
+    for (int64_t j = 0; j < size; j++) {
+        const float d = df[j] * (f[j] - f[j] * f[j]);
+        da[j] = d * sigmoid(-a[j]);
+        db[j] = -(d * sigmoid(-b[j]));
+    }
+}
+
 /* out | a */
 void copy_rows(int64_t from, int64_t to, const Block *of)
 {
@@ -175,6 +194,21 @@ void sigmoid_rows_back(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++)
         sigmoid_backward(of[0].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
+}
+
+/* f | a, b */
+void share_gates(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        share(of[0].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
+}
+
+/* da, db | f, a, b, df */
+void share_gates_back(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        share_backward(of[0].width, row_of(of[2], row), row_of(of[3], row), row_of(of[4], row), row_of(of[5], row),
+                       row_of(of[0], row), row_of(of[1], row));
 }
 
 /* r | a */

@@ -19,8 +19,14 @@ from anaphora.kernels.cells import (
     LstmInput,
     LstmNoForget,
     LstmNoOutputTanh,
+    MinGru,
+    MinLstm,
+    Mogrifier,
     Multiplicative,
     Peephole,
+    Qrnn,
+    Sru,
+    Ssru,
     TwoGate,
 )
 from anaphora.kernels.cells.recorded import AutogradCell, State
@@ -135,6 +141,53 @@ def gru_step(cell: Gru, a_BG: Tensor, before: State, weights: Tensors) -> State:
     return (z * h + (1 - z) * g,)
 
 
+def mogrifier_step(cell: Mogrifier, a_BG: Tensor, before: State, weights: Tensors) -> State:
+    """Melis et al. 2020, equations 1 and 2, and the LSTM of their section 2."""
+    x, (h, c) = a_BG, before
+    for n in range(1, cell.rounds + 1):
+        gated = sigmoid(h @ weights[f"q{n}"].T) * x if n % 2 else sigmoid(x @ weights[f"r{n}"].T) * h
+        x, h = (gated + gated, h) if n % 2 else (x, gated + gated)
+    a_i, a_f, a_g, a_o = (x @ weights["x"].T + h @ weights["h"].T).chunk(4, dim=-1)
+    i, f, o = sigmoid(a_i + weights["b_i"]), sigmoid(a_f + weights["b_f"]), sigmoid(a_o + weights["b_o"])
+    c = f * c + i * torch.tanh(a_g + weights["b_g"])
+    return o * torch.tanh(c), c
+
+
+def ssru_step(cell: Ssru | MinGru, a_BG: Tensor, before: State, weights: Tensors) -> State:
+    """Kim et al. 2019, section 3.1, and Feng et al. 2024, section 3.1, where z is 1 - f; the blocks are g, f."""
+    a_g, a_f = a_BG.chunk(2, dim=-1)
+    f = sigmoid(a_f)
+    c = f * before[-1] + (1 - f) * a_g
+    return (c,) if isinstance(cell, MinGru) else (c.clamp(min=0), c)
+
+
+def sru_step(cell: Sru, a_BG: Tensor, before: State, weights: Tensors) -> State:
+    """Lei et al. 2018, equations 1 to 4, with the blocks in the order g, f, r, and x beside them."""
+    a_g, a_f, a_o, x = a_BG.chunk(4, dim=-1)
+    f = sigmoid(a_f + before[1] * weights["v_f"])
+    r = sigmoid(a_o + before[1] * weights["v_o"])
+    c = f * before[1] + (1 - f) * a_g
+    return r * c + (1 - r) * x, c
+
+
+def qrnn_step(cell: Qrnn, a_BG: Tensor, before: State, weights: Tensors) -> State:
+    """Bradbury et al. 2017, equations 2 and 4: what the filter gives of the step before was handed on."""
+    _, c, *far = before
+    a_g, a_f, a_o, *ahead = a_BG.chunk(3 * cell.width, dim=-1)
+    if far:
+        a_g, a_f, a_o = a_g + far[0], a_f + far[1], a_o + far[2]
+    f = sigmoid(a_f)
+    c = f * c + (1 - f) * torch.tanh(a_g)
+    return sigmoid(a_o) * c, c, *ahead
+
+
+def min_lstm_step(cell: MinLstm, a_BG: Tensor, before: State, weights: Tensors) -> State:
+    """Feng et al. 2024, section 3.2, with the blocks in the order g, f, i."""
+    a_g, a_f, a_i = a_BG.chunk(3, dim=-1)
+    f, i = sigmoid(a_f), sigmoid(a_i)
+    return (f / (f + i) * before[0] + i / (f + i) * a_g,)
+
+
 UNITS: dict[type[Cell], Callable[..., State]] = {
     Elman: elman_step,
     Lstm: lstm_step,
@@ -147,6 +200,12 @@ UNITS: dict[type[Cell], Callable[..., State]] = {
     Gru: gru_step,
     TwoGate: two_gate_step,
     Multiplicative: multiplicative_step,
+    Mogrifier: mogrifier_step,
+    Ssru: ssru_step,
+    Sru: sru_step,
+    Qrnn: qrnn_step,
+    MinGru: ssru_step,
+    MinLstm: min_lstm_step,
 }
 """The step of each unit that has a derived gradient."""
 
