@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reason, Run, apply_edits, one_line
+from anaphora.formats.entries.entry import Code, Edit, Entry, Gap, Put, Reason, Run, apply_edits, one_line
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import whole
 
@@ -59,26 +59,31 @@ class Document:
         if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._slice(gap.runs[0].begin, gap.runs[-1].end))]
         if self.kind not in CODED:
-            return [one_line("".join(run.text for run in runs)) for runs in gap.flows()]
-        return [text_with_tags(self._slice, runs) for runs in gap.flows()]
+            return [one_line("".join(run.text for run in runs)) for runs in _texts(gap)]
+        return [text_with_tags(self._slice, runs) for runs in _texts(gap)]
 
     def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""
         return self._content[begin:end].decode(errors="ignore")
 
-    def fill(self, translations: Mapping[int, Sequence[str]]) -> bytes:
-        """Return the file with translations, by the number of the entry a text for every run of its gap.
+    def fill(self, translations: Mapping[int, Put]) -> bytes:
+        """Return the file with translations, by the number of the entry what is put into its gap.
 
         Without any, it is the file as it was.
         """
-        filled = defaultdict[Callable[[bytes, Mapping[Run, str]], list[Edit]], dict[Run, str]](dict)
-        for number, texts in translations.items():
+        filled = defaultdict[Callable[[bytes, Put], list[Edit]], dict[Run | Code, str | Code]](dict)
+        for number, put in translations.items():
             gap = self.entries[number].gap
             assert gap is not None
-            filled[gap.fill].update(zip(gap.runs, texts, strict=True))
-        edits = [edit for fill, texts in filled.items() for edit in fill(self._content, texts)]
+            filled[gap.fill].update(put)
+        edits = [edit for fill, put in filled.items() for edit in fill(self._content, put)]
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
         return self._encoding.encode(apply_edits(self._content, edits, 0, len(self._content)), replaced)
+
+
+def _texts(gap: Gap) -> list[list[Run]]:
+    """Return the runs of each flow."""
+    return [[piece for piece in flow if isinstance(piece, Run)] for flow in gap.flows()]
 
 
 _TAG = re.compile(

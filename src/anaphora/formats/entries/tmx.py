@@ -5,12 +5,12 @@ no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own.
 files ``lang``. A text that is there in the exact language goes before those of its regions.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, matches, one_line, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, escape_text, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
@@ -67,7 +67,8 @@ class Tmx(Markup):
             return
         there = [one for one in targets if one.content.text.strip()]
         if not there:
-            gap = Gap(texts[0].content.runs, partial(self._fill, texts[0], targets[0] if targets else None, at))
+            put = partial(self._fill, texts[0], targets[0] if targets else None, at)
+            gap = Gap(texts[0].content.runs, put, codes=texts[0].content.codes)
             yield Entry(self._line, one_line(texts[0].content.text), "", Reason.UNTRANSLATED, gap)
             return
         for source, target in [(texts[0], one) for one in there] + [(one, there[0]) for one in texts[1:]]:
@@ -79,10 +80,8 @@ class Tmx(Markup):
         exact = [one for one in every if matches(language, one.language)]
         return exact or every
 
-    def _fill(
-        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Mapping[Run, str]
-    ) -> list[Edit]:
-        segment = b"<seg>" + fill(content, source.content, texts) + b"</seg>"
+    def _fill(self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put) -> list[Edit]:
+        segment = b"<seg>" + fill(content, source.content, put) + b"</seg>"
         if target is not None:
             return [Edit(target.content.begin, after(content, target.content), segment)]
         space = space_before(content, source.begin)

@@ -1,7 +1,8 @@
 """Documents translated: entries without a translation get one, and everything else stays byte for byte.
 
-A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
-their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
+A sentence with inline codes is translated as a whole, with a tag for each code; two codes of which one closes what the
+other opens are a pair of tags. Pairs may come back in another order, well nested and around some text. Where tags come
+back otherwise, the texts between codes are translated apart, so that these stay in place. What would lose a
 placeholder, a tag, an address or a bracket, has an unknown word, or is longer than its file allows, stays without a
 translation, and so does what the translator is not sure of. Messages that choose one of several texts
 (``text.branches``) are translated text by text where each is a sentence.
@@ -13,6 +14,7 @@ from html import unescape
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import REPLACED, Document
+from anaphora.formats.entries.entry import Code, Put, Run
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
 from anaphora.text.quality import differences, is_translatable, without_placeholders
@@ -56,7 +58,7 @@ _LINES = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z|(?<!\s)[^\S\r\n]*
 _GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
 _FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
 """White space that is no more than a space in a page or a subtitle."""
-_CODE = re.compile(r"<x(\d+)/>")
+_CODE = re.compile(r"(</?x\d+/?>)")
 _REFERENCE = re.compile(r"&(?:quot|apos|amp|#39);")
 
 
@@ -97,14 +99,14 @@ def fill(document: Document, translate: Translate, language: str) -> FilledDocum
 def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
     flows = {
-        place: [_Flow([run.text for run in runs], document.kind) for runs in entry.gap.flows()]
+        place: [_Flow(pieces, document.kind) for pieces in entry.gap.flows()]
         for place, entry in enumerate(document.entries)
         if entry.gap
     }
     every = [flow for of_entry in flows.values() for flow in of_entry]
     known = yield from _add_translations([flow.whole for flow in every if flow.whole], {})
     known = yield from _add_translations([text for flow in every for text in flow.texts(known)], known)
-    filled: dict[int, list[str]] = {}
+    filled: dict[int, Put] = {}
     left: dict[str, list[int]] = {}
     unmeasured = []
     for place, of_entry in flows.items():
@@ -112,10 +114,11 @@ def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
         if document.kind in REPLACED and not any(flow.is_translatable for flow in of_entry):
             continue
         why = next((why for flow in of_entry if (why := flow.fault(known, language))), "")
-        put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
-        if not all(map(document.takes, put)):
+        put = {at: one for flow in of_entry for at, one in flow.put(known, language).items()} if not why else {}
+        texts = [one for one in put.values() if isinstance(one, str)]
+        if not all(map(document.takes, texts)):
             why = UNWRITABLE
-        fits = not (put and entry.gap) or entry.gap.fits("".join(put))
+        fits = not (put and entry.gap) or entry.gap.fits("".join(texts))
         if fits is False:
             why = WRONG_SIZE
         if why:
@@ -185,21 +188,26 @@ class _Run:
 
 
 class _Flow:
-    """The stretches of one sentence, between which there are codes."""
+    """The stretches of one sentence, one before each of its codes and one behind the last, which may be empty."""
 
-    def __init__(self, texts: Sequence[str], kind: str) -> None:
+    def __init__(self, pieces: Sequence[Run | Code], kind: str) -> None:
+        self._codes = [piece for piece in pieces if isinstance(piece, Code)]
+        self._places = list(_places(pieces))
+        self._partners = _partners(self._codes)
+        self._tags = [self._tag(place) for place in range(len(self._codes))]
+        texts = [place.text for place in self._places]
         self._runs = [_Run(text, kind) for text in texts]
         self._ends = _SPOKEN if kind == "subtitles" else _ENDS
         self.whole = ""
         """The sentence with tags for its codes; empty where that would say no more than its stretches."""
-        self._branches = split_branches(_with_codes([_CODE.sub("", text) for text in texts]))
+        self._branches = split_branches(self._with_tags([_CODE.sub("", text) for text in texts]))
         if self._branches:
             self._texts = [_Run(text, kind) for text in self._branches.texts]
             return
         self._texts = self._runs
         if sum(any(run.texts()) for run in self._runs) > 1 and all(run.is_plain for run in self._runs):
             texts = [_CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
-            self.whole = self._ends.sub("", _with_codes(texts))
+            self.whole = self._ends.sub("", self._with_tags(texts))
 
     @property
     def is_translatable(self) -> bool:
@@ -208,7 +216,7 @@ class _Flow:
 
     def texts(self, known: Known) -> list[str]:
         """Return the texts to translate where the sentence as a whole was not, or not well."""
-        whole = self._pieces(known) or self._is_unsure(known)
+        whole = self._pieces(known)[0] or self._is_unsure(known)
         return [] if whole else [text for run in self._texts for text in run.texts()]
 
     def fault(self, known: Known, language: str) -> str:
@@ -220,42 +228,100 @@ class _Flow:
         why = next((why for text in self.texts(known) if (why := fault(text, known[text]))), "")
         return why or ("" if self.put(known, language) else LOST)
 
-    def put(self, known: Known, language: str) -> list[str]:
-        """Return the stretches with translations; none where codes or branches would not stay in place."""
+    def put(self, known: Known, language: str) -> Put:
+        """Return what is put into its places; nothing where codes or branches would not stay in place."""
         if self._branches:
             message = self._branches.with_texts([run.put(known, language) for run in self._texts])
-            return (self._split(message) or []) if message is not None else []
-        pieces = self._pieces(known)
-        if not pieces:
-            return [run.put(known, language) for run in self._runs]
+            texts, order = self._split(message) if message is not None else ([], [-1])
+            return dict(zip(self._places, texts, strict=True)) if order == list(range(len(self._codes))) else {}
+        texts, order = self._pieces(known)
+        if not texts:
+            return {place: run.put(known, language) for place, run in zip(self._places, self._runs, strict=True)}
         first, *before = self._ends.split(self._runs[0].text)
         *behind, last = self._ends.split(self._runs[-1].text)
-        pieces[0] = "".join([] if first else before[:1]) + pieces[0].lstrip()
-        pieces[-1] = pieces[-1].rstrip() + "".join([] if last else behind[-1:])
-        return [run.escape(piece) for run, piece in zip(self._runs, pieces, strict=True)]
+        texts[0] = "".join([] if first else before[:1]) + texts[0].lstrip()
+        texts[-1] = texts[-1].rstrip() + "".join([] if last else behind[-1:])
+        put: dict[Run | Code, str | Code] = {
+            place: run.escape(text) for place, run, text in zip(self._places, self._runs, texts, strict=True)
+        }
+        return put | {self._codes[at]: self._codes[code] for at, code in enumerate(order) if at != code}
 
     def _is_unsure(self, known: Known) -> bool:
         return bool(self.whole) and known[self.whole] is None
 
-    def _pieces(self, known: Known) -> list[str]:
-        """The sentence's translation between its tags, if all of them came back in order and around some text."""
+    def _pieces(self, known: Known) -> tuple[list[str], list[int]]:
+        """Return the texts of the sentence's translation, and the codes between them; none if these cannot stand so."""
         translation = known[self.whole] if self.whole else None
         if translation is None or fault(self.whole, translation):
-            return []
-        pieces = self._split(translation) or []
-        alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
-        spaced = [with_gaps(run.line, one) for run, one in zip(self._runs, pieces, strict=False)]
-        return [one for one in spaced if one is not None] if alike and None not in spaced else []
+            return [], []
+        texts, order = self._split(translation)
+        if not self._may_be(texts, order):
+            return [], []
+        have_moved = order != sorted(order)
+        spaced = [
+            text if have_moved and with_gaps(run.line, "") is not None else with_gaps(run.line, text)
+            for run, text in zip(self._runs, texts, strict=True)
+        ]
+        return ([one for one in spaced if one is not None], order) if None not in spaced else ([], [])
 
-    def _split(self, translation: str) -> list[str] | None:
-        """Return the texts between the tags; None if these did not come back in order."""
-        first, *others = _CODE.split(translation)
-        in_order = others[::2] == [str(place) for place in range(1, len(self._runs))]
-        return [first, *others[1::2]] if in_order else None
+    def _split(self, translation: str) -> tuple[list[str], list[int]]:
+        """Return the texts between the tags, and the codes that these are; -1 for a tag that is none."""
+        texts, numbers = _CODE.split(translation), {tag: number for number, tag in enumerate(self._tags)}
+        return texts[::2], [numbers.get(tag, -1) for tag in texts[1::2]]
+
+    def _may_be(self, texts: Sequence[str], order: Sequence[int]) -> bool:
+        """True if all codes are there once: pairs well nested and around text as in the source, others in order."""
+        in_order = list(range(len(self._codes)))
+        if sorted(order) != in_order:
+            return False
+        full, old = [bool(text.strip()) for text in texts], [bool(run.text.strip()) for run in self._runs]
+        has_moved = [*order] != in_order
+        if not self._partners:
+            return not has_moved and full == old
+        opened, now = list[int](), {code: place for place, code in enumerate(order)}
+        for code in order:
+            partner = self._partners.get(code, -1)
+            if code < partner:
+                opened.append(code)
+                if any(full[now[code] + 1 : now[partner] + 1]) != any(old[code + 1 : partner + 1]):
+                    return False
+            elif partner >= 0 and (not opened or opened.pop() != partner):
+                return False
+        singles = [code for code in order if code not in self._partners]
+        return singles == sorted(singles) and not (has_moved and any(code.fixed for code in self._codes))
+
+    def _tag(self, code: int) -> str:
+        partner = self._partners.get(code, code)
+        return f"<{'/' * (partner < code)}x{min(code, partner) + 1}{'/' * (partner == code)}>"
+
+    def _with_tags(self, texts: Sequence[str]) -> str:
+        return "".join(f"{text}{tag}" for text, tag in zip(texts, self._tags, strict=False)) + texts[-1]
 
 
-def _with_codes(texts: Sequence[str]) -> str:
-    return "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
+def _places(pieces: Sequence[Run | Code]) -> Iterator[Run]:
+    """Yield the texts of a flow before each of its codes and behind the last, with empty ones where there are none."""
+    text, end = None, pieces[0].begin
+    for piece in pieces:
+        if isinstance(piece, Run):
+            text = piece
+        else:
+            yield text or Run(end, end, "", piece.flow)
+            text = None
+        end = piece.end
+    yield text or Run(end, end, "", pieces[-1].flow)
+
+
+def _partners(codes: Sequence[Code]) -> dict[int, int]:
+    """Return the codes that open and close each other, well nested, both ways."""
+    partners, opened = dict[int, int](), list[int]()
+    for place, code in enumerate(codes):
+        if code.pair and code.opens:
+            opened.append(place)
+        elif code.pair in (names := [codes[one].pair for one in opened] if code.pair else []):
+            at = len(names) - 1 - names[::-1].index(code.pair)
+            partners |= {place: opened[at], opened[at]: place}
+            del opened[at:]
+    return partners
 
 
 def with_key(one: Label, translation: str | None, language: str) -> str:
