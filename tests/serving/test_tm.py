@@ -128,7 +128,7 @@ def test_segments_come_with_their_quality_the_most_similar_first(
     assert asked(client, "Save the file", min_similarity=60, max_candidates=3)[2] == (*pairs[1], 66)
     assert len(asked(client, "Save the file", min_similarity=60, max_candidates=1)) == 1
     assert asked(client, "Nothing of the kind") == asked(client, "Save it", min_similarity="") == []
-    assert [percent for *_, percent in asked(client, "Save it all", min_similarity=0)] == [33] * 3
+    assert [percent for *_, percent in asked(client, "Save it all", min_similarity=0)] == [33, 33, 33, 0, 0]
 
 
 def test_any_text_is_found(serve: Serve, remembering: ServedRun, memory: Memory) -> None:

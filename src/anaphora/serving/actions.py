@@ -29,7 +29,7 @@ from anaphora.serving.translators import ServedRun, Translators, name_of
 from anaphora.tasks.translation.translation import Translation
 
 FORMATS = ("text", "html")
-ORIGIN = ("model", "memory", "from")
+ORIGIN = ("model", "memory", "from", "changes", "sentences")
 """Keys of an answer for the origin of a translation."""
 _SHOWN = 40
 """Characters of a text that say which one it is."""
@@ -218,12 +218,12 @@ async def _translated(
 
     least, note = THRESHOLD if origins else 100, ""
     try:
-        found = await translated(served.memory, texts, by_model, alternatives, least)
+        found = await translated(service.batching, Search(served, options), texts, by_model, least)
     except Refusal as refusal:  # perhaps of the confidence alone
         if not judged or refusal.status != 400:
             raise
         options, note = options._replace(confidence=False), refusal.message
-        found = await translated(served.memory, texts, by_model, alternatives, least)
+        found = await translated(service.batching, Search(served, options), texts, by_model, least)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if note:
         answer["note"] = [note for _ in texts]
@@ -235,7 +235,8 @@ async def _translated(
         answer["confidence"] = [one.confidence for one in found]
         answer["wordConfidences"] = [list(one.word_confidences) for one in found]
     if origins:
-        answer |= {name: [one.origin(served.model)[name] for one in found] for name in ORIGIN}
+        told = [one.origin(served.model) for one in found]
+        answer |= {name: [one[name] for one in told] for name in ORIGIN}
     return answer
 
 
@@ -278,7 +279,7 @@ def _translating(service: Service, served: ServedRun, given: Parameters) -> Tran
         if len(longest) > service.limits.characters:
             begins, limit = longest[:_SHOWN], service.limits.characters
             raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
-        return [one.text for one in await translated(served.memory, texts, by_model)]
+        return [one.text for one in await translated(service.batching, search, texts, by_model)]
 
     return translate
 
