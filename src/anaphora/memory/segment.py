@@ -68,6 +68,10 @@ class Match(NamedTuple):
         changes = [f"{one.kind} '{one.words}'" for one in self.changes if one.kind != "kept"]
         return ", ".join(changes) or "its tags, case or punctuation"
 
+    def json(self) -> dict[str, Any]:
+        """Return how it was found for ``json.dumps``."""
+        return {"memory": str(self), "changes": [one._asdict() for one in self.changes]}
+
     def __str__(self) -> str:
         return "exact" if self.is_exact else f"fuzzy {self.percent}%"
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import unescape
 from itertools import count, takewhile
 from pathlib import Path
+from types import MappingProxyType
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import Code, Edit, Entry, Gap, Put, Reason, Run, apply_edits, one_line
+from anaphora.formats.entries.entry import Code, Entry, Fill, Gap, Put, Reason, Run, apply_edits, one_line
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import whole
 
@@ -19,6 +20,8 @@ MARKUP = frozenset(("tmx", "xliff", "html"))
 """Kinds that can write any character in any encoding."""
 CODED = frozenset(("xliff", "html"))
 """Kinds whose inline codes stand between the texts of a sentence."""
+REVIEWED = frozenset(("po", "xliff"))
+"""Kinds that can say that a translation needs review."""
 REPLACED = frozenset(("subtitles", "html"))
 """Kinds in which a translation takes the place of its source."""
 
@@ -66,17 +69,20 @@ class Document:
         """Return the file from one place of its runs to another."""
         return self._content[begin:end].decode(errors="ignore")
 
-    def fill(self, translations: Mapping[int, Put]) -> bytes:
+    def fill(self, translations: Mapping[int, Put], similar: Mapping[int, int] = MappingProxyType({})) -> bytes:
         """Return the file with translations, by the number of the entry what is put into its gap.
 
-        Without any, it is the file as it was.
+        Those that are targets of ``similar`` segments, of so many percent, are marked where the kind is ``REVIEWED``.
+        Without any translation, it is the file as it was.
         """
-        filled = defaultdict[Callable[[bytes, Put], list[Edit]], dict[Run | Code, str | Code]](dict)
+        filled, percents = defaultdict[Fill, dict[Run | Code, str | Code]](dict), dict[Run, int]()
         for number, put in translations.items():
             gap = self.entries[number].gap
             assert gap is not None
             filled[gap.fill].update(put)
-        edits = [edit for fill, put in filled.items() for edit in fill(self._content, put)]
+            if number in similar:
+                percents[gap.runs[0]] = similar[number]
+        edits = [edit for fill, put in filled.items() for edit in fill(self._content, put, percents)]
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
         return self._encoding.encode(apply_edits(self._content, edits, 0, len(self._content)), replaced)
 

@@ -95,6 +95,8 @@ class Edit(NamedTuple):
 
 Put = Mapping[Run | Code, str | Code]
 """Texts in the places of runs, which may be empty ones beside codes, and codes in the places of others."""
+Fill = Callable[[bytes, Put, Mapping[Run, int]], list[Edit]]
+"""From a file, what is put there, and the first runs of sentences with the target of a similar one, with percent."""
 
 
 class Gap(NamedTuple):
@@ -102,7 +104,7 @@ class Gap(NamedTuple):
 
     runs: tuple[Run, ...]
     """Texts to translate."""
-    fill: Callable[[bytes, Put], list[Edit]]
+    fill: Fill
     """From the whole file and what is put there: the edits that do so, together or not at all.
 
     Gaps that share this function are filled in one call. An edit that several calls return, such as the declaration of

@@ -9,7 +9,7 @@ all other code ends a block. Character references that come back are written as 
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -266,7 +266,7 @@ class Html(Reader, HTMLParser):
         """Add an entry in ``languages``; ``quotes`` are what an attribute still lacks around its value."""
         around = quotes or ""
 
-        def fill(content: bytes, put: Put) -> list[Edit]:
+        def fill(content: bytes, put: Put, _: Mapping[Run, int]) -> list[Edit]:
             edits, old = list[Edit](), "".join(content[run.begin : run.end].decode() for run in runs)
             has_moved = any(isinstance(one, Code) for one in put.values())
             for place, one in put.items():

@@ -199,7 +199,9 @@ class Po(Reader):
         fill = partial(self._fill, message, {form: runs[key] for form, key in missing.items()})
         return Gap(tuple(runs.values()), fill)
 
-    def _fill(self, message: _Message, sources: Mapping[str, Run], content: bytes, put: Put) -> list[Edit]:
+    def _fill(
+        self, message: _Message, sources: Mapping[str, Run], content: bytes, put: Put, _: Mapping[Run, int]
+    ) -> list[Edit]:
         spans = [message.spans[form] for form in message.forms]
         first = content.find(b"\n")
         line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"

@@ -6,7 +6,7 @@ has character references, as in HTML; its notes, styles and regions stay as they
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape, unescape
 
 from anaphora.formats.entries.entry import Edit, Entry, Gap, Put, Reader, Reason, Run, one_line
@@ -65,7 +65,7 @@ class Subtitles(Reader):
                 yield Run(place, place + len(piece.encode()), read, flow)
             start = found.end() if found else end
 
-    def _fill(self, content: bytes, put: Put) -> list[Edit]:
+    def _fill(self, content: bytes, put: Put, _: Mapping[Run, int]) -> list[Edit]:
         edits = []
         for run, text in put.items():
             assert isinstance(run, Run) and isinstance(text, str), "its codes are single and stay in their order"

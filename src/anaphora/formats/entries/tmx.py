@@ -5,12 +5,12 @@ no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own.
 files ``lang``. A text that is there in the exact language goes before those of its regions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, matches, one_line, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, one_line, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, escape_text, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
@@ -80,7 +80,9 @@ class Tmx(Markup):
         exact = [one for one in every if matches(language, one.language)]
         return exact or every
 
-    def _fill(self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put) -> list[Edit]:
+    def _fill(
+        self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put, _: Mapping[Run, int]
+    ) -> list[Edit]:
         segment = b"<seg>" + fill(content, source.content, put) + b"</seg>"
         if target is not None:
             return [Edit(target.content.begin, after(content, target.content), segment)]

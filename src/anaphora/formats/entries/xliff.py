@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, matches, one_line, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, one_line, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, start_tag, with_attributes
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
@@ -31,6 +31,7 @@ _CONFIRMED = {
 _BEGUN = re.compile("|NotStarted")
 _MACHINE = re.compile("[an]?mt")
 _LOCKED = re.compile("true|yes|locked")
+_SIMILAR = {"state": "initial", "subState": "anaphora:fuzzy-match"}
 _DRAFT = {"conf": "Draft", "origin": "mt"}
 _UNIT = ("trans-unit", "segment")
 _TRANSLATE = "translate"
@@ -155,16 +156,18 @@ class Xliff(Markup):
             return [Entry(unit.line, text, "", Reason.UNAPPROVED)]
         return [Entry(unit.line, *pair) for pair in pairs(source, target)]
 
-    def _fill(self, unit: _Unit, content: bytes, put: Put) -> list[Edit]:
+    def _fill(self, unit: _Unit, content: bytes, put: Put, similar: Mapping[Run, int]) -> list[Edit]:
         target, segments = unit.contents.get("target"), unit.segments
         filled = {name for name, segment in segments.items() if not put.keys().isdisjoint(segment.runs)}
         changes = dict(unit.undeclared)
-        changes |= {unit.definitions[name][0]: _DRAFT for name in filled & unit.definitions.keys()}
-        state: Attributes = {}
+        for name in filled & unit.definitions.keys():
+            percent = similar.get(segments[name].runs[0])
+            changes[unit.definitions[name][0]] = _DRAFT | ({"origin": "tm", "percent": f"{percent}"} if percent else {})
+        is_similar, state = not similar.keys().isdisjoint(put), dict[str, str]()
         if unit.name == "segment":
-            changes[unit.begin] = {"state": "translated"}
+            changes[unit.begin] = _SIMILAR if is_similar else {"state": "translated"}
         elif not (unit.definitions and unit.shape.segments):
-            state = {"state": "needs-review-translation"}
+            state = {"state": "needs-review-translation"} | ({"state-qualifier": "fuzzy-match"} if is_similar else {})
         if target is not None and segments and target.segments:
             changes[target.begin] = state
             edits = _fill_divided(content, segments, target, put)

@@ -9,12 +9,14 @@ translation, and so does what the translator is not sure of. Messages that choos
 """
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from html import unescape
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import REPLACED, Document
 from anaphora.formats.entries.entry import Code, Put, Run
+from anaphora.memory import Match
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
 from anaphora.text.quality import differences, is_translatable, without_placeholders
@@ -72,6 +74,8 @@ class FilledDocument(NamedTuple):
     """The lines of those that got none, by the reason."""
     unmeasured: tuple[int, ...] = ()
     """The lines of those that got one, where the file limits its size in a way that cannot be measured."""
+    similar: tuple[tuple[int, Match], ...] = ()
+    """The lines of those that got the target of a similar segment, and that segment."""
 
 
 def run_steps(steps: Steps[Result], translate: Translate) -> Result:
@@ -91,12 +95,19 @@ def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts
         return result
 
 
-def fill(document: Document, translate: Translate, language: str) -> FilledDocument:
-    """Fill the gaps of a document with translations into ``language``; each different text is translated once."""
-    return run_steps(fill_steps(document, language), translate)
+def fill(
+    document: Document, translate: Translate, language: str, similar: Mapping[str, Match] = MappingProxyType({})
+) -> FilledDocument:
+    """Fill the gaps of a document with translations into ``language``; each different text is translated once.
+
+    ``similar`` are segments whose targets ``translate`` returned, by the text: such translations need review.
+    """
+    return run_steps(fill_steps(document, language, similar), translate)
 
 
-def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
+def fill_steps(
+    document: Document, language: str, similar: Mapping[str, Match] = MappingProxyType({})
+) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
     flows = {
         place: [_Flow(pieces, document.kind) for pieces in entry.gap.flows()]
@@ -108,7 +119,7 @@ def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
     known = yield from _add_translations([text for flow in every for text in flow.texts(known)], known)
     filled: dict[int, Put] = {}
     left: dict[str, list[int]] = {}
-    unmeasured = []
+    unmeasured, matches = [], dict[int, Match]()
     for place, of_entry in flows.items():
         entry = document.entries[place]
         if document.kind in REPLACED and not any(flow.is_translatable for flow in of_entry):
@@ -125,9 +136,14 @@ def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
             left.setdefault(why, []).append(entry.line)
             continue
         filled[place] = put
+        used = (text for flow in of_entry for text in flow.texts(known) or [flow.whole])
+        if match := next((similar[text] for text in used if text in similar), None):
+            matches[place] = match
         if fits is None:
             unmeasured.append(entry.line)
-    return FilledDocument(document.fill(filled), len(filled), left, tuple(unmeasured))
+    content = document.fill(filled, {place: match.percent for place, match in matches.items()})
+    told = tuple((document.entries[place].line, match) for place, match in matches.items())
+    return FilledDocument(content, len(filled), left, tuple(unmeasured), told)
 
 
 def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:

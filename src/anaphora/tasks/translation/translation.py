@@ -192,13 +192,9 @@ class Translation:
         """
         known, count = sum(one.is_exact for one in self.matches), len(self.sentences)
         told = ("exact" if known == count else f"exact for {known} of {count} sentences") if known else "none"
-        return {
-            "model": model,
-            "memory": str(self.match) if self.match else told,
-            "from": self.match.segment.json() if self.match else None,
-            "changes": [one._asdict() for one in self.match.changes] if self.match else [],
-            "sentences": [{"text": one.text} | one.origin(model) for one in self.sentences if self.matches],
-        }
+        own = self.match.json() if self.match else {"memory": told, "changes": []}
+        parts = [{"text": one.text} | one.origin(model) for one in self.sentences if self.matches]
+        return {"model": model, "from": self.match and self.match.segment.json(), "sentences": parts} | own
 
     def withheld(self) -> Self:
         """Nothing in place of it, with the confidence that it has."""
