@@ -11,8 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from anaphora.formats.entries.document import REVIEWED
+from anaphora.memory import Match, Segment
+from anaphora.memory.memory import changes
 from anaphora.tasks.translation.documents import fill
-from tests.formats.entries.filling import document_of
+from tests.formats.entries.filling import document_of, entries_of
 
 FIRST = (
     '<xliff version="1.2"><file source-language="en" target-language="de"><body>\n<trans-unit id="1">\n'
@@ -225,3 +228,36 @@ def test_codes_that_may_not_be_reordered_keep_their_order(tmp_path: Path) -> Non
     done = fill(document, lambda texts, _: [translate.get(text, text.upper()) for text in texts], "de")
     found = target_of(before, done.content.decode(), FORMS["pc"])
     assert found == source.replace("open", "OPEN").replace("the", "THE").replace(">file", ">FILE")
+
+
+STATES = {
+    "d.po": ('msgid ""\nmsgstr ""\n\nmsgid "open"\nmsgstr ""\n', '#, fuzzy\nmsgid "open"\nmsgstr "auf"'),
+    "d.xlf": (
+        FIRST.format("open"),
+        '<target state="needs-review-translation" state-qualifier="fuzzy-match">auf</target>',
+    ),
+    "e.xlf": (
+        SECOND.format("open"),
+        '<segment state="initial" subState="anaphora:fuzzy-match">\n<source>open</source>\n<target>auf',
+    ),
+    "f.sdlxliff": (
+        FIRST.format("open")
+        .replace("</source>", '</source><seg-source><mrk mtype="seg" mid="1">open</mrk></seg-source>')
+        .replace("</trans-unit>", '<sdl:seg-defs xmlns:sdl="a"><sdl:seg id="1"/></sdl:seg-defs></trans-unit>'),
+        '<sdl:seg id="1" conf="Draft" origin="tm" percent="85"/>',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_targets_of_similar_segments_need_review_in_the_state_of_each_format(name: str, tmp_path: Path) -> None:
+    before, marked = STATES[name]
+    match, asked = Match(Segment("opens", "auf"), 85, changes("opens", "open")), list[str]()
+    document = document_of(tmp_path, name, before)
+    done = fill(document, lambda texts, _: asked.extend(texts) or ["auf"] * len(texts), "de", {"open": match})
+    assert marked in done.content.decode()
+    assert [one for _, one in done.similar] == [match] and asked == ["open"]
+    assert document.kind in REVIEWED
+    assert not [entry for entry in entries_of(tmp_path, f"g{name}", done.content) if not entry.skipped]
+    plain = fill(document, lambda texts, _: ["auf"] * len(texts), "de")
+    assert "fuzzy-match" not in plain.content.decode() and 'origin="tm"' not in plain.content.decode()

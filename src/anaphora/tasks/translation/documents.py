@@ -287,24 +287,21 @@ class _Flow:
 
     def _may_be(self, texts: Sequence[str], order: Sequence[int]) -> bool:
         """True if all codes are there once: pairs well nested and around text as in the source, others in order."""
-        in_order = list(range(len(self._codes)))
-        if sorted(order) != in_order:
+        if sorted(order) != list(range(len(self._codes))):
             return False
         full, old = [bool(text.strip()) for text in texts], [bool(run.text.strip()) for run in self._runs]
-        has_moved = [*order] != in_order
+        has_moved = [*order] != sorted(order)
         if not self._partners:
             return not has_moved and full == old
-        opened, now = list[int](), {code: place for place, code in enumerate(order)}
-        for code in order:
-            partner = self._partners.get(code, -1)
-            if code < partner:
-                opened.append(code)
-                if any(full[now[code] + 1 : now[partner] + 1]) != any(old[code + 1 : partner + 1]):
-                    return False
-            elif partner >= 0 and (not opened or opened.pop() != partner):
-                return False
+        partners = _partners([self._codes[code] for code in order])
+        if {order[one]: order[other] for one, other in partners.items()} != self._partners:
+            return False
+        pairs = [(one, other) for one, other in partners.items() if one < other]
+        are_alike = all(
+            any(full[one + 1 : other + 1]) == any(old[order[one] + 1 : order[other] + 1]) for one, other in pairs
+        )
         singles = [code for code in order if code not in self._partners]
-        return singles == sorted(singles) and not (has_moved and any(code.fixed for code in self._codes))
+        return are_alike and singles == sorted(singles) and not (has_moved and any(one.fixed for one in self._codes))
 
     def _tag(self, code: int) -> str:
         partner = self._partners.get(code, code)
