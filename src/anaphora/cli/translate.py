@@ -101,7 +101,7 @@ class Remembering:
     fuzzy: Annotated[
         int | None,
         Option(
-            "Minimum similarity in percent of segments: of lines shown with --json, of documents filled in for review.",
+            "Least similarity in percent: shown with --json, filled into documents.",
             min=0,
             max=100,
             default="75 with --json",

@@ -45,7 +45,7 @@ class Code(NamedTuple):
     """Unknown to readers, which give the begin; it is where the next text or code begins."""
     flow: int = 0
     pair: str = ""
-    """A name that two codes share of which one opens what the other closes; empty for a single one."""
+    """A name that a code has in common with the one that it opens or closes; empty for a single code."""
     opens: bool = False
     fixed: bool = False
     """True if the codes around it have to stay in their order."""

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from anaphora.formats.entries.document import REPLACED, Document
 from anaphora.formats.entries.entry import Code, Put, Run
 from anaphora.memory import Match
+from anaphora.tasks.translation.inline_codes import CODE, InlineCodes
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
 from anaphora.text.quality import differences, is_translatable, without_placeholders
@@ -60,7 +61,6 @@ _LINES = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z|(?<!\s)[^\S\r\n]*
 _GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
 _FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
 """White space that is no more than a space in a page or a subtitle."""
-_CODE = re.compile(r"(</?x\d+/?>)")
 _REFERENCE = re.compile(r"&(?:quot|apos|amp|#39);")
 
 
@@ -207,23 +207,20 @@ class _Flow:
     """The stretches of one sentence, one before each of its codes and one behind the last, which may be empty."""
 
     def __init__(self, pieces: Sequence[Run | Code], kind: str) -> None:
-        self._codes = [piece for piece in pieces if isinstance(piece, Code)]
-        self._places = list(_places(pieces))
-        self._partners = _partners(self._codes)
-        self._tags = [self._tag(place) for place in range(len(self._codes))]
-        texts = [place.text for place in self._places]
+        self._codes = InlineCodes(pieces)
+        texts = [place.text for place in self._codes.places]
         self._runs = [_Run(text, kind) for text in texts]
         self._ends = _SPOKEN if kind == "subtitles" else _ENDS
         self.whole = ""
         """The sentence with tags for its codes; empty where that would say no more than its stretches."""
-        self._branches = split_branches(self._with_tags([_CODE.sub("", text) for text in texts]))
+        self._branches = split_branches(self._codes.with_tags([CODE.sub("", text) for text in texts]))
         if self._branches:
             self._texts = [_Run(text, kind) for text in self._branches.texts]
             return
         self._texts = self._runs
         if sum(any(run.texts()) for run in self._runs) > 1 and all(run.is_plain for run in self._runs):
-            texts = [_CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
-            self.whole = self._ends.sub("", self._with_tags(texts))
+            texts = [CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
+            self.whole = self._ends.sub("", self._codes.with_tags(texts))
 
     @property
     def is_translatable(self) -> bool:
@@ -248,19 +245,16 @@ class _Flow:
         """Return what is put into its places; nothing where codes or branches would not stay in place."""
         if self._branches:
             message = self._branches.with_texts([run.put(known, language) for run in self._texts])
-            texts, order = self._split(message) if message is not None else ([], [-1])
-            return dict(zip(self._places, texts, strict=True)) if order == list(range(len(self._codes))) else {}
+            texts, order = self._codes.split(message) if message is not None else ([], [-1])
+            return self._codes.put(texts) if order == self._codes.order else {}
         texts, order = self._pieces(known)
         if not texts:
-            return {place: run.put(known, language) for place, run in zip(self._places, self._runs, strict=True)}
+            return self._codes.put([run.put(known, language) for run in self._runs])
         first, *before = self._ends.split(self._runs[0].text)
         *behind, last = self._ends.split(self._runs[-1].text)
         texts[0] = "".join([] if first else before[:1]) + texts[0].lstrip()
         texts[-1] = texts[-1].rstrip() + "".join([] if last else behind[-1:])
-        put: dict[Run | Code, str | Code] = {
-            place: run.escape(text) for place, run, text in zip(self._places, self._runs, texts, strict=True)
-        }
-        return put | {self._codes[at]: self._codes[code] for at, code in enumerate(order) if at != code}
+        return self._codes.put([run.escape(text) for run, text in zip(self._runs, texts, strict=True)], order)
 
     def _is_unsure(self, known: Known) -> bool:
         return bool(self.whole) and known[self.whole] is None
@@ -270,71 +264,15 @@ class _Flow:
         translation = known[self.whole] if self.whole else None
         if translation is None or fault(self.whole, translation):
             return [], []
-        texts, order = self._split(translation)
-        if not self._may_be(texts, order):
+        texts, order = self._codes.split(translation)
+        if not self._codes.may_stand(texts, order):
             return [], []
-        have_moved = order != sorted(order)
+        have_moved = order != self._codes.order
         spaced = [
             text if have_moved and with_gaps(run.line, "") is not None else with_gaps(run.line, text)
             for run, text in zip(self._runs, texts, strict=True)
         ]
         return ([one for one in spaced if one is not None], order) if None not in spaced else ([], [])
-
-    def _split(self, translation: str) -> tuple[list[str], list[int]]:
-        """Return the texts between the tags, and the codes that these are; -1 for a tag that is none."""
-        texts, numbers = _CODE.split(translation), {tag: number for number, tag in enumerate(self._tags)}
-        return texts[::2], [numbers.get(tag, -1) for tag in texts[1::2]]
-
-    def _may_be(self, texts: Sequence[str], order: Sequence[int]) -> bool:
-        """True if all codes are there once: pairs well nested and around text as in the source, others in order."""
-        if sorted(order) != list(range(len(self._codes))):
-            return False
-        full, old = [bool(text.strip()) for text in texts], [bool(run.text.strip()) for run in self._runs]
-        has_moved = [*order] != sorted(order)
-        if not self._partners:
-            return not has_moved and full == old
-        partners = _partners([self._codes[code] for code in order])
-        if {order[one]: order[other] for one, other in partners.items()} != self._partners:
-            return False
-        pairs = [(one, other) for one, other in partners.items() if one < other]
-        are_alike = all(
-            any(full[one + 1 : other + 1]) == any(old[order[one] + 1 : order[other] + 1]) for one, other in pairs
-        )
-        singles = [code for code in order if code not in self._partners]
-        return are_alike and singles == sorted(singles) and not (has_moved and any(one.fixed for one in self._codes))
-
-    def _tag(self, code: int) -> str:
-        partner = self._partners.get(code, code)
-        return f"<{'/' * (partner < code)}x{min(code, partner) + 1}{'/' * (partner == code)}>"
-
-    def _with_tags(self, texts: Sequence[str]) -> str:
-        return "".join(f"{text}{tag}" for text, tag in zip(texts, self._tags, strict=False)) + texts[-1]
-
-
-def _places(pieces: Sequence[Run | Code]) -> Iterator[Run]:
-    """Yield the texts of a flow before each of its codes and behind the last, with empty ones where there are none."""
-    text, end = None, pieces[0].begin
-    for piece in pieces:
-        if isinstance(piece, Run):
-            text = piece
-        else:
-            yield text or Run(end, end, "", piece.flow)
-            text = None
-        end = piece.end
-    yield text or Run(end, end, "", pieces[-1].flow)
-
-
-def _partners(codes: Sequence[Code]) -> dict[int, int]:
-    """Return the codes that open and close each other, well nested, both ways."""
-    partners, opened = dict[int, int](), list[int]()
-    for place, code in enumerate(codes):
-        if code.pair and code.opens:
-            opened.append(place)
-        elif code.pair in (names := [codes[one].pair for one in opened] if code.pair else []):
-            at = len(names) - 1 - names[::-1].index(code.pair)
-            partners |= {place: opened[at], opened[at]: place}
-            del opened[at:]
-    return partners
 
 
 def with_key(one: Label, translation: str | None, language: str) -> str:
