@@ -10,7 +10,7 @@ import numpy as np
 
 from anaphora.errors import AnaphoraError
 from anaphora.memory import Match, Memory
-from anaphora.memory.memory import NEARLY, THRESHOLD
+from anaphora.memory.memory import MATCHES, NEARLY, THRESHOLD
 from anaphora.memory.segment import EXACT
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.options import SearchOptions
@@ -89,7 +89,9 @@ class Recall(NamedTuple):
             return found
         masked = mask(text, spans(text, {"tags"}), ())
         has_bare = bool(masked.text) and masked.text != text
-        placed = [self._tagged(masked, one) for one in self.memory.exact(masked.text, before, after) if has_bare]
+        placed = [
+            self._tagged(masked, one) for one in self.memory.exact(masked.text, before, after)[:MATCHES] if has_bare
+        ]
         if clear := [one for one in placed if one.is_exact]:
             return clear
         similar = [one for one in placed[:1] if self.fuzzy < EXACT]
