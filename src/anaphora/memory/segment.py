@@ -66,7 +66,7 @@ class Match(NamedTuple):
     def difference(self) -> str:
         """What the text adds to its source and removes from it, in words."""
         changes = [f"{one.kind} '{one.words}'" for one in self.changes if one.kind != "kept"]
-        return ", ".join(changes) or "its tags, case or punctuation"
+        return ", ".join(changes) or "the same words"
 
     def json(self) -> dict[str, Any]:
         """Return how it was found for ``json.dumps``."""
