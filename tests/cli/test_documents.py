@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import shutil
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -102,6 +103,26 @@ def test_what_is_for_lines_is_refused_before_any_work(
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
         complaint = cli.refuse("translate", "no-run", file, *option)
         assert f"{option[0]} is for lines of text, but {file} is {what}: {remedy}" in complaint
+
+
+def test_similar_segments_are_written_on_request_and_reported(run: str, tmp_path: Path, cli: Cli) -> None:
+    (copy := tmp_path / "run").symlink_to(run)
+    own = tmp_path / "own"
+    shutil.copytree(copy, own)
+    (tmp_path / "m.tsv").write_text("adf beg cdh aeg\tfda geb hdc gea\n")
+    cli("memory", own, "add", tmp_path / "m.tsv")
+    document = tmp_path / "d.xlf"
+    document.write_text(XLIFF.format("").replace('<g id="1">beg</g>', "beg cdh"))
+    asked = ["translate", own, document, "--memory", "--output", tmp_path / "out.xlf"]
+    cli(*asked)
+    assert "fuzzy-match" not in (tmp_path / "out.xlf").read_text()
+    told = " ".join(cli(*asked, "--fuzzy", "75").err.split())
+    assert 'state-qualifier="fuzzy-match">fda geb hdc gea</target>' in (tmp_path / "out.xlf").read_text()
+    assert "line 2: fuzzy 75%, removed 'aeg', from 'adf beg cdh aeg'." in told
+    assert "1 entry was filled with the target of a similar segment: review them." in told
+    document.with_suffix(".html").write_text(PAGE)
+    for file in (document.with_suffix(".html"), tmp_path / "m.tsv"):
+        assert "--fuzzy fills documents for review" in cli.refuse("translate", own, file, "--memory", "--fuzzy", "75")
 
 
 PAGE = "<html><body><p>adf <b>beg</b> cdh</p><p>aef</p><p>adh!</p></body></html>"

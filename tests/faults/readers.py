@@ -60,7 +60,7 @@ def _entries(path: Path) -> list[object]:
     assert document.fill({}) == b"".join(read_unpacked(path))
     gaps = {number: entry.gap for number, entry in enumerate(document.entries) if entry.gap}
     assert all(len(document.sentences(gap)) > 0 for gap in gaps.values())
-    path.write_bytes(document.fill({number: [run.text for run in gap.runs] for number, gap in gaps.items()}))
+    path.write_bytes(document.fill({number: {run: run.text for run in gap.runs} for number, gap in gaps.items()}))
     again = Document.read(path, kind, ("en", "de"))
     assert {entry.source for entry in document.entries} <= {entry.source for entry in again.entries}
     return [entry[1:4] for entry in document.entries]

@@ -34,6 +34,21 @@ def test_what_the_memory_has_comes_back_as_it_was_confirmed(serve: Serve, rememb
     assert found == [other, f"  {CONFIRMED}\n", ""]
 
 
+def test_sentences_come_from_the_memory_within_paragraphs_and_across_tags(serve: Serve, remembering: ServedRun) -> None:
+    client = serve([remembering])
+    alone = client.post("/translate", json={"q": "Two dogs run.", "alignment": True, **PAIR}).json()
+    dogs = alone["translatedText"]
+    asked = {"q": [f"{TEXT} Two dogs run.\n{TEXT}", f"<b>{TEXT}</b> 12"], "memory": True, "alignment": True, **PAIR}
+    answer = client.post("/translate", json={**asked, "confidence": True}).json()
+    assert answer["translatedText"] == [f"{CONFIRMED} {dogs}\n{CONFIRMED}", f"<b>{CONFIRMED}</b> 12"]
+    assert answer["memory"][0] == "exact for 2 of 3 sentences"
+    assert [one["memory"] for one in answer["sentences"][0]] == ["exact", "none", "exact"]
+    assert answer["alignment"] == [[[source + 4, target + 4] for source, target in alone["alignment"]], [[4, 4]]]
+    page = f"<p><i>{TEXT}</i> Two <b>dogs</b> run.</p>"
+    found = client.post("/translate", json={"q": page, "format": "html", **PAIR}).json()["translatedText"]
+    assert found.startswith(f"<p><i>{CONFIRMED}</i> ") and found.count("<b>") == found.count("</b>") == 1
+
+
 def test_other_targets_of_the_memory_are_the_alternatives(serve: Serve, remembering: ServedRun) -> None:
     answer = serve([remembering]).post("/translate", json={"q": TEXT, "alternatives": 3, "alignment": True, **PAIR})
     assert answer.json() == {"translatedText": CONFIRMED, "alternatives": [OLDER], "alignment": []}
@@ -128,7 +143,7 @@ def test_segments_come_with_their_quality_the_most_similar_first(
     assert asked(client, "Save the file", min_similarity=60, max_candidates=3)[2] == (*pairs[1], 66)
     assert len(asked(client, "Save the file", min_similarity=60, max_candidates=1)) == 1
     assert asked(client, "Nothing of the kind") == asked(client, "Save it", min_similarity="") == []
-    assert [percent for *_, percent in asked(client, "Save it all", min_similarity=0)] == [33] * 3
+    assert [percent for *_, percent in asked(client, "Save it all", min_similarity=0)] == [33, 33, 33, 0, 0]
 
 
 def test_any_text_is_found(serve: Serve, remembering: ServedRun, memory: Memory) -> None:

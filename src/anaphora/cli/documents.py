@@ -16,6 +16,7 @@ from anaphora.formats.entries.tmx import tmx_lines
 from anaphora.formats.glossary import read_term_bases
 from anaphora.formats.lines import packed_by_name, replacing
 from anaphora.formats.omegat import Project, read_project
+from anaphora.memory import Match
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation.documents import Translate, fill
@@ -29,6 +30,8 @@ FOR_LINES = (
     "--engine"
 )
 """Options for lines of text, not for documents."""
+_SHOWN = 10
+"""Entries filled from similar segments that are reported one by one."""
 PROJECT = "project"
 """The kind of a folder that is a project of OmegaT."""
 
@@ -62,7 +65,9 @@ def translate_document(
         return translate_project(translator, file, outputs, how)
     report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
-    filled = fill(document, translating(translator, outputs.min_confidence, how), translator.languages[1])
+    similar = dict[str, Match]()
+    translate = translating(translator, outputs.min_confidence, how, similar)
+    filled = fill(document, translate, translator.languages[1], similar)
     if outputs.output is None:
         put(filled.content)
     else:
@@ -81,6 +86,11 @@ def translate_document(
     for why, lines in filled.left.items():
         were = inflect(len(lines), "entry", f"{why} were")
         report(Note(f"{were} {outcome} ({_places(lines)}).", warning=True))
+    for line, match in filled.similar[:_SHOWN]:
+        report(Note(f"line {line}: {match}, {match.difference}, from '{match.segment.source}'."))
+    if filled.similar:
+        which = inflect(len(filled.similar), "entry", "were")
+        report(Note(f"{which} filled with the target of a similar segment: review them.", warning=True))
     if unmeasured := filled.unmeasured:
         which = f"{inflect(len(unmeasured), 'entry', 'were')} filled whose size the file"
         way = "limits in pixels or in another way that cannot be measured here: see whether all fit"
@@ -116,7 +126,7 @@ def translate_project(translator: TranslationPredictor, folder: Path, outputs: O
     def refuse(number: int, error: AnaphoraError) -> None:
         report(Note(str(error).replace(f"Line {number} ", f"Segment '{segments.new[number - 1]}' "), warning=True))
 
-    translate = translating(translator, outputs.min_confidence, how | {"refused": refuse})
+    translate = translating(translator, outputs.min_confidence, how | {"refused": refuse}, {})
     done = pretranslate(segments.new, translate, translator.languages[1])
     with writing(file) as write:
         for line in tmx_lines(done.pairs, project.languages):
@@ -130,12 +140,19 @@ def translate_project(translator: TranslationPredictor, folder: Path, outputs: O
         report(Note(f"{were} left out (the first is '{left[0]}').", warning=True))
 
 
-def translating(translator: TranslationPredictor, min_confidence: float | None, how: dict[str, Any]) -> Translate:
-    """Return a function that translates the texts of a document; None for those of a lower confidence."""
+def translating(
+    translator: TranslationPredictor, min_confidence: float | None, how: dict[str, Any], similar: dict[str, Match]
+) -> Translate:
+    """Return a function that translates the texts of a document; None for those of a lower confidence.
+
+    It puts segments whose targets are used for ``similar`` texts there.
+    """
 
     def translate(texts: Sequence[str], protects: bool) -> Iterator[str | None]:
         options = how["options"] if protects else how["options"]._replace(protect=())
-        for one in translator.stream(iter(texts), **how | {"options": options}):
+        translations = translator.stream(iter(texts), **how | {"options": options})
+        for text, one in zip(texts, translations, strict=True):
+            similar.update((text, match) for match in one.matches if match.text and not match.is_exact)
             yield None if one.is_below(min_confidence) else one.text
 
     return translate

@@ -32,7 +32,7 @@ def run(
     given: Annotated[list[str] | None, Argument("Files, or numbers to remove.", metavar="[FILE...|NUMBER...]")] = None,
     origin: Annotated[str, Option("With list and remove: the segments of this file.")] = "",
     text: Annotated[str, Option("With list: the segments for this text, best first.")] = "",
-    fuzzy: Annotated[int, Option("With --text: minimum similarity in percent.", min=1, max=100)] = 75,
+    fuzzy: Annotated[int, Option("With --text: minimum similarity in percent.", min=0, max=100)] = 75,
     as_json: Json = False,
 ) -> None:
     """Edit or list the translation memory of a run.
@@ -116,7 +116,8 @@ def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fu
         raise ConfigError(f"list takes no {arguments[0]!r}: say --text TEXT or --origin FILE.")
     if text:
         found = memory.find(text, fuzzy)
-        rows = [(one.segment, {"memory": str(one)}) for one in found if origin in ("", one.segment.origin)]
+        rows = [(one.segment, one.json() if as_json else {"memory": str(one)}) for one in found]
+        rows = [(segment, extra) for segment, extra in rows if origin in ("", segment.origin)]
     segment: Segment | None = None
     for segment, extra in rows if text else ((one, {}) for one in memory if origin in ("", one.origin)):
         if as_json:

@@ -99,29 +99,44 @@ class Remembering:
 
     memory: Annotated[bool, Option("Use the translations of the run's memory.")] = False
     fuzzy: Annotated[
-        int | None, Option("With --json: minimum similarity of a segment in percent.", min=1, max=100, default="75")
+        int | None,
+        Option(
+            "Least similarity in percent: shown with --json, filled into documents.",
+            min=0,
+            max=100,
+            default="75 with --json",
+        ),
     ] = None
     adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.")] = False
 
     conflicts: ClassVar = (
         Needs("--fuzzy", "--memory"),
-        Needs("--fuzzy", "--json"),
         Needs("--adapt", "--memory"),
         Excludes("--memory", "--alignments --soft-alignments", "What comes from a memory has no word alignments"),
     )
 
-    def wrap(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
+    def check(self, file: str, kind: str, outputs: Outputs) -> None:
+        """Raise ConfigError where similar segments are neither shown nor can be marked for review."""
+        from anaphora.formats.entries.document import REVIEWED
+
+        if self.fuzzy is not None and kind not in REVIEWED and not outputs.as_json:
+            what = f"{file} has no state for that" if kind else "lines show them with --json"
+            raise ConfigError(f"--fuzzy fills documents for review (PO, XLIFF), but {what}: leave it out.")
+
+    def wrap(
+        self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs, kind: str
+    ) -> "TranslationPredictor":
         """Return the translator, with the memory of a run if that is asked for.
 
-        Similar segments are looked for if shown.
+        Similar segments are looked for if shown, or written into a document of a ``kind``.
         """
         if not self.memory:
             return translator
         from anaphora.memory.memory import THRESHOLD
         from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
-        fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
-        return RememberingTranslator(translator, _memory(run_folder), fuzzy)
+        fuzzy = self.fuzzy if self.fuzzy is not None else THRESHOLD if outputs.as_json else 100
+        return RememberingTranslator(translator, _memory(run_folder), fuzzy, writes=bool(kind))
 
     def adaptation(self, run_folder: Path) -> "Adaptation | None":
         """Return the memory that the search is adapted to, if that is asked for."""
@@ -170,6 +185,7 @@ def run(
 
     faults, split = _Faults(), not no_split
     kind = document_kind(file, changed_options(outputs, framing, workers))
+    remembering.check(file, kind, outputs)
     mean, fusion = combination.known_mean(len(runs)), combination.fusion
     if outputs.output and workers.count:
         from anaphora.bulk.translation import LoadTranslator
@@ -182,7 +198,7 @@ def run(
 
     with listening(bars=not is_interactive(file)) as report:
         translator = load_together(runs, mean, fusion, report=report, **where)
-        translator = remembering.wrap(translator, runs[0], outputs)
+        translator = remembering.wrap(translator, runs[0], outputs, kind)
         if outputs.confidence and outputs.min_confidence is None:
             options = _with_calibration(options, translator, report)
         how = {"options": options, "split": split, "report": report}

@@ -5,8 +5,10 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from fractions import Fraction
 from heapq import heappush, heappushpop
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from anaphora.memory.segment import EXACT, Match, Segment, key_of
+from anaphora.memory.segment import EXACT, Change, Match, Segment, key_of
 from anaphora.memory.store import NAME, Store
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -76,6 +78,20 @@ def percent(edits: int, longer: int) -> int:
     return min(NEARLY, int(100 * Fraction(longer - edits, longer))) if longer else 0
 
 
+def changes(source: str, text: str) -> tuple[Change, ...]:
+    """Return the words of a source that a text keeps and lacks, and those that it adds, in their order."""
+    old, new = (list(_WORD.finditer(side)) for side in (source, text))
+    folded = [[word[0].casefold() for word in side] for side in (old, new)]
+    found = list[Change]()
+    for kind, first, last, begin, end in SequenceMatcher(None, folded[0], folded[1]).get_opcodes():
+        if kind in ("delete", "replace"):
+            found.append(Change("removed", source[old[first].start() : old[last - 1].end()]))
+        if kind != "delete":
+            words = text[new[begin].start() : new[end - 1].end()]
+            found.append(Change("kept" if kind == "equal" else "added", words))
+    return tuple(found)
+
+
 _MOST = 255
 """Occurrences of a word in a segment are counted up to here; a segment with more has a looser bound."""
 
@@ -117,7 +133,7 @@ class Index:
         self._numbers.extend(number for number, _ in segments)
 
     def similar(self, text: str, least: int, most: int) -> list[Similar]:
-        """Return the ``most`` segments that are most similar to a text, of at least ``least`` percent.
+        """Return the ``most`` segments that are most similar to a text, of at least ``least`` percent; any from 0.
 
         The most similar comes first; of those alike the one with the highest number, which is the newest.
         """
@@ -133,7 +149,9 @@ class Index:
             found = Similar(percent(edits, max(len(asked), len(other))), self._numbers[place])
             if found.percent >= least:
                 heappush(best, found) if len(best) < most else heappushpop(best, found)
-        return sorted(best, reverse=True)
+        taken = {one.number for one in best}
+        others = (number for number in reversed(self._numbers) if least <= 0 and number not in taken)
+        return [*sorted(best, reverse=True), *(Similar(0, number) for number in islice(others, most - len(best)))]
 
     def _bounds(self, asked: Sequence[int], least: int) -> tuple[list[int], list[int]]:
         """Places of segments that may be similar enough, and the percentages that they cannot exceed, highest first."""
@@ -248,7 +266,7 @@ class Memory(Store):
                 similar = self._index.similar(source, least, wanted)
                 segments = self.by_numbers([one.number for one in similar])
                 found = [
-                    Match(segments[one.number], one.percent)
+                    Match(segments[one.number], one.percent, changes(segments[one.number].source, source))
                     for one in similar
                     if one.number in segments and key_of(segments[one.number].source) != key
                 ]

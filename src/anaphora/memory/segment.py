@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.json_text import attributes
@@ -39,17 +39,38 @@ class Segment(NamedTuple):
         return attributes(self, "number", "source", "target", "origin") | {"added": self.day}
 
 
+class Change(NamedTuple):
+    """Words that a text and the source of a similar segment have both, or one of them."""
+
+    kind: Literal["kept", "added", "removed"]
+    words: str
+
+
 class Match(NamedTuple):
     """A segment that was found for a text."""
 
     segment: Segment
     percent: int
     """Similarity of its source to the text; 100 for the same text, white space apart, and for no other."""
+    changes: tuple[Change, ...] = ()
+    """From the source of a similar segment to the text; without regard to case."""
+    text: str = ""
+    """Its target with the tags of the text, where that has some, or a similar one is to be used."""
 
     @property
     def is_exact(self) -> bool:
         """True if the texts are the same."""
         return self.percent == EXACT
+
+    @property
+    def difference(self) -> str:
+        """What the text adds to its source and removes from it, in words."""
+        changes = [f"{one.kind} '{one.words}'" for one in self.changes if one.kind != "kept"]
+        return ", ".join(changes) or "the same words"
+
+    def json(self) -> dict[str, Any]:
+        """Return how it was found for ``json.dumps``."""
+        return {"memory": str(self), "changes": [one._asdict() for one in self.changes]}
 
     def __str__(self) -> str:
         return "exact" if self.is_exact else f"fuzzy {self.percent}%"

@@ -36,7 +36,7 @@ from anaphora.text.placeholders import USUAL
 from anaphora.text.sentences import Passage
 
 FORMATS = ("text", "html")
-ORIGIN = ("model", "memory", "from")
+ORIGIN = ("model", "memory", "from", "changes", "sentences")
 """Keys of an answer for the origin of a translation."""
 _SHOWN = 40
 """Characters of a text that say which one it is."""
@@ -241,19 +241,23 @@ async def _translated(
 
     async def by_model(texts: Sequence[str]) -> list[Translation]:
         read = [ReferencedText(text) for text in texts]
-        search = Search(served, options, prefix)
-        found = await service.batching.translate(search, [one.text for one in read], given.client)
+        asked = [one.text for one in read]
+        found = await service.batching.translate(Search(served, options, prefix), asked, given.client)
         return [of_text.escape_in(one) for of_text, one in zip(read, found, strict=True)]
 
-    memory = None if prefix or avoid else served.memory
+    async def search() -> list[Translation]:
+        if prefix or avoid:  # which the memory knows nothing of
+            return await by_model(texts)
+        return await translated(service.batching, Search(served, options), texts, by_model, least)
+
     least, note = THRESHOLD if origins else 100, ""
     try:
-        found = await translated(memory, texts, by_model, alternatives, least)
+        found = await search()
     except Refusal as refusal:  # perhaps of the confidence alone
         if not judged or refusal.status != 400:
             raise
         options, note = options._replace(confidence=False), refusal.message
-        found = await translated(memory, texts, by_model, alternatives, least)
+        found = await search()
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if note:
         answer["note"] = [note for _ in texts]
@@ -267,7 +271,8 @@ async def _translated(
     if given.flag("terms"):
         answer["terms"] = [_terms(served.terms, text) for text in texts]
     if origins:
-        answer |= {name: [one.origin(served.model)[name] for one in found] for name in ORIGIN}
+        told = [one.origin(served.model) for one in found]
+        answer |= {name: [one[name] for one in told] for name in ORIGIN}
     return answer
 
 
@@ -333,7 +338,7 @@ def _translating(
         if len(longest) > service.limits.characters:
             begins, limit = longest[:_SHOWN], service.limits.characters
             raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
-        for text, one in zip(texts, await translated(served.memory, texts, by_model, alternatives), strict=True):
+        for text, one in zip(texts, await translated(service.batching, search, texts, by_model), strict=True):
             known[text, protects] = [one.text, *(other.text for other in one.alternatives)]
 
     def by_rank(rank: int) -> Translate:

@@ -112,6 +112,10 @@ class Batching:
             for job in jobs:
                 job.answer.cancel()
 
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return the result of work that needs a translator, done between two batches."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
     def _waiting(self) -> list[_Job]:
         return [job for job in self._queue if not job.answer.done()]
 

@@ -8,13 +8,13 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 from anaphora.errors import RunError
 from anaphora.memory import Memory, Segment
+from anaphora.serving.batching import Batching, Search
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation.tm_lookup import Recall, from_memory, is_exact
+from anaphora.tasks.translation.tm_lookup import Recall, Recollection
 from anaphora.tasks.translation.translation import Translation
 from anaphora.wording import inflect
 
@@ -27,23 +27,26 @@ _UNDONE = 1_000
 
 
 async def translated(
-    memory: Memory | None, texts: Sequence[str], by_model: ByModel, alternatives: int = 0, fuzzy: int = 100
+    batching: Batching, search: Search, texts: Sequence[str], by_model: ByModel, fuzzy: int = 100
 ) -> list[Translation]:
-    """Return the translations of texts next to each other: by the memory, or else by the model.
+    """Return the translations of texts next to each other: sentence by sentence by the memory, or else by the model.
 
     With ``fuzzy`` below 100, those of the model have the most similar segment of at least that percentage.
     """
-    if memory is None:
+    served, options = search.served, search.options
+    if served.memory is None:
         return await by_model(texts)
-    matches = await asyncio.to_thread(Recall(memory, fuzzy).matches, texts)
-    unknown = [text for text, found in zip(texts, matches, strict=True) if not is_exact(found)]
-    made = iter(await by_model(unknown) if unknown else [])
-    return [
-        from_memory(text, found, alternatives, split=True)
-        if is_exact(found)
-        else replace(next(made), match=found[0] if found else None)
-        for text, found in zip(texts, matches, strict=True)
-    ]
+    recall = Recall(served.memory, served.predictor, fuzzy)
+
+    def look() -> list[Recollection]:
+        return list(recall.recall(texts))
+
+    # tags may need the model
+    found = await (batching.run(look) if any("<" in text for text in texts) else asyncio.to_thread(look))
+    unknown = [str(one.unknown) for one in found if one.unknown]
+    made, nothing = iter(await by_model(unknown) if unknown else []), Translation("", 0.0, True)
+    splitter = served.predictor.splitter
+    return [one.translation(next(made) if one.unknown else nothing, options, splitter) for one in found]
 
 
 class Learning:

@@ -1,6 +1,6 @@
 """Documents written in a test, read as entries, filled and read again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from anaphora.formats.entries.document import Document
@@ -25,11 +25,17 @@ def _written(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
+def fill_each(document: Document, texts: Mapping[int, str]) -> bytes:
+    """The document with a text in each of some gaps, which have one run."""
+    gaps = {number: document.entries[number].gap for number in texts}
+    return document.fill({number: {gap.runs[0]: texts[number]} for number, gap in gaps.items() if gap})
+
+
 def filled(document: Document, translate: Callable[[str], str] = str.upper) -> bytes:
     """The document with every run of every gap translated."""
     return document.fill(
         {
-            number: [translate(run.text) for run in entry.gap.runs]
+            number: {run: translate(run.text) for run in entry.gap.runs}
             for number, entry in enumerate(document.entries)
             if entry.gap
         }

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from tests.formats.entries.filling import document_of, entries_of, filled, filled_text
+from tests.formats.entries.filling import document_of, entries_of, fill_each, filled, filled_text
 
 HEAD = (
     'msgid ""\nmsgstr ""\n"MIME-Version: 1.0\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
@@ -212,7 +212,7 @@ def test_an_encoding_without_a_character_takes_no_translation_with_it(tmp_path: 
 )
 def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
     document = document_of(tmp_path, "a.po", HEAD + "".join(f'msgid "m{n}"\nmsgstr ""\n' for n in range(len(texts))))
-    content = document.fill({number: [f"x{text}x"] for number, text in enumerate(texts)})
+    content = fill_each(document, {number: f"x{text}x" for number, text in enumerate(texts)})
     unmarked = content.replace(b"#, fuzzy\n", b"")
     entries = entries_of(tmp_path, "b.po", unmarked)
     assert [entry.target.split() for entry in entries] == [f"x{text}x".split() for text in texts]

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.formats.entries.entry import Reason
-from tests.formats.entries.filling import document_of, entries_of, filled_text, pairs_of, skipped_of
+from tests.formats.entries.filling import document_of, entries_of, fill_each, filled_text, pairs_of, skipped_of
 from tests.formats.entries.test_xliff import first, trans_unit
 
 DRAFT = Reason.UNAPPROVED
@@ -181,7 +181,7 @@ def test_some_segments_are_filled_and_the_others_stay(
     gaps = [place for place, (state, _) in enumerate(segments) if state in ("empty", "absent")]
     assert [place for place, one in enumerate(document.entries) if one.gap] == [*gaps, len(segments)]
     put = [place for place in gaps if segments[place][1]]
-    after = document.fill({place: [f"f{place}"] for place in put}).decode()
+    after = fill_each(document, {place: f"f{place}" for place in put}).decode()
     if not put:
         assert after == before
         return

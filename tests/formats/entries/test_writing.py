@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
-from tests.formats.entries.filling import document_of, entries_of, filled, filled_text
+from tests.formats.entries.filling import document_of, entries_of, fill_each, filled, filled_text
 from tests.formats.entries.test_tmx import tmx, tuv
 from tests.formats.entries.test_xliff import first, second, segment, trans_unit
 
@@ -192,7 +192,7 @@ def test_whatever_stands_between_texts_comes_back_in_place(
 @given(texts=st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
     document = document_of(tmp_path, "m.tmx", tmx(*(tuv("en", f"a {n}") for n in range(len(texts)))))
-    content = document.fill({number: [f"x{text}x"] for number, text in enumerate(texts)})
+    content = fill_each(document, {number: f"x{text}x" for number, text in enumerate(texts)})
     entries = entries_of(tmp_path, "n.tmx", content)
     forbidden = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
     assert [entry.target.split() for entry in entries] == [f"x{forbidden.sub('', text)}x".split() for text in texts]

@@ -1,5 +1,6 @@
 """A translator with a memory: what it has comes back as it is, and the model translates the rest."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 import anaphora
 from anaphora.memory import Memory, Segment
+from anaphora.tasks.translation import tm_lookup
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
@@ -58,3 +60,83 @@ def test_the_lines_around_a_text_are_its_neighbours_and_similar_segments_are_tol
     for least, found in (80, "fuzzy 80%"), (81, "None"), (100, "None"):
         [similar] = RememberingTranslator(model, memory, least).translate(["A man is walking"])
         assert str(similar.match) == found
+
+
+PARAGRAPH = "A man is walking. Two dogs run. A woman is reading."
+
+
+def test_a_paragraph_takes_the_sentences_that_the_memory_has_and_the_model_translates_the_rest(
+    model: TranslationPredictor, memory: Memory
+) -> None:
+    memory.add([Segment("A woman is reading.", "Une dame lit.")], "b.tmx")
+    remembering = RememberingTranslator(model, memory)
+    [dogs] = model.translate(["Two dogs run."])
+    [found] = remembering.translate_text([f" {PARAGRAPH}\n"], alternatives=1)
+    assert found.text == f" Cela. {dogs.text} Une dame lit.\n" and len(found.alternatives) == 1
+    assert found.origin("m")["memory"] == "exact for 2 of 3 sentences"
+    told = [(one["text"], one["memory"]) for one in found.origin("m")["sentences"]]
+    assert told == [("Cela.", "exact"), (dogs.text, "none"), ("Une dame lit.", "exact")]
+    [whole] = remembering.translate([PARAGRAPH])
+    assert whole.text == model.translate([PARAGRAPH])[0].text, "a text that is not split is one sentence"
+    lines = ["A man is walking. Two dogs run. Two cats run.", "12.", PARAGRAPH, "", "A man. A cat."]
+    together = remembering.translate_text(lines)
+    assert [one.text for one in together] == [remembering.translate_text([line])[0].text for line in lines]
+
+
+def test_a_sentence_within_a_paragraph_has_the_sentences_around_it_as_neighbours(
+    model: TranslationPredictor, memory: Memory
+) -> None:
+    memory.add([Segment("Dogs.", "Chiens.", "Cats run.", ""), Segment("Dogs.", "Toutous.", "", "Cats run.")], "b.tmx")
+    found = RememberingTranslator(model, memory).translate_text(["Cats run. Dogs.", "Dogs. Cats run."])
+    assert found[0].text.endswith(" Chiens.") and found[1].text.startswith("Toutous. ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<b>A man is walking.</b>", "<b>Cela.</b>"),
+        (" <x1/>A man is walking.", " <x1/>Cela."),
+        ("<b>A man is walking.</b> Two <i>dogs</i> run.", None),
+    ],
+)
+def test_tags_around_a_sentence_stay_around_what_the_memory_has(
+    text: str, expected: str | None, model: TranslationPredictor, memory: Memory
+) -> None:
+    [found] = RememberingTranslator(model, memory).translate_text([text])
+    if expected is None:
+        assert found.text.startswith("<b>Cela.</b> ") and found.text.count("<i>") == found.text.count("</i>") == 1
+    else:
+        assert (found.text, found.matches[0].is_exact) == (expected, True)
+
+
+def test_tags_go_where_attention_is_clear_and_else_the_match_is_a_similar_one(
+    model: TranslationPredictor, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, asked = "Two <b>dogs</b> run.", "Two dogs run."
+    memory.add([Segment(asked, "Deux chiens courent.")], "b.tmx")
+    remembering = RememberingTranslator(model, memory)
+    plain = model.translate([text])[0].text
+    for clear, exact in ((0.0, True), (1.01, False)):
+        monkeypatch.setattr(tm_lookup, "_CLEAR", clear)
+        [found] = remembering.translate([text])
+        assert found.match is not None and found.match.segment.target == "Deux chiens courent."
+        assert (found.match.percent, found.match.is_exact) == ((100, True) if exact else (99, False))
+        assert re.sub("</?b>", "", found.text) == "Deux chiens courent." if exact else found.text == plain
+    [review] = RememberingTranslator(model, memory, writes=True).translate([text])
+    assert re.sub("</?b>", "", review.text) == "Deux chiens courent." and str(review.match) == "fuzzy 99%"
+
+
+def test_similar_segments_say_what_differs_and_are_translations_on_request(
+    model: TranslationPredictor, memory: Memory
+) -> None:
+    text = "A Man is running fast."
+    [shown] = RememberingTranslator(model, memory, 50).translate([text])
+    assert shown.text == model.translate([text])[0].text and shown.match is not None
+    changes = [tuple(one.values()) for one in shown.origin("m")["changes"]]
+    wanted = [("kept", "A Man is"), ("removed", "walking"), ("added", "running fast"), ("kept", ".")]
+    assert changes == wanted
+    assert shown.match.difference == "removed 'walking', added 'running fast'"
+    [used] = RememberingTranslator(model, memory, 50, writes=True).translate([text])
+    assert used.text == "Cela." and used.match is not None and not used.match.is_exact
+    [lost] = RememberingTranslator(model, memory, 50, writes=True).translate(["A man is walking {0}."])
+    assert "{0}" in lost.text, "what would lose a placeholder is left to the model"

@@ -2,14 +2,15 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import unescape
-from itertools import count, takewhile
+from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reason, Run, apply_edits, one_line
+from anaphora.formats.entries.entry import Code, Entry, Fill, Gap, Put, Reason, Run, apply_edits, one_line
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import whole
 
@@ -19,6 +20,8 @@ MARKUP = frozenset(("tmx", "xliff", "html"))
 """Kinds that can write any character in any encoding."""
 CODED = frozenset(("xliff", "html"))
 """Kinds whose inline codes stand between the texts of a sentence."""
+REVIEWED = frozenset(("po", "xliff"))
+"""Kinds that can say that a translation needs review."""
 REPLACED = frozenset(("subtitles", "html"))
 """Kinds in which a translation takes the place of its source."""
 
@@ -59,24 +62,28 @@ class Document:
         if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._slice(gap.runs[0].begin, gap.runs[-1].end))]
         if self.kind not in CODED:
-            return [one_line("".join(run.text for run in runs)) for runs in gap.flows()]
-        return [text_with_tags(self._slice, runs) for runs in gap.flows()]
+            texts = ([piece.text for piece in flow if isinstance(piece, Run)] for flow in gap.flows())
+            return [one_line("".join(of_flow)) for of_flow in texts]
+        return [text_with_tags(self._slice, flow) for flow in gap.flows()]
 
     def _slice(self, begin: int, end: int) -> str:
         """Return the file from one place of its runs to another."""
         return self._content[begin:end].decode(errors="ignore")
 
-    def fill(self, translations: Mapping[int, Sequence[str]]) -> bytes:
-        """Return the file with translations, by the number of the entry a text for every run of its gap.
+    def fill(self, translations: Mapping[int, Put], similar: Mapping[int, int] = MappingProxyType({})) -> bytes:
+        """Return the file with translations, by the number of the entry what is put into its gap.
 
-        Without any, it is the file as it was.
+        Those that are targets of ``similar`` segments, of so many percent, are marked where the kind is ``REVIEWED``.
+        Without any translation, it is the file as it was.
         """
-        filled = defaultdict[Callable[[bytes, Mapping[Run, str]], list[Edit]], dict[Run, str]](dict)
-        for number, texts in translations.items():
+        filled, percents = defaultdict[Fill, dict[Run | Code, str | Code]](dict), dict[Run, int]()
+        for number, put in translations.items():
             gap = self.entries[number].gap
             assert gap is not None
-            filled[gap.fill].update(zip(gap.runs, texts, strict=True))
-        edits = [edit for fill, texts in filled.items() for edit in fill(self._content, texts)]
+            filled[gap.fill].update(put)
+            if number in similar:
+                percents[gap.runs[0]] = similar[number]
+        edits = [edit for fill, put in filled.items() for edit in fill(self._content, put, percents)]
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
         return self._encoding.encode(apply_edits(self._content, edits, 0, len(self._content)), replaced)
 
@@ -86,28 +93,24 @@ _TAG = re.compile(
     r"""|<(?P<end>/?)(?P<name>[A-Za-z][^\s/<>]*+)(?:[^<>"'/]|"[^"]*+"|'[^']*+'|/(?!>))*+(?P<empty>/?)>""",
     re.DOTALL,
 )
-_NEAR = 2000
-"""Characters in front of a text, and behind it, in which its tags stand."""
-
 _Piece = re.Match[str] | str
 """A tag or a text."""
 
 
-def text_with_tags(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
-    """Return the text of runs with a short tag for each code between them, in single spaces.
+def text_with_tags(read: Callable[[int, int], str], flow: Sequence[Run | Code]) -> str:
+    """Return the text of a sentence with a short tag for each code in it, in single spaces.
 
-    ``read`` gives what the file has from one place to another. A tag in front of the first run stays if its partner is
-    between the runs, with all that follow it; so does one behind the last run, with all before it.
+    ``read`` gives what the file has from one place to another. A tag in front of the first text stays if its partner is
+    between the texts, with all that follow it; so does one behind the last text, with all before it.
     """
-    before = _first_tags(reversed(_pieces(read(max(0, runs[0].begin - _NEAR), runs[0].begin))))[::-1]
-    pieces: list[_Piece] = [*before]
-    for run, following in zip(runs, [*runs[1:], None], strict=True):
-        pieces.append(run.text)
-        if following is not None:
-            pieces += _pieces(read(run.end, following.begin))
-    first, last = len(before), len(pieces) - 1
-    pieces += _first_tags(_pieces(read(runs[-1].end, runs[-1].end + _NEAR)))
-    partners = _partners(pieces)
+    pieces, runs = list[_Piece](), list[int]()
+    for piece in flow:
+        if isinstance(piece, Run):
+            runs.append(len(pieces))
+            pieces.append(piece.text)
+        else:
+            pieces += _pieces(read(piece.begin, piece.end))
+    first, last, partners = runs[0], runs[-1], _partners(pieces)
     begin = next((place for place in range(first) if first < partners.get(place, -1) < last), first)
     end = next((place for place in range(len(pieces) - 1, last, -1) if first < partners.get(place, -1) < last), last)
     return " ".join("".join(_write(pieces[begin : end + 1], begin, partners)).split())
@@ -119,12 +122,6 @@ def _pieces(between: str) -> list[_Piece]:
         found += [unescape(between[end : tag.start()]), tag]
         end = tag.end()
     return [*found, unescape(between[end:])]
-
-
-def _first_tags(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """Return the tags in front of the first text."""
-    blank = takewhile(lambda piece: not isinstance(piece, str) or not piece.strip(), pieces)
-    return [piece for piece in blank if not isinstance(piece, str)]
 
 
 def _partners(pieces: Sequence[_Piece]) -> dict[int, int]:

@@ -4,9 +4,11 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 """
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import groupby
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -35,6 +37,28 @@ class Run(NamedTuple):
     """0 is the sentence; others are texts inside of its codes, such as the title of a link."""
 
 
+class Code(NamedTuple):
+    """An inline code: a tag, or an element that has no text to translate."""
+
+    begin: int
+    end: int
+    """Unknown to readers, which give the begin; it is where the next text or code begins."""
+    flow: int = 0
+    pair: str = ""
+    """A name that a code has in common with the one that it opens or closes; empty for a single code."""
+    opens: bool = False
+    fixed: bool = False
+    """True if the codes around it have to stay in their order."""
+
+
+def close_code(codes: list[Code], runs: Sequence[Run], opening: Code, at: int) -> None:
+    """Add the code at a place that closes one; of an element without texts and codes the two are a single one."""
+    if codes[-1:] == [opening] and not (runs and runs[-1].begin > opening.begin):
+        codes[-1] = opening._replace(pair="", opens=False)
+    else:
+        codes.append(opening._replace(begin=at, end=at, opens=False))
+
+
 class Content(NamedTuple):
     """Content of an element."""
 
@@ -43,6 +67,7 @@ class Content(NamedTuple):
     end: int
     """Place of its end tag; of an empty-element tag, the place behind it."""
     runs: tuple[Run, ...]
+    codes: tuple[Code, ...] = ()
     segments: Mapping[str, "Content"] = {}
     """The sentences that it is divided into, by their ids; none where ids are missing or used twice."""
 
@@ -64,7 +89,14 @@ class Edit(NamedTuple):
 
     begin: int
     end: int
-    content: bytes
+    content: bytes | Code
+    """A code stands for its bytes, with the edits inside of them."""
+
+
+Put = Mapping[Run | Code, str | Code]
+"""Texts in the places of runs, which may be empty ones beside codes, and codes in the places of others."""
+Fill = Callable[[bytes, Put, Mapping[Run, int]], list[Edit]]
+"""From a file, what is put there, and the first runs of sentences with the target of a similar one, with percent."""
 
 
 class Gap(NamedTuple):
@@ -72,18 +104,40 @@ class Gap(NamedTuple):
 
     runs: tuple[Run, ...]
     """Texts to translate."""
-    fill: Callable[[bytes, Mapping[Run, str]], list[Edit]]
-    """From the whole file and translations of runs: the edits that put them there, together or not at all.
+    fill: Fill
+    """From the whole file and what is put there: the edits that do so, together or not at all.
 
     Gaps that share this function are filled in one call. An edit that several calls return, such as the declaration of
     a language, is made once.
     """
     fits: Callable[[str], bool | None] = lambda _: True
     """True if the file allows a translation of that size; None where that cannot be measured."""
+    codes: tuple[Code, ...] = ()
+    """Inline codes; the last of a flow stands for its end."""
 
-    def flows(self) -> list[list[Run]]:
-        """Return the runs of the sentence, and those of each text inside of its codes."""
-        return [list(runs) for _, runs in groupby(self.runs, key=lambda run: run.flow)]
+    def flows(self) -> list[list[Run | Code]]:
+        """Return the texts and codes of the sentence, and those of each text inside of its codes.
+
+        Between two texts there is a code, and codes have their ends.
+        """
+        found = defaultdict[int, list[Run | Code]](list)
+        pieces: list[Run | Code] = [*self.runs, *self.codes]
+        for piece in sorted(pieces, key=lambda piece: piece.begin):
+            found[piece.flow].append(piece)
+        return [list(_whole_codes(found[flow])) for flow in sorted({run.flow for run in self.runs})]
+
+
+def _whole_codes(pieces: Sequence[Run | Code]) -> Iterator[Run | Code]:
+    """Yield the texts and codes of a flow, all codes with their ends, those included that a reader does not tell."""
+    for piece, following in pairwise(pieces):
+        if isinstance(piece, Code):
+            yield piece._replace(end=following.begin)
+            continue
+        yield piece
+        if isinstance(following, Run) or following.begin > piece.end:
+            yield Code(piece.end, following.begin, piece.flow)
+    if isinstance(pieces[-1], Run):
+        yield pieces[-1]
 
 
 class Entry(NamedTuple):
@@ -116,11 +170,26 @@ def pairs(source: Content, target: Content) -> list[tuple[str, str]]:
 
 def apply_edits(content: bytes, edits: Sequence[Edit], begin: int, end: int) -> bytes:
     """Return the content between two places with the edits, each once, in their order if they are of the same place."""
-    parts = []
-    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.begin, edit.end)):
-        parts += [content[begin : edit.begin], edit.content]
+    ordered = sorted(dict.fromkeys(edits), key=lambda edit: (edit.begin, edit.end))
+    return b"".join(_edited(content, ordered, begin, end))
+
+
+def _edited(content: bytes, edits: Sequence[Edit], begin: int, end: int) -> Iterator[bytes]:
+    for place in range(bisect_left(edits, begin, key=lambda edit: edit.begin), len(edits)):
+        edit = edits[place]
+        if edit.end > end:
+            break
+        if edit.begin < begin:  # inside of a code that has another place
+            continue
+        yield content[begin : edit.begin]
+        if isinstance(edit.content, bytes):
+            yield edit.content
+        elif (code := edit.content).end > code.begin:
+            yield content[code.begin : code.begin + 1]
+            yield from _edited(content, edits, code.begin + 1, code.end - 1)
+            yield content[code.end - 1 : code.end]
         begin = edit.end
-    return b"".join([*parts, content[begin:end]])
+    yield content[begin:end]
 
 
 def matches(code: str, wanted: str) -> bool:

@@ -14,7 +14,19 @@ from html import escape, unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, matches, one_line
+from anaphora.formats.entries.entry import (
+    Code,
+    Edit,
+    Entry,
+    Gap,
+    Put,
+    Reader,
+    Reason,
+    Run,
+    close_code,
+    matches,
+    one_line,
+)
 
 _INLINE = frozenset(
     (
@@ -76,6 +88,8 @@ class _Element(NamedTuple):
     """True if its text is in another language than the source."""
     languages: tuple[tuple[int, int], ...] = ()
     """Places of the attributes that say that it is in that of the source."""
+    code: Code | None = None
+    """Its tag, if it is inline and may have texts."""
 
 
 class Html(Reader, HTMLParser):
@@ -95,6 +109,7 @@ class Html(Reader, HTMLParser):
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
         self._entries: list[Entry] = []
         self._runs: list[Run] = []
+        self._codes: list[Code] = []
         self._languages: set[tuple[int, int]] = set()  # of the runs
         self._open = self._foreign = -1
         self._elements, self._opened = [_Element("")], Counter[str]()
@@ -133,8 +148,13 @@ class Html(Reader, HTMLParser):
             for begin, end, quotes in found:
                 if (text := self._read(begin, end)).strip():
                     self._add([Run(begin, end, text)], languages, quotes)
+        is_kept = is_kept or tag in _KEPT
+        is_pair = tag in _INLINE and tag not in _VOID and not (is_kept or is_foreign)
+        code = Code(at, at, 0, f"<{at}" * is_pair, is_pair)
+        if tag in _INLINE and not (around.is_kept or around.is_foreign):
+            self._codes.append(code)
         if tag not in _VOID:
-            self._elements.append(_Element(tag, is_kept or tag in _KEPT, is_foreign, languages))
+            self._elements.append(_Element(tag, is_kept, is_foreign, languages, code if is_pair else None))
             self._opened[tag] += 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -147,9 +167,11 @@ class Html(Reader, HTMLParser):
 
     def _close(self, tag: str) -> None:
         """Close an element, and all that are open in it."""
-        while self._opened[tag] and (closed := self._elements.pop().tag):
-            self._opened[closed] -= 1
-            if closed == tag:
+        while self._opened[tag] and (closed := self._elements.pop()).tag:
+            self._opened[closed.tag] -= 1
+            if closed.tag == tag:
+                if closed.code:
+                    close_code(self._codes, self._runs, closed.code, self._at)
                 break
 
     def handle_data(self, data: str) -> None:
@@ -221,11 +243,12 @@ class Html(Reader, HTMLParser):
     def _end_block(self, at: int) -> None:
         self._close_run(at)
         if any(run.text.strip() for run in self._runs):
-            self._add(self._runs, tuple(self._languages))
+            self._codes.append(Code(at, at))
+            self._add(self._runs, tuple(self._languages), codes=self._codes)
         elif self._foreign >= 0:
             line = bisect_right(self._lines, self._foreign)
             self._entries.append(Entry(line, "", "", Reason.OTHER_LANGUAGES))
-        self._runs, self._languages, self._foreign = [], set(), -1
+        self._runs, self._codes, self._languages, self._foreign = [], [], set(), -1
 
     def _read(self, begin: int, end: int) -> str:
         """Return a text of the page without character references, but for those in code."""
@@ -233,21 +256,31 @@ class Html(Reader, HTMLParser):
         pieces[::2] = map(unescape, pieces[::2])
         return "".join(pieces)
 
-    def _add(self, runs: Sequence[Run], languages: Sequence[tuple[int, int]], quotes: str | None = None) -> None:
+    def _add(
+        self,
+        runs: Sequence[Run],
+        languages: Sequence[tuple[int, int]],
+        quotes: str | None = None,
+        codes: Sequence[Code] = (),
+    ) -> None:
         """Add an entry in ``languages``; ``quotes`` are what an attribute still lacks around its value."""
         around = quotes or ""
 
-        def fill(content: bytes, texts: Mapping[Run, str]) -> list[Edit]:
-            edits = list[Edit]()
-            for run, text in texts.items():
-                if text != run.text:
-                    written = _written(text, content[run.begin : run.end].decode(), is_quoted=quotes is not None)
-                    edits.append(Edit(run.begin, run.end, f"{around}{written}{around}".encode()))
+        def fill(content: bytes, put: Put, _: Mapping[Run, int]) -> list[Edit]:
+            edits, old = list[Edit](), "".join(content[run.begin : run.end].decode() for run in runs)
+            has_moved = any(isinstance(one, Code) for one in put.values())
+            for place, one in put.items():
+                if isinstance(one, Code):
+                    edits.append(Edit(place.begin, place.end, one))
+                elif isinstance(place, Run) and one != place.text:
+                    own = old if has_moved else content[place.begin : place.end].decode()
+                    written = _written(one, own, is_quoted=quotes is not None)
+                    edits.append(Edit(place.begin, place.end, f"{around}{written}{around}".encode()))
             return edits and [*edits, *(Edit(*place, self.target.encode()) for place in languages)]
 
-        source = "".join(run.text for run in runs)
+        source, gap = "".join(run.text for run in runs), Gap(tuple(runs), fill, codes=tuple(codes))
         line = bisect_right(self._lines, runs[0].begin)
-        self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), fill)))
+        self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, gap))
 
 
 def _written(text: str, old: str, *, is_quoted: bool) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Content, Edit, Entry, Reader, Run, apply_edits
+from anaphora.formats.entries.entry import Code, Content, Edit, Entry, Put, Reader, Run, apply_edits, close_code
 from anaphora.formats.lines import LONGEST
 from anaphora.formats.safe_xml import feed, guard
 
@@ -19,6 +19,12 @@ _ATTRIBUTE = re.compile(rb"""(?<=\s)([^\s=/>]++)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""
 _START = re.compile(rb"""<[^\s/>"'=]+(?:\s+[^\s=/>]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 
 Attributes = Mapping[str, str]
+
+_CLOSED_BY = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
+"""Inline elements that open what another one closes."""
+_CLOSING = frozenset(_CLOSED_BY.values())
+_REFERENCES = ("startRef", "rid", "i", "id")
+"""Attributes by the first of which the two know each other."""
 
 
 class Markup(Reader):
@@ -31,8 +37,8 @@ class Markup(Reader):
     """Inline elements that hold code of another format."""
     flow: ClassVar[str] = "sub"
     """The element inside of native code that holds text again."""
-    _segment: tuple[int, str, int, int] | None
-    """Depth, id, place and first run of the segment that is open."""
+    _segment: tuple[int, str, int, int, int] | None
+    """Depth, id, place, first run and first code of the segment that is open."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         super().__init__(name, languages)
@@ -92,9 +98,18 @@ class Markup(Reader):
         at = self._parser.CurrentByteIndex
         if self._depth:
             self._close_run(at)
+            around, is_seen = self._inline[-1], not self._hidden
             self._inline.append(self._mode(name, attributes))
-            if self._segment is None and (identifier := self.segment_id(name, attributes)) is not None:
-                self._segment = len(self.stack), identifier, at, len(self._runs)
+            identifier = self.segment_id(name, attributes)
+            self._opened.append(None)
+            if around is not None and is_seen:
+                is_fixed = identifier is not None or attributes.get("canReorder", "yes") != "yes"
+                is_pair = self._inline[-1] == around
+                pair = f"<{at}" if is_pair else _reference(name, attributes)
+                self._codes.append(Code(at, at, around, pair, is_pair or name in _CLOSED_BY, is_fixed))
+                self._opened[-1] = self._codes[-1] if is_pair else None
+            if self._segment is None and identifier is not None:
+                self._segment = len(self.stack), identifier, at, len(self._runs), len(self._codes)
         elif self.begins(name, attributes, at):
             self._gather(at)
 
@@ -105,15 +120,17 @@ class Markup(Reader):
             self._close_run(at)
             if len(self.stack) > self._depth:
                 if self._segment is not None and len(self.stack) == self._segment[0]:
-                    identifier, begin, first = self._segment[1:]
-                    self._segments.append((identifier, Content(begin, at, tuple(self._runs[first:]))))
+                    identifier, begin, first, code = self._segment[1:]
+                    codes = (*self._codes[code:], Code(at, at))
+                    self._segments.append((identifier, Content(begin, at, tuple(self._runs[first:]), codes)))
                     self._segment = None
-                self._inline.pop()
+                self._close_code(at)
                 self.stack.pop()
                 return
             segments = dict(self._segments)
             are_apart = len(segments) == len(self._segments) and "" not in segments
-            content = Content(self._started, at, tuple(self._runs), segments if are_apart else {})
+            codes = (*self._codes, Code(at, at))
+            content = Content(self._started, at, tuple(self._runs), codes, segments if are_apart else {})
             self._depth = 0
             for handler in _INSIDE:
                 setattr(self._parser, handler, None)
@@ -123,6 +140,8 @@ class Markup(Reader):
     def _gather(self, at: int) -> None:
         self._depth, self._started = len(self.stack), at
         self._runs: list[Run] = []
+        self._codes: list[Code] = []
+        self._opened: list[Code | None] = []  # the tag of each open element; None where that is one code
         self._pieces: list[str] = []
         self._open = -1
         self._inline: list[int | None] = [0]  # the flow of each open element, None inside of native code
@@ -161,6 +180,17 @@ class Markup(Reader):
     def _other(self, *_: str) -> None:
         self._close_run(self._parser.CurrentByteIndex)
 
+    def _close_code(self, at: int) -> None:
+        """Take the end of an inline element: a code of its own where the element has texts or codes."""
+        flow, opened = self._inline.pop(), self._opened.pop()
+        around = self._inline[-1]
+        if opened is not None:
+            close_code(self._codes, self._runs, opened, at)
+        elif flow is not None and flow == around and not self._hidden:  # it began where texts are protected
+            self._codes.append(Code(at, at, flow, fixed=True))
+        elif flow is not None and flow != around:
+            self._codes.append(Code(at, at, flow))
+
     def _close_run(self, at: int) -> None:
         if self._open >= 0:
             if self._pieces:
@@ -169,6 +199,13 @@ class Markup(Reader):
 
 
 _INSIDE = ("CharacterDataHandler", "StartCdataSectionHandler", "CommentHandler", "ProcessingInstructionHandler")
+
+
+def _reference(name: str, attributes: Attributes) -> str:
+    """Return what an inline element has in common with the one that it opens or closes; empty for any other."""
+    other = _CLOSED_BY.get(name, name if name in _CLOSING else "")
+    references = (attributes[key] for key in _REFERENCES if key in attributes)
+    return f"{other} {next(references, '')}" if other else ""
 
 
 def start_tag(content: bytes, begin: int) -> bytes:
@@ -200,9 +237,12 @@ def inside(content: bytes, element: Content) -> int:
     return element.begin + len(start_tag(content, element.begin))
 
 
-def fill(content: bytes, element: Content, texts: Mapping[Run, str], emptied: Iterable[Content] = ()) -> bytes:
-    """Return the content of an element with other texts in the places of runs, and ``emptied`` elements empty."""
-    edits = [Edit(run.begin, run.end, escape_text(text).encode()) for run, text in texts.items()]
+def fill(content: bytes, element: Content, put: Put, emptied: Iterable[Content] = ()) -> bytes:
+    """Return the content of an element with what is put into it, and ``emptied`` elements empty."""
+    edits = [
+        Edit(place.begin, place.end, escape_text(one).encode() if isinstance(one, str) else one)
+        for place, one in put.items()
+    ]
     edits += [Edit(inside(content, one), one.end, b"") for one in emptied]
     begin = inside(content, element)
     return apply_edits(content, edits, begin, max(begin, element.end))

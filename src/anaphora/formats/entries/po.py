@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, matches, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Put, Reader, Reason, Run, matches, one_line
 from anaphora.formats.lines import LONGEST, raw_lines
 
 _TOKEN = re.compile(
@@ -200,14 +200,14 @@ class Po(Reader):
         return Gap(tuple(runs.values()), fill)
 
     def _fill(
-        self, message: _Message, sources: Mapping[str, Run], content: bytes, texts: Mapping[Run, str]
+        self, message: _Message, sources: Mapping[str, Run], content: bytes, put: Put, _: Mapping[Run, int]
     ) -> list[Edit]:
         spans = [message.spans[form] for form in message.forms]
         first = content.find(b"\n")
         line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
         strings = {form: content[slice(*message.spans[form])] for form in message.forms if message.text(form).strip()}
         for form, run in sources.items():
-            strings[form] = _string(form, texts[run]).encode().replace(b"\n", line_end)
+            strings[form] = _string(form, str(put[run])).encode().replace(b"\n", line_end)
         ordered = [strings[form] for form in sorted(strings, key=lambda form: int(form[7:-1] or 0))]
         edits = [Edit(spans[0][0], spans[-1][1], line_end.join(ordered))]
         if message.flags is None:

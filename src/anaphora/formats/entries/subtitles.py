@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape, unescape
 
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Put, Reader, Reason, Run, one_line
 from anaphora.formats.lines import raw_lines
 
 _TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"
@@ -65,9 +65,10 @@ class Subtitles(Reader):
                 yield Run(place, place + len(piece.encode()), read, flow)
             start = found.end() if found else end
 
-    def _fill(self, content: bytes, texts: Mapping[Run, str]) -> list[Edit]:
+    def _fill(self, content: bytes, put: Put, _: Mapping[Run, int]) -> list[Edit]:
         edits = []
-        for run, text in texts.items():
+        for run, text in put.items():
+            assert isinstance(run, Run) and isinstance(text, str), "its codes are single and stay in their order"
             end = "\r\n" if "\r\n" in run.text else "\n"
             lines = wrap(one_line(text), run.text.strip().count("\n") + 1)
             # a line that ends beside a code does so again

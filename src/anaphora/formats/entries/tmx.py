@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, one_line, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, escape_text, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
@@ -67,7 +67,8 @@ class Tmx(Markup):
             return
         there = [one for one in targets if one.content.text.strip()]
         if not there:
-            gap = Gap(texts[0].content.runs, partial(self._fill, texts[0], targets[0] if targets else None, at))
+            put = partial(self._fill, texts[0], targets[0] if targets else None, at)
+            gap = Gap(texts[0].content.runs, put, codes=texts[0].content.codes)
             yield Entry(self._line, one_line(texts[0].content.text), "", Reason.UNTRANSLATED, gap)
             return
         for source, target in [(texts[0], one) for one in there] + [(one, there[0]) for one in texts[1:]]:
@@ -80,9 +81,9 @@ class Tmx(Markup):
         return exact or every
 
     def _fill(
-        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Mapping[Run, str]
+        self, source: _Variant, target: _Variant | None, end: int, content: bytes, put: Put, _: Mapping[Run, int]
     ) -> list[Edit]:
-        segment = b"<seg>" + fill(content, source.content, texts) + b"</seg>"
+        segment = b"<seg>" + fill(content, source.content, put) + b"</seg>"
         if target is not None:
             return [Edit(target.content.begin, after(content, target.content), segment)]
         space = space_before(content, source.begin)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, one_line, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, fill, space_before, start_tag, with_attributes
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
@@ -31,6 +31,7 @@ _CONFIRMED = {
 _BEGUN = re.compile("|NotStarted")
 _MACHINE = re.compile("[an]?mt")
 _LOCKED = re.compile("true|yes|locked")
+_SIMILAR = {"state": "initial", "subState": "anaphora:fuzzy-match"}
 _DRAFT = {"conf": "Draft", "origin": "mt"}
 _UNIT = ("trans-unit", "segment")
 _TRANSLATE = "translate"
@@ -133,9 +134,9 @@ class Xliff(Markup):
         fit = partial(fits, tuple(self._levels))
         for name, segment in (segments or {"": source}).items():
             there = target.segments.get(name) if target and segments else target
-            runs = segment.runs if segments else unit.shape.runs
+            shape = segment if segments else unit.shape
             if segment.text.strip():
-                entries += self._pairs(unit, segment, there, Gap(runs, put, fit), name)
+                entries += self._pairs(unit, segment, there, Gap(shape.runs, put, fit, shape.codes), name)
         return entries
 
     def _pairs(self, unit: _Unit, source: Content, target: Content | None, gap: Gap, segment: str) -> list[Entry]:
@@ -155,24 +156,26 @@ class Xliff(Markup):
             return [Entry(unit.line, text, "", Reason.UNAPPROVED)]
         return [Entry(unit.line, *pair) for pair in pairs(source, target)]
 
-    def _fill(self, unit: _Unit, content: bytes, texts: Mapping[Run, str]) -> list[Edit]:
+    def _fill(self, unit: _Unit, content: bytes, put: Put, similar: Mapping[Run, int]) -> list[Edit]:
         target, segments = unit.contents.get("target"), unit.segments
-        filled = {name for name, segment in segments.items() if not texts.keys().isdisjoint(segment.runs)}
+        filled = {name for name, segment in segments.items() if not put.keys().isdisjoint(segment.runs)}
         changes = dict(unit.undeclared)
-        changes |= {unit.definitions[name][0]: _DRAFT for name in filled & unit.definitions.keys()}
-        state: Attributes = {}
+        for name in filled & unit.definitions.keys():
+            percent = similar.get(segments[name].runs[0])
+            changes[unit.definitions[name][0]] = _DRAFT | ({"origin": "tm", "percent": f"{percent}"} if percent else {})
+        is_similar, state = not similar.keys().isdisjoint(put), dict[str, str]()
         if unit.name == "segment":
-            changes[unit.begin] = {"state": "translated"}
+            changes[unit.begin] = _SIMILAR if is_similar else {"state": "translated"}
         elif not (unit.definitions and unit.shape.segments):
-            state = {"state": "needs-review-translation"}
+            state = {"state": "needs-review-translation"} | ({"state-qualifier": "fuzzy-match"} if is_similar else {})
         if target is not None and segments and target.segments:
             changes[target.begin] = state
-            edits = _fill_divided(content, segments, target, texts)
+            edits = _fill_divided(content, segments, target, put)
         else:
             source = unit.contents["source"]
             tag = b"<" + (self._prefix + ":" if self._prefix else "").encode() + b"target>"
             empty = [one for name, one in segments.items() if name not in filled and one.text.strip()]
-            text = fill(content, unit.shape, texts, empty) + tag.replace(b"<", b"</")
+            text = fill(content, unit.shape, put, empty) + tag.replace(b"<", b"</")
             if target is None:
                 begin = end = max(after(content, source), after(content, unit.shape))
                 tag = space_before(content, source.begin) + with_attributes(tag, state)
@@ -186,15 +189,13 @@ class Xliff(Markup):
         return edits
 
 
-def _fill_divided(
-    content: bytes, segments: Mapping[str, Content], target: Content, texts: Mapping[Run, str]
-) -> list[Edit]:
+def _fill_divided(content: bytes, segments: Mapping[str, Content], target: Content, put: Put) -> list[Edit]:
     """Return the edits that put translations of segments into a target that has segments, perhaps not all of them."""
     edits, place = list[Edit](), target.begin + len(start_tag(content, target.begin))
     before: Content | None = None  # the segment before, if the target has that or one in front of it
     for name, segment in segments.items():
         there = target.segments.get(name)
-        own = {run: texts[run] for run in segment.runs if run in texts}
+        own = {place: one for place, one in put.items() if segment.begin < place.begin <= segment.end}
         text = fill(content, segment, own) + content[segment.end : after(content, segment)]
         if own and there:
             edits.append(Edit(there.begin, after(content, there), _open_tag(content, there) + text))

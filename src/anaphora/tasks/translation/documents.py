@@ -1,19 +1,24 @@
 """Documents translated: entries without a translation get one, and everything else stays byte for byte.
 
-A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
-their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
+A sentence with inline codes is translated as a whole, with a tag for each code; two codes of which one closes what the
+other opens are a pair of tags. Pairs may come back in another order, well nested and around some text. Where tags come
+back otherwise, the texts between codes are translated apart, so that these stay in place. What would lose a
 placeholder, a tag, an address or a bracket, has an unknown word, or is longer than its file allows, stays without a
 translation, and so does what the translator is not sure of. Messages that choose one of several texts
 (``text.branches``) are translated text by text where each is a sentence.
 """
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import REPLACED, Document
+from anaphora.formats.entries.entry import Code, Put, Run
+from anaphora.memory import Match
+from anaphora.tasks.translation.inline_codes import CODE, InlineCodes
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.accelerators import Label, label
 from anaphora.text.branches import split_branches
@@ -58,7 +63,6 @@ _LINES = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z|(?<!\s)[^\S\r\n]*
 _GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
 _FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
 """White space that is no more than a space in a page or a subtitle."""
-_CODE = re.compile(r"<x(\d+)/>")
 _REFERENCE = re.compile(r"&(?:quot|apos|amp|#39);")
 
 
@@ -72,6 +76,8 @@ class FilledDocument(NamedTuple):
     """The lines of those that got none, by the reason."""
     unmeasured: tuple[int, ...] = ()
     """The lines of those that got one, where the file limits its size in a way that cannot be measured."""
+    similar: tuple[tuple[int, Match], ...] = ()
+    """The lines of those that got the target of a similar segment, and that segment."""
 
 
 def run_steps(steps: Steps[Result], translate: Translate) -> Result:
@@ -91,42 +97,55 @@ def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts
         return result
 
 
-def fill(document: Document, translate: Translate, language: str) -> FilledDocument:
-    """Fill the gaps of a document with translations into ``language``; each different text is translated once."""
-    return run_steps(fill_steps(document, language), translate)
+def fill(
+    document: Document, translate: Translate, language: str, similar: Mapping[str, Match] = MappingProxyType({})
+) -> FilledDocument:
+    """Fill the gaps of a document with translations into ``language``; each different text is translated once.
+
+    ``similar`` are segments whose targets ``translate`` returned, by the text: such translations need review.
+    """
+    return run_steps(fill_steps(document, language, similar), translate)
 
 
-def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
+def fill_steps(
+    document: Document, language: str, similar: Mapping[str, Match] = MappingProxyType({})
+) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
     flows = {
-        place: [_Flow([run.text for run in runs], document.kind) for runs in entry.gap.flows()]
+        place: [_Flow(pieces, document.kind) for pieces in entry.gap.flows()]
         for place, entry in enumerate(document.entries)
         if entry.gap
     }
     every = [flow for of_entry in flows.values() for flow in of_entry]
     known = yield from _add_translations([flow.whole for flow in every if flow.whole], {})
     known = yield from _add_translations([text for flow in every for text in flow.texts(known)], known)
-    filled: dict[int, list[str]] = {}
+    filled: dict[int, Put] = {}
     left: dict[str, list[int]] = {}
-    unmeasured = []
+    unmeasured, matches = [], dict[int, Match]()
     for place, of_entry in flows.items():
         entry = document.entries[place]
         if document.kind in REPLACED and not any(flow.is_translatable for flow in of_entry):
             continue
         why = next((why for flow in of_entry if (why := flow.fault(known, language))), "")
-        put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
-        if not all(map(document.takes, put)):
+        put = {at: one for flow in of_entry for at, one in flow.put(known, language).items()} if not why else {}
+        texts = [one for one in put.values() if isinstance(one, str)]
+        if not all(map(document.takes, texts)):
             why = UNWRITABLE
-        fits = not (put and entry.gap) or entry.gap.fits("".join(put))
+        fits = not (put and entry.gap) or entry.gap.fits("".join(texts))
         if fits is False:
             why = WRONG_SIZE
         if why:
             left.setdefault(why, []).append(entry.line)
             continue
         filled[place] = put
+        used = (text for flow in of_entry for text in flow.texts(known) or [flow.whole])
+        if match := next((similar[text] for text in used if text in similar), None):
+            matches[place] = match
         if fits is None:
             unmeasured.append(entry.line)
-    return FilledDocument(document.fill(filled), len(filled), left, tuple(unmeasured))
+    content = document.fill(filled, {place: match.percent for place, match in matches.items()})
+    told = tuple((document.entries[place].line, match) for place, match in matches.items())
+    return FilledDocument(content, len(filled), left, tuple(unmeasured), told)
 
 
 def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
@@ -199,21 +218,23 @@ class _Run(ReferencedText):
 
 
 class _Flow:
-    """The stretches of one sentence, between which there are codes."""
+    """The stretches of one sentence, one before each of its codes and one behind the last, which may be empty."""
 
-    def __init__(self, texts: Sequence[str], kind: str) -> None:
+    def __init__(self, pieces: Sequence[Run | Code], kind: str) -> None:
+        self._codes = InlineCodes(pieces)
+        texts = [place.text for place in self._codes.places]
         self._runs = [_Run(text, kind) for text in texts]
         self._ends = _SPOKEN if kind == "subtitles" else _ENDS
         self.whole = ""
         """The sentence with tags for its codes; empty where that would say no more than its stretches."""
-        self._branches = split_branches(_with_codes([_CODE.sub("", text) for text in texts]))
+        self._branches = split_branches(self._codes.with_tags([CODE.sub("", text) for text in texts]))
         if self._branches:
             self._texts = [_Run(text, kind) for text in self._branches.texts]
             return
         self._texts = self._runs
         if sum(any(run.texts()) for run in self._runs) > 1 and all(run.is_plain for run in self._runs):
-            texts = [_CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
-            self.whole = self._ends.sub("", _with_codes(texts))
+            texts = [CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
+            self.whole = self._ends.sub("", self._codes.with_tags(texts))
 
     @property
     def is_translatable(self) -> bool:
@@ -222,7 +243,7 @@ class _Flow:
 
     def texts(self, known: Known) -> list[str]:
         """Return the texts to translate where the sentence as a whole was not, or not well."""
-        whole = self._pieces(known) or self._is_unsure(known)
+        whole = self._pieces(known)[0] or self._is_unsure(known)
         return [] if whole else [text for run in self._texts for text in run.texts()]
 
     def fault(self, known: Known, language: str) -> str:
@@ -234,42 +255,38 @@ class _Flow:
         why = next((why for text in self.texts(known) if (why := fault(text, known[text]))), "")
         return why or ("" if self.put(known, language) else LOST)
 
-    def put(self, known: Known, language: str) -> list[str]:
-        """Return the stretches with translations; none where codes or branches would not stay in place."""
+    def put(self, known: Known, language: str) -> Put:
+        """Return what is put into its places; nothing where codes or branches would not stay in place."""
         if self._branches:
             message = self._branches.with_texts([run.put(known, language) for run in self._texts])
-            return (self._split(message) or []) if message is not None else []
-        pieces = self._pieces(known)
-        if not pieces:
-            return [run.put(known, language) for run in self._runs]
+            texts, order = self._codes.split(message) if message is not None else ([], [-1])
+            return self._codes.put(texts) if order == self._codes.order else {}
+        texts, order = self._pieces(known)
+        if not texts:
+            return self._codes.put([run.put(known, language) for run in self._runs])
         first, *before = self._ends.split(self._runs[0].text)
         *behind, last = self._ends.split(self._runs[-1].text)
-        pieces[0] = "".join([] if first else before[:1]) + pieces[0].lstrip()
-        pieces[-1] = pieces[-1].rstrip() + "".join([] if last else behind[-1:])
-        return [run.escape(piece) for run, piece in zip(self._runs, pieces, strict=True)]
+        texts[0] = "".join([] if first else before[:1]) + texts[0].lstrip()
+        texts[-1] = texts[-1].rstrip() + "".join([] if last else behind[-1:])
+        return self._codes.put([run.escape(text) for run, text in zip(self._runs, texts, strict=True)], order)
 
     def _is_unsure(self, known: Known) -> bool:
         return bool(self.whole) and known[self.whole] is None
 
-    def _pieces(self, known: Known) -> list[str]:
-        """The sentence's translation between its tags, if all of them came back in order and around some text."""
+    def _pieces(self, known: Known) -> tuple[list[str], list[int]]:
+        """Return the texts of the sentence's translation, and the codes between them; none if these cannot stand so."""
         translation = known[self.whole] if self.whole else None
         if translation is None or fault(self.whole, translation):
-            return []
-        pieces = self._split(translation) or []
-        alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
-        spaced = [with_gaps(run.line, one) for run, one in zip(self._runs, pieces, strict=False)]
-        return [one for one in spaced if one is not None] if alike and None not in spaced else []
-
-    def _split(self, translation: str) -> list[str] | None:
-        """Return the texts between the tags; None if these did not come back in order."""
-        first, *others = _CODE.split(translation)
-        in_order = others[::2] == [str(place) for place in range(1, len(self._runs))]
-        return [first, *others[1::2]] if in_order else None
-
-
-def _with_codes(texts: Sequence[str]) -> str:
-    return "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
+            return [], []
+        texts, order = self._codes.split(translation)
+        if not self._codes.may_stand(texts, order):
+            return [], []
+        have_moved = order != self._codes.order
+        spaced = [
+            text if have_moved and with_gaps(run.line, "") is not None else with_gaps(run.line, text)
+            for run, text in zip(self._runs, texts, strict=True)
+        ]
+        return ([one for one in spaced if one is not None], order) if None not in spaced else ([], [])
 
 
 def with_key(one: Label, translation: str | None, language: str) -> str:

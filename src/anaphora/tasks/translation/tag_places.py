@@ -46,20 +46,19 @@ def with_tags(
     before: Sequence[int],
     source: int,
     weights_TS: Weights | None,
-) -> TokenizedText:
+) -> tuple[TokenizedText, float]:
     """Return a text and its tokens with the tags of its source, each with the number of source tokens ``before`` it.
 
     ``source`` counts these tokens. Weights are those of both sides without ``</s>``, None for a model without
-    attention.
+    attention. The second value is the support of the tags, see ``support``; 0 without attention.
     """
     seen = _visible(tokens, text)
-    if weights_TS is None:
-        weights_TS = diagonal(len(seen), source)
-    else:
-        weights_TS = balance(weights_TS[[token.step for token in seen]])
+    looked_TS = None if weights_TS is None else weights_TS[[token.step for token in seen]]
+    weights_TS = diagonal(len(seen), source) if looked_TS is None else balance(looked_TS)
     inner = [n for n in range(1, len(seen)) if not _in_word(text, seen[n - 1].end, seen[n].start)]
     boundaries = [0, *inner, len(seen)] if seen else [0]
-    return _insert(text, tokens, seen, put_tags(tags, before, weights_TS, boundaries), tags)
+    put = put_tags(tags, before, weights_TS, boundaries)
+    return _insert(text, tokens, seen, put, tags), 0.0 if looked_TS is None else support(tags, before, looked_TS, put)
 
 
 def with_source_tags(text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]) -> TokenizedText:
@@ -85,6 +84,24 @@ def put_tags(
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
     """
     return list(_Places(tags, before, weights_TS, boundaries).place(range(len(tags)), boundaries[0], boundaries[-1]))
+
+
+def support(tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, put: Sequence[Placement]) -> float:
+    """Return the fraction of attention that agrees with the place of a tag, of the tag for which it is lowest.
+
+    For a pair: of all that comes from its tokens, or goes to what it encloses in the source, what does both. For a
+    single tag: what does not cross it.
+    """
+    places, found = {one.tag: one.boundary for one in put}, [1.0]
+    for number, tag in enumerate(tags):
+        s, t = before[number], places[number]
+        if tag.partner > number and before[tag.partner] > s:
+            rows, columns = slice(t, places[tag.partner]), slice(s, before[tag.partner])
+            both = weights_TS[rows, columns].sum()
+            found.append(both / (weights_TS[rows].sum() + weights_TS[:, columns].sum() - both))
+        elif tag.partner < 0:
+            found.append(1 - (weights_TS[:t, s:].sum() + weights_TS[t:, :s].sum()) / max(1, len(weights_TS)))
+    return float(min(found))
 
 
 def diagonal(target: int, source: int) -> Weights:

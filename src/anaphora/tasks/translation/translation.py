@@ -180,13 +180,21 @@ class Translation:
         """True if it has a confidence, and a lower one than ``least`` where that is asked for."""
         return least is not None and self.confidence is not None and self.confidence < least
 
+    @property
+    def matches(self) -> list[Match]:
+        """The segments that it, or its sentences, are or are similar to."""
+        return [one.match for one in (self, *self.sentences) if one.match]
+
     def origin(self, model: str) -> dict[str, Any]:
-        """Return the origin for JSON: the ``model``, what the memory had for it, and that segment."""
-        return {
-            "model": model,
-            "memory": str(self.match) if self.match else "none",
-            "from": self.match.segment.json() if self.match else None,
-        }
+        """Return the origin for JSON: the ``model``, what the memory had for it, that segment and what differs.
+
+        Where the memory had something for its sentences, these too.
+        """
+        known, count = sum(one.is_exact for one in self.matches), len(self.sentences)
+        told = ("exact" if known == count else f"exact for {known} of {count} sentences") if known else "none"
+        own = self.match.json() if self.match else {"memory": told, "changes": []}
+        parts = [{"text": one.text} | one.origin(model) for one in self.sentences if self.matches]
+        return {"model": model, "from": self.match and self.match.segment.json(), "sentences": parts} | own
 
     def withheld(self) -> Self:
         """Nothing in place of it, with the confidence that it has."""

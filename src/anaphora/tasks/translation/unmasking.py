@@ -170,10 +170,10 @@ class Unmasking:
         text = text_of(self._target, ids, words, masked.units)
         tokens = self._tokens(text, ids, masked) if self._attention or masked.tags or evidence else []
         if masked.tags:
-            ends, weights = token_ends(self._source, masked), hypothesis.weights
-            before = [sum(end <= place for end in ends) for place in self._tag_places(masked)]
+            weights = hypothesis.weights
             weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)]
-            text, tokens = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
+            before = _tokens_before_tags(self._source, masked)
+            (text, tokens), _ = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
         found = with_confidence(Translation.of(text, hypothesis, signals), self._calibration)
@@ -208,12 +208,34 @@ class Unmasking:
                 tokens[place] = tokens[place]._replace(piece="")
         tokens = split_at_spaces(tokens)
         if masked.tags:
-            text, tokens = with_source_tags(text, tokens, masked.tags, self._tag_places(masked))
+            text, tokens = with_source_tags(text, tokens, masked.tags, _tag_places(self._source, masked))
         _, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         return respace(tokens, masked.sentence) if masked.text != masked.sentence else tokens
 
-    def _tag_places(self, masked: MaskedText) -> list[int]:
-        return [len(self._source.normal(masked.text[: tag.place])) for tag in masked.tags]
+
+def insert_tags(decoder: ForcedDecoder, masked: MaskedText, target: str) -> tuple[str, float]:
+    """Return a given translation with the tags of a sentence, and their support (see ``tag_places``).
+
+    Forced decoding says where its tokens look. Raises as ``ForcedDecoder.score_pairs``.
+    """
+    support = 1.0
+    if masked.tags:
+        [forced] = decoder.score_pairs([masked.text], [target], attention=True)
+        tokens = tokens_of(forced.target_pieces[:-1], target, {})
+        before, count = _tokens_before_tags(decoder.source, masked), len(forced.source_pieces) - 1
+        weights_TS = None if forced.weights is None else forced.weights[:-1, :-1]
+        (target, _), support = with_tags(target, tokens, masked.tags, before, count, weights_TS)
+    return masked.before + target + masked.after, support
+
+
+def _tokens_before_tags(source: Tokenizer, masked: MaskedText) -> list[int]:
+    """Return the number of source tokens in front of each tag."""
+    ends = token_ends(source, masked)
+    return [sum(end <= place for end in ends) for place in _tag_places(source, masked)]
+
+
+def _tag_places(source: Tokenizer, masked: MaskedText) -> list[int]:
+    return [len(source.normal(masked.text[: tag.place])) for tag in masked.tags]
 
 
 def token_places(source: Tokenizer, masked: MaskedText) -> list[range]:
