@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -175,6 +175,15 @@ class PairCorpus:
     """Further filters of the pairs that have both sides."""
     pairs: tuple[Pair, ...] | None = field(default=None, kw_only=True, repr=False)
     """All of its pairs, where they are few among many that need not be read for them."""
+    languages: tuple[str, str] = field(default=("", ""), kw_only=True)
+    """Languages of source and target, where they are known."""
+    synthetic: bool = field(default=False, kw_only=True)
+    """True if a program wrote one of the sides."""
+
+    @property
+    def parts(self) -> "tuple[PairCorpus, ...]":
+        """Return the corpora that it is put together from, in their order; by default itself."""
+        return (self,)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -218,6 +227,31 @@ class PairCorpus:
     def targets(self) -> Iterator[str]:
         """Return the target sides, read again."""
         return (target for _, target in self)
+
+
+@dataclass(frozen=True)
+class JointCorpus(PairCorpus):
+    """Pairs of several corpora, one after the other: of other languages, or written by a program."""
+
+    members: tuple[PairCorpus, ...] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, name: str, members: Sequence[PairCorpus]) -> PairCorpus:
+        """Return the corpora put together; one alone as it is."""
+        if len(members) == 1:
+            return members[0]
+        files = tuple(file for one in members for file in one.files)
+        kinds = [[*one.languages, one.synthetic] for one in members]
+        digest = fingerprint_of([one.fingerprint for one in members], kinds)
+        return cls(name, files, digest, sum(one.count for one in members), members=tuple(members))
+
+    @property
+    def parts(self) -> tuple[PairCorpus, ...]:
+        return self.members
+
+    def lines(self) -> Iterator[Pair | None]:
+        """Yield the pair of every line of the files, None for a line that is left out."""
+        return chain.from_iterable(one.lines() for one in self.members)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,25 @@ on. Anything may be gzipped, and several are put together.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from anaphora.data import corpora
-from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFiles, Splits, StringFile, TextCorpus
+from anaphora.data.corpora import (
+    EntryFile,
+    JointCorpus,
+    Pair,
+    PairCorpus,
+    PairFile,
+    PairFiles,
+    Splits,
+    StringFile,
+    TextCorpus,
+)
+from anaphora.data.directions import Direction, directed_paths
 from anaphora.data.entry_files import declared_languages
-from anaphora.data.filters import Filter, Filters
+from anaphora.data.filters import SYNTHETIC_FILTERS, Filter, Filters
 from anaphora.data.finding import USUAL, Names, SplitFiles, demand_data, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
@@ -40,11 +52,14 @@ def translation_splits(
     names: Names = USUAL,
     *,
     filters: Sequence[Filter] = (),
+    synthetic: Sequence[Path] = (),
     seed: int = 1,
     report: Report = silent,
 ) -> Splits[PairCorpus]:
-    """Return the splits of a translation corpus.
+    """Return the splits of a translation corpus; of several directions (``data.directions``), put together.
 
+    Each direction is a part of the training and the validation split, and has test splits of its own. Pairs of the
+    files ``synthetic`` are parts of the training split behind those of ``data``.
     ``filters`` leave pairs out of training, each reported. Without a validation split a seeded one is held out of the
     training split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the
     other splits, whose lines must stay in place.
@@ -52,10 +67,23 @@ def translation_splits(
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     demand_data(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), names, report)
-    pairs = (pair for file in found.train for pair in file)
-    chosen = Filters(filters, (source, target), pairs) if filters else None
-    return _parts(found, names, seed, LARGEST_SHARE, report, chosen)
+    directed = directed_paths(data, source, target)
+    by_direction: dict[Direction, Splits[PairCorpus]] = {}
+    for direction, paths in directed.items():
+        found = find_pairs(paths, direction, names, report)
+        pairs = (pair for file in found.train for pair in file)
+        chosen = Filters(filters, direction, pairs) if filters else None
+        mark = f"{'-'.join(direction)} " if len(directed) > 1 else ""
+        by_direction[direction] = _parts(found, names, seed, LARGEST_SHARE, report, chosen, direction, mark)
+    parts, made = list(by_direction.values()), list[PairCorpus]()
+    for direction, paths in directed_paths(synthetic, source, target, "--synthetic").items():
+        if direction not in by_direction:
+            known = ", ".join(map("-".join, by_direction))
+            raise DataError(f"--synthetic has pairs in {'-'.join(direction)}, but the data is in {known}: add such data.")
+        made.append(_synthetic_part(paths, direction, names, by_direction[direction], report))
+    train = JointCorpus.of(names.train, [*(one.train for one in parts), *made])
+    tests = {name: corpus for one in parts for name, corpus in one.tests.items()}
+    return Splits(train, JointCorpus.of(names.valid, [one.valid for one in parts]), tests)
 
 
 def string_splits(
@@ -80,10 +108,44 @@ def string_splits(
     return _parts(files, names, seed, _TENTH, report)
 
 
+def _synthetic_part(
+    paths: Sequence[Path], direction: Direction, names: Names, real: Splits[PairCorpus], report: Report
+) -> PairCorpus:
+    """Return the pairs of files that a program wrote, without copies, unusual lengths and pairs that are there."""
+    files = tuple(find_pairs(paths, direction, names, report).train)
+    known = JointCorpus.of("", [real.train, real.valid, *real.tests.values()])
+    filters = Filters(SYNTHETIC_FILTERS, direction, real.train, known)
+
+    def scan(report: Report) -> Facts:
+        read = set[str]()
+        usable = _scan(files, None, read, report, filters)
+        return {"usable": usable, "digests": corpora.file_digests(_flat(files)), "read": sorted(read)}
+
+    facts = known_or_read(_flat(files), ["synthetic", repr(files), known.fingerprint, *filters.choices], scan, report)
+    digest = _digest(files, facts["digests"], facts["read"], "synthetic", known.fingerprint, *filters.choices)
+    usable, there = facts["usable"], real.train.count
+    if usable > there:
+        report(Note(f"There are more synthetic pairs than real ones in {'-'.join(direction)}: {usable:,} and {there:,}."))
+    name = f"synthetic {'-'.join(direction)}"
+    return PairCorpus(
+        name, files, digest, usable, corpora.both_sides, filters, languages=direction, synthetic=True
+    )
+
+
 def _parts(
-    found: SplitFiles[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
+    found: SplitFiles[PairFiles],
+    names: Names,
+    seed: int,
+    share: float,
+    report: Report,
+    filters: Filters | None = None,
+    languages: Direction = ("", ""),
+    mark: str = "",
 ) -> Splits[PairCorpus]:
-    """Return the splits in files that are found; without a validation split at most ``share`` of the training split."""
+    """Return the splits in files that are found; without a validation split at most ``share`` of the training split.
+
+    Names of splits begin with ``mark``.
+    """
     files, share = tuple(found.train), 0.0 if found.valid else share
 
     def scan(report: Report) -> Facts:
@@ -100,7 +162,8 @@ def _parts(
     held = HeldOut(seed, share, chosen=facts["chosen"])
 
     def part(name: str, count: int, keep: Callable[[str, str], bool], *choices: object, **few: Any) -> PairCorpus:
-        return PairCorpus(name, files, _digest(files, facts["digests"], read, *choices), count, keep, filters, **few)
+        digest = _digest(files, facts["digests"], read, *choices)
+        return PairCorpus(f"{mark}{name}", files, digest, count, keep, filters, languages=languages, **few)
 
     def kept(source: str, target: str) -> bool:
         return corpora.both_sides(source, target) and source not in held
@@ -108,11 +171,11 @@ def _parts(
     def held_out(source: str, target: str) -> bool:
         return corpora.both_sides(source, target) and source in held
 
-    tests = {name: _every_pair(name, paths) for name, paths in found.tests.items()}
+    every = partial(_every_pair, languages=languages)
+    tests = {f"{mark}{name}": every(f"{mark}{name}", paths) for name, paths in found.tests.items()}
     if not share:
-        return Splits(
-            part(names.train, usable, corpora.both_sides, "usable"), _every_pair(names.valid, found.valid), tests
-        )
+        valid = every(f"{mark}{names.valid}", found.valid)
+        return Splits(part(names.train, usable, corpora.both_sides, "usable"), valid, tests)
     if not pairs:
         raise DataError(
             f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
@@ -226,7 +289,7 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         report(Note(f"{begin} such as <s> or </s>: these are no part of the text, and are left out."))
 
 
-def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
+def _every_pair(name: str, files: Sequence[PairFiles], languages: Direction = ("", "")) -> PairCorpus:
     def read_all(report: Report) -> Facts:
         read = set[str]()
         count = sum(1 for file in files for _ in _report_left_out(file, read, silent))
@@ -236,7 +299,7 @@ def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     if not facts["count"]:
         raise DataError(f"{_paths(_flat(files))} has no pairs for the split '{name}': add some, or remove the file.")
     digest = _digest(files, facts["digests"], facts["read"], "all")
-    return PairCorpus(name, tuple(files), digest, facts["count"])
+    return PairCorpus(name, tuple(files), digest, facts["count"], languages=languages)
 
 
 def _read_text(

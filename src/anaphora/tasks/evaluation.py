@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from anaphora.data.corpora import Corpus, Splits
+from anaphora.data.directions import split_directions
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.segments import SegmentMetric
@@ -112,7 +113,7 @@ class Answer(NamedTuple):
 def check_found(path: Path, experiment: "ExperimentBase", options: str) -> None:
     """DataError where the data that a run was begun with has moved; ``options`` give other text."""
     for file in experiment.data.files:
-        if not Path(file).exists():
+        if not Path(split_directions(file)[1]).exists():
             raise DataError(
                 f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
                 f"with {options}."

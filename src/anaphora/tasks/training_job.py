@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,9 @@ import torch
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Column, Integers
-from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.corpora import Pair, PairCorpus, Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
-from anaphora.data.sources import translation_splits
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, Report, Saved, Skipped, Validated
 from anaphora.nn.counts import Counts
@@ -27,7 +26,7 @@ from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.text import tokenization
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.tokenizer import SYNTHETIC, Tokenizer, language_tag
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Record, Stop, Validate
@@ -233,9 +232,35 @@ class PairJob(TrainingJob):
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         train, experiment = self.learnt_from, self._experiment
-        sides, languages = {"source": train.sources, "target": train.targets}, experiment.data.languages
-        dictionary = self._dictionary(report)
-        return tokenization.fit(experiment.text, sides, report, languages=languages, dictionary=dictionary)
+        balanced = partial(self.balance, train)
+        sides = {"source": lambda: (source for source, _ in balanced()), "target": lambda: (one for _, one in balanced())}
+        first, dictionary = train.parts[0].languages, self._dictionary(report)
+        languages = dict(zip(sides, first, strict=True)) if all(first) else experiment.data.languages
+        return tokenization.fit(
+            experiment.text, sides, report, languages=languages, dictionary=dictionary, tags=self.tags
+        )
+
+    @property
+    def tags(self) -> list[str]:
+        """Return the tags that its sources need: of targets, where they are several, and of synthetic pairs."""
+        parts = self.learnt_from.parts
+        targets = dict.fromkeys(language_tag(part.languages[1]) for part in parts)
+        return [*(targets if len(targets) > 1 else ()), *([SYNTHETIC] if any(one.synthetic for one in parts) else ())]
+
+    def prefix(self, part: PairCorpus, source: Tokenizer) -> tuple[int, ...]:
+        """Return the tags in front of the sources of a part; ConfigError for one that the vocabulary lacks."""
+        names = [*([SYNTHETIC] if part.synthetic else ()), language_tag(part.languages[1])]
+        for name in names:
+            if name in self.tags and name not in source.tags:
+                raise ConfigError(
+                    f"The data needs the tag {name}, but the vocabulary that is taken over has no such token: train "
+                    f"with a vocabulary of its own, or leave this data out."
+                )
+        return source.tag_ids(names)
+
+    def balance(self, corpus: PairCorpus) -> Iterable[Pair]:
+        """Return the pairs that a vocabulary is learnt from, by default each once."""
+        return corpus
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """Return the translations that a vocabulary puts in for words that it lacks, if it does."""
@@ -244,11 +269,8 @@ class PairJob(TrainingJob):
 
 def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
     """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
-    data, seed = experiment.data, experiment.training.seed
-    assert isinstance(data, PairData)
-    return translation_splits(
-        data.paths(), data.source, data.target, data.names, filters=data.filters, seed=seed, report=report
-    )
+    assert isinstance(experiment.data, PairData)
+    return experiment.data.splits(experiment.training.seed, report)
 
 
 def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:

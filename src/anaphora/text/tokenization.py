@@ -4,7 +4,7 @@ sentencepiece and sacremoses are imported only where needed, so that a recipe ca
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
@@ -26,7 +26,7 @@ from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
 from anaphora.text.text_rule import TextRule, are_converted
-from anaphora.text.tokenizer import SPACE, Tokenizer
+from anaphora.text.tokenizer import SPACE, Tokenizer, are_texts
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import inflect
 
@@ -175,11 +175,12 @@ def fit(
     *,
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
+    tags: Sequence[str] = (),
 ) -> dict[str, Tokenizer]:
     """Learn a tokenizer for every side from its training text, by its rule.
 
     With ``joint``, and for bytes, all have one vocabulary. ``languages`` are codes, by default English; ``dictionary``
-    has target words by source word, for annotations. Raises DataError for no text, ConfigError for too small a size.
+    has target words by source word, for annotations; ``tags`` are reserved tokens of the source. Raises DataError for no text, ConfigError for too small a size.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
     sides = {side: _plain(lines, rules[side], isinstance(config, Symbol)) for side, lines in sides.items()}
@@ -202,6 +203,8 @@ def fit(
     learnt = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
     for side, tokenizer in learnt.items():
         tokenizer.lowercase, tokenizer.rule = cases[side], rules[side]
+        if side == "source" or config.one_vocabulary:
+            tokenizer.tags = tuple(tags)
     return learnt
 
 
@@ -246,6 +249,8 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
             index[side]["casing"] = tokenizer.lowercase
         if tokenizer.rule:
             index[side]["copies"] = tokenizer.rule.copies
+        if tokenizer.tags:
+            index[side]["tags"] = list(tokenizer.tags)
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
@@ -368,6 +373,9 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
         tokenizer = _deserialise(config, side, data, lowercase)
     except RunError as error:
         raise RunError(f"{path} is damaged: {error}") from None
+    if not isinstance(tags := entry.get("tags", []), list) or not are_texts(tags):
+        raise RunError(f"The tags of the vocabulary {path} should be strings, but are {tags!r}.")
+    tokenizer.tags = tuple(tags)
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
     tokenizer.rule = TextRule(copies=bool(entry["copies"])) if "copies" in entry else None

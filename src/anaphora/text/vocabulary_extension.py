@@ -16,8 +16,13 @@ def extend_tokenizer(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> To
 
     Subwords are segmented as before first; the new tokens then merge what the old ones leave apart. Raises ConfigError
     for tokens of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
-    annotations of rare words have their places.
+    annotations of rare words have their places. Tags are the last tokens, and stay so.
     """
+    if old.tags:
+        raise ConfigError(
+            f"start.vocabulary = 'extend' appends tokens behind all others, but the vocabulary has tags there "
+            f"({', '.join(old.tags)}): keep the vocabulary."
+        )
     if getattr(config, "rare", "") == "none" and isinstance(old, WordTokenizer) and isinstance(new, WordTokenizer):
         return old.extend(new.vocabulary)
     if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):

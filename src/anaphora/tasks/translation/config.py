@@ -1,10 +1,15 @@
 """The experiment of a translator."""
 
+from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
 from anaphora.config import Config
+from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.mixture import Proportions
+from anaphora.data.sources import translation_splits
+from anaphora.events import Report
 from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
@@ -72,7 +77,8 @@ OF_SENTENCES = (
     ),
     Conflict(
         lambda experiment: (
-            experiment.data.placeholders and any(map(is_unspaced, (experiment.data.source, experiment.data.target)))
+            experiment.data.placeholders
+            and any(map(is_unspaced, [code for two in experiment.data.directions for code in two]))
         ),
         "data.placeholders replaces words between spaces, which data.source or data.target is written without: leave "
         "it out",
@@ -95,7 +101,10 @@ OF_SENTENCES = (
         written=True,
     ),
     Conflict(
-        {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
+        {
+            "evaluation.conditions": "moses-lowercase",
+            "data.target": lambda codes: any(map(is_unspaced, codes.split(","))),
+        },
         "it counts what stands between spaces, which that language is written without; set "
         'evaluation.conditions = "raw"',
     ),
@@ -175,6 +184,40 @@ class TranslationData(PairData):
     placeholders: float = Field(0.0, ge=0, le=1)
     """Fraction of training pairs in which words become placeholders, so that a translator learns where these go; those
     that both sides of other pairs have are learnt from too. 0 leaves all pairs as they are."""
+    temperature: float = Field(5.0, ge=1, le=1000)
+    """Of several directions each is drawn in proportion to (number of its pairs) ** (1 / temperature), so that small
+    ones are seen more often (Arivazhagan et al. 2019: 5); 1 draws every pair alike."""
+    synthetic: tuple[str, ...] = ()
+    """Files of pairs that a program wrote, which are trained on too, with a tag in front of the source (Caswell et al.
+    2019)."""
+    synthetic_ratio: float = Field(1.0, gt=0, le=1000)
+    """Synthetic pairs for a real one in an epoch at most, others in every epoch (Sennrich et al. 2016: 1)."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"synthetic_ratio": SET, "synthetic": ()}, "there are no synthetic pairs; leave it out", written=True),
+        Conflict(
+            lambda data: data.shuffle_window and (data.synthetic or len(data.directions) > 1),
+            "{at}shuffle_window is for real pairs of one direction, and others are drawn from all of the data: leave "
+            "it out",
+        ),
+    )
+
+    @property
+    def proportions(self) -> Proportions:
+        """Return the proportions of the parts of the training split."""
+        return Proportions(self.temperature, self.synthetic_ratio)
+
+    def splits(self, seed: int, report: Report) -> Splits[PairCorpus]:
+        return translation_splits(
+            self.paths(),
+            self.source,
+            self.target,
+            self.names,
+            filters=self.filters,
+            synthetic=[*map(Path, self.synthetic)],
+            seed=seed,
+            report=report,
+        )
 
 
 class TranslationExperiment(TranslatorExperiment):
@@ -182,6 +225,8 @@ class TranslationExperiment(TranslatorExperiment):
 
     metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher"}
     conflicts: ClassVar[tuple[Conflict, ...]] = OF_SENTENCES
+
+    places = (*TranslatorExperiment.places, "data.synthetic")
 
     task: Literal["translate"]
     """Name of the task."""
@@ -192,8 +237,9 @@ class TranslationExperiment(TranslatorExperiment):
 
     @property
     def replays(self) -> bool:
-        """Old pairs have no links and no annotated words; a fused translator keeps what it knows anyway."""
-        return not self.text.annotates and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
+        """Old pairs have no links, no annotated words and no tags; a fused translator keeps what it knows anyway."""
+        plain = not self.text.annotates and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
+        return plain and not self.data.synthetic and len(self.data.directions) == 1
 
     def to_grow(self) -> Self:
         """Without alignment supervision: old pairs have no links."""

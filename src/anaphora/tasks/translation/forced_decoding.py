@@ -1,7 +1,7 @@
 """Forced decoding: translations that are given, scored and aligned by a translator; and what follows from that."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Unpack
@@ -27,6 +27,7 @@ from anaphora.prediction.running import runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import GivesStates, Stepper
+from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.mixing import MixedStepper, Neighbours
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.shortlist import RunShortlist
@@ -71,6 +72,8 @@ class ForcedDecoder:
     """The network lies on its device."""
     shortlist: RunShortlist | None = None
     """That of the run."""
+    tags: tuple[int, ...] = ()
+    """Tokens in front of every source."""
 
     @property
     def attends(self) -> bool:
@@ -170,7 +173,8 @@ class ForcedDecoder:
 
             def scored(batch: Batch) -> Iterator[Translation]:
                 hypotheses = score(stepper, batch, attention, check=watch.check)
-                for number, hypothesis in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+                for number, scored in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+                    hypothesis = self.without_tags(scored)
                     source, target = rows[number]
                     found = Translation.of(target.text, hypothesis)
                     if attention:
@@ -188,9 +192,14 @@ class ForcedDecoder:
     ) -> LazyBatches:
         """Return sentences in batches of like length, perhaps with their translations, for a beam."""
         tokens = _BATCH_TOKENS * (_TIMES if self.target.symbols.size <= _FEW else 1)
-        inputs = Side(Tokens("source", self.source), Ragged.of(row.ids for row in sources))
+        inputs = Side(Tokens("source", self.source), Ragged.of((*self.tags, *row.ids) for row in sources))
         outputs = None if targets is None else Side(Tokens("target", self.target), Ragged.of(targets))
         return prediction_batches(inputs, tokens * _BEAM // max(_BEAM, beam), outputs)
+
+    def without_tags(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis with its attention to the text alone."""
+        weights = hypothesis.weights
+        return replace(hypothesis, weights=weights[:, len(self.tags) :]) if self.tags and weights is not None else hypothesis
 
     @cached_property
     def stand_ins(self) -> tuple[Placeholder, ...]:

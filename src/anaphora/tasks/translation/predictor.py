@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
+from anaphora.data.example_batches import LazyBatches
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import running
@@ -28,7 +29,8 @@ from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
 from anaphora.text.sentences import Passage, Splitter
-from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
+from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, language_tag
+from anaphora.text.words import spellings
 
 if TYPE_CHECKING:
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
@@ -42,6 +44,8 @@ class TranslateKeywords(SearchKeywords, Streaming, total=False):
 
     prefixes: Sequence[str] | None
     suffixes: Sequence[str] | None
+    to: str
+    source: str
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -63,6 +67,10 @@ class TranslationPredictor(ForcedDecoder):
     """Running text is split into sentences by it; None for not at all."""
     languages: tuple[str, str] = ("", "")
     """Codes of source and target, each empty where it is not known."""
+    directions: tuple[tuple[str, str], ...] = ()
+    """Pairs of languages of a translator of several."""
+    splits: bool = True
+    """True if running text is split into sentences by the rules of its language."""
     calibrations: RunCalibrations | None = None
     """Those of the run."""
 
@@ -97,6 +105,33 @@ class TranslationPredictor(ForcedDecoder):
         stepper()  # what does not go together is found here
         return self._with_stepper(stepper)
 
+    def with_languages(self, target: str = "", source: str = "") -> "TranslationPredictor":
+        """Return the translator into ``target``; ``source`` decides how running text is split, where there are several.
+
+        Raises ConfigError for languages that it does not translate, and where it has several targets and none is named.
+
+        >>> translator.with_languages("fr").languages
+        ('en', 'fr')
+        """
+        known = self.directions or (self.languages,)
+        found = [two for two in known if source in ("", two[0]) and target in ("", two[1])]
+        listed = ", ".join(map("-".join, known))
+        if not found:
+            asked = "-".join(filter(None, (source, target)))
+            raise ConfigError(f"There is no translation {asked if source and target else f'with {asked}'}: this translator has {listed}.")
+        sources, targets = map(list, map(dict.fromkeys, zip(*found, strict=True)))
+        if len(targets) > 1:
+            raise ConfigError(f"This translator writes several languages ({', '.join(targets)}): name one with --to.")
+        if not self.directions:
+            return self
+        languages = sources[0] if len(sources) == 1 else "", targets[0]
+        return self._changed(
+            languages=languages,
+            directions=(),
+            splitter=Splitter(*languages) if self.splits else None,
+            tags=self.source.tag_ids([language_tag(targets[0])]),
+        )
+
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated.
 
@@ -114,6 +149,8 @@ class TranslationPredictor(ForcedDecoder):
         *,
         prefixes: Sequence[str] | None = None,
         suffixes: Sequence[str] | None = None,
+        to: str = "",
+        source: str = "",
         split: bool = False,
         limits: Limits = UNLIMITED,
         report: Report = silent,
@@ -122,13 +159,18 @@ class TranslationPredictor(ForcedDecoder):
         """Return the translation of every text in their order, each as one sentence unless they are ``split``.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
-        and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
+        and ``suffixes`` are what the translations begin and end with, one a text, empty for none. ``to`` and ``source``
+        are the languages, for a translator of several, as for ``with_languages``.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
 
         >>> [found] = translator.translate(["The cat sees a very small bird"], beam=5)
         >>> found.text
         'Le chat voit un tout petit oiseau'
         """
+        if to or source:
+            chosen = self.with_languages(to, source)
+            given = {"prefixes": prefixes, "suffixes": suffixes, "split": split, "limits": limits, "report": report}
+            return chosen.translate(texts, options._replace(**asked), **given)
         lines = with_affixes(texts, prefixes, suffixes)
         options = options._replace(suffixes=suffixes is not None, **asked)
         return list(self.stream(lines, options, split=split, limits=limits, report=report))
@@ -205,6 +247,13 @@ class TranslationPredictor(ForcedDecoder):
             **streaming,
         )
 
+    def batches(
+        self, sources: Sequence[EncodedSentence], targets: Sequence[list[int]] | None = None, beam: int = 1
+    ) -> LazyBatches:
+        if self.directions:
+            self.with_languages()  # which says that a language is missing
+        return super().batches(sources, targets, beam)
+
     def align_translation(self, line: str, translation: Translation) -> Translation:
         """Return a translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
 
@@ -238,20 +287,21 @@ class TranslationPredictor(ForcedDecoder):
             pieces = pieces_of(self.target, target, ids)
         [batch] = self.batches([source], [ids])
         read = (MARKS[BOS], *pieces)
-        of_source = (*pieces_of(self.source, *source), MARKS[EOS])
+        tags = [spellings(self.source)[tag] for tag in self.tags]
+        of_source = (*tags, *pieces_of(self.source, *source), MARKS[EOS])
         return Example(batch, {"encoder": of_source, "decoder": read, "language_model": read}, (*pieces, MARKS[EOS]))
 
     def search_for(self, text: str) -> Search:
         """Return the search for the translation of a sentence."""
         ids = sentence_of(self.source, text, 1)
         [batch] = self.batches([EncodedSentence(text, ids)])
-        request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.symbols.unwritten)
+        request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.unwritten)
         return Search(self.stepper(), batch, 0, request, self.target.pieces)
 
     def search(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """Return the translations of sentences by a beam of this size, unnormalised."""
         rows = [EncodedSentence(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
-        stepper, banned = self.stepper(), self.target.symbols.unwritten
+        stepper, banned = self.stepper(), self.target.unwritten
         found: dict[int, tuple[str, float]] = {}
         for batch in self.batches(rows, beam=beam):
             numbers = batch.example_ids_B.tolist()
@@ -265,8 +315,11 @@ class TranslationPredictor(ForcedDecoder):
 
     def _with_stepper(self, stepper: Callable[[], Stepper]) -> "TranslationPredictor":
         """Return a copy with another stepper, for which nothing is calibrated."""
+        return self._changed(stepper=stepper, calibrations=None)
+
+    def _changed(self, **fields: Any) -> "TranslationPredictor":
         other = copy(self)
-        other.stepper, other.calibrations = stepper, None
+        vars(other).update(fields)
         vars(other).pop("stand_ins", None)
         return other
 
@@ -276,7 +329,8 @@ def make_predictor(trained: Any) -> TranslationPredictor:
     experiment = trained.experiment
     languages = experiment.data.source, experiment.data.target
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-    return TranslationPredictor(
+    directions, splits = getattr(experiment.data, "directions", ()), experiment.text.sentences != "whole"
+    predictor = TranslationPredictor(
         trained.model.stepper,
         source,
         target,
@@ -284,19 +338,28 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         shortlist=RunShortlist(trained.path, source, target),
         beam=experiment.evaluation.beam,
         length_penalty=experiment.evaluation.length_penalty,
-        splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
+        splitter=Splitter(*languages) if splits else None,
         languages=languages,
         calibrations=RunCalibrations(trained.path, trained.weights),
+        directions=directions if len(directions) > 1 else (),
+        splits=splits,
+        tags=source.tag_ids([language_tag(languages[1])]),
     )
+    return predictor if "," in languages[1] else predictor.with_languages()
 
 
 def load_together(
     runs: Sequence[Path],
     mean: Mean = "arithmetic",
     fusion: tuple[Path, float] | None = None,
+    *,
+    to: str = "",
+    source: str = "",
     **options: "Unpack[LoadKeywords]",
 ) -> TranslationPredictor:
     """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
+
+    ``to`` and ``source`` are the languages of translators of several.
 
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
@@ -305,6 +368,7 @@ def load_together(
 
     translators = [load(run, kind=TranslationPredictor, **options) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
+    together = together.with_languages(to, source) if to or source or together.directions else together
     if fusion is None:
         return together
     run, weight = fusion
@@ -322,7 +386,7 @@ def _check_alike(members: Sequence[TranslationPredictor]) -> None:
                 f"number 1 {between}: leave one out."
             )
         for side, one, its in (("source", first.source, other.source), ("target", first.target, other.target)):
-            if one.fingerprint != its.fingerprint:
+            if (one.fingerprint, one.tags) != (its.fingerprint, its.tags):
                 raise ConfigError(
                     f"An ensemble needs translators of the same vocabularies, but number {number} has another "
                     f"{side} vocabulary ({its.symbols.size:,} tokens) than number 1 ({one.symbols.size:,}): train "
