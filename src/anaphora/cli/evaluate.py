@@ -4,7 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from anaphora.cli.files import check_writable, writing
-from anaphora.cli.options import AdaptationOptions, ColumnsOption, Combination, GivenTexts, Json, Processor, columns_in
+from anaphora.cli.options import (
+    AdaptationOptions,
+    ColumnsOption,
+    Combination,
+    GivenTexts,
+    Json,
+    Processor,
+    ToOption,
+    columns_in,
+)
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import WORDS, SearchTable
 from anaphora.cli.tables import declared_option, files_in
@@ -61,6 +70,7 @@ def run(
     output: Annotated[
         Path | None, Option("Write each sentence with its scores to this file, as lines of JSON.")
     ] = None,
+    to: ToOption = "",
     keep: Annotated[bool, Option("Store the scores of single runs in their folders and model cards.")] = True,
     as_json: Json = False,
     processor: Processor,
@@ -90,6 +100,7 @@ def run(
         details,
         output is not None,
         keep,
+        to,
         tuple(columns_in(columns)),
     )
     with listening() as report:

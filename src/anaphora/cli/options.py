@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, cast, get_args
 
 import typer
 
@@ -31,6 +31,8 @@ SettingsOption = Annotated[
 ColumnsOption = Annotated[
     str, Option("Columns of input and output (tagger: of tags): numbers from 1, or names.", metavar="2,1")
 ]
+ToOption = Annotated[str, Option("Language to translate into, of a run of several.", metavar="CODE", name="--to")]
+SourceOption = Annotated[str, Option("Language of the text, where a run has several.", metavar="CODE", name="--source")]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", name="--json")]
 
 _COMPILED_PRODUCTS = "32"
@@ -55,6 +57,15 @@ Threads = Annotated[
 
 TrainingThreads = Annotated[int | None, Option("Number of CPU threads; 0 lets torch choose.", min=0, max=1024)]
 """An option of an experiment."""
+
+
+def in_language(model: Any, to: str, run: Path) -> Any:
+    """Return a translator into a language, itself for none; ConfigError for another model."""
+    if not to:
+        return model
+    if not hasattr(model, "with_languages"):
+        raise ConfigError(f"{run} is no translator, as --to is for: leave it out.")
+    return model.with_languages(to)
 
 
 @dataclass(frozen=True)

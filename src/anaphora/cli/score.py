@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
-from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder
+from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder, ToOption, in_language
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
@@ -27,6 +27,7 @@ def run(
     output: Annotated[Path | None, Option("Write scores to this file instead of printing them.")] = None,
     as_json: Annotated[bool, Option("Print a JSON object per line instead of a number.", name="--json")] = False,
     initial_state: InitialState = None,
+    to: ToOption = "",
     *,
     adapted: AdaptationOptions,
     machine: Machine,
@@ -52,6 +53,7 @@ def run(
         if not hasattr(model, "score_lines_of"):
             kind = kind_at(run_folder)
             raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")
+        model = in_language(model, to, run_folder)
         lines = given_texts(file)
         if isinstance(adaptation, Static):
             found = model.score_lines_of(lines, name_of(file), report)

@@ -12,7 +12,7 @@ import typer
 
 from anaphora.cli.bulk import Workers
 from anaphora.cli.files import given_lines, given_texts, is_interactive, typed_texts
-from anaphora.cli.options import Combination, Machine
+from anaphora.cli.options import Combination, Machine, SourceOption, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import changed_options, declared_option, files_in
@@ -49,6 +49,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --shortlist --precision int8",
     "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
+    "anaphora translate runs/three test.es --to gn --output test.gn",
 )
 
 NoSplit = Annotated[
@@ -110,7 +111,9 @@ class Remembering:
         Excludes("--memory", "--alignments --soft-alignments", "What comes from a memory has no word alignments"),
     )
 
-    def wrap(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
+    def wrap(
+        self, translator: "TranslationPredictor", run_folder: Path, pair: str, outputs: Outputs
+    ) -> "TranslationPredictor":
         """Return the translator, with the memory of a run if that is asked for.
 
         Similar segments are looked for if shown.
@@ -121,15 +124,15 @@ class Remembering:
         from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
         fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
-        return RememberingTranslator(translator, _memory(run_folder), fuzzy)
+        return RememberingTranslator(translator, _memory(run_folder, pair), fuzzy)
 
-    def adaptation(self, run_folder: Path) -> "Adaptation | None":
+    def adaptation(self, run_folder: Path, pair: str) -> "Adaptation | None":
         """Return the memory that the search is adapted to, if that is asked for."""
         if not self.adapt:
             return None
         from anaphora.tasks.translation.tm_lookup import adaptation_to
 
-        return adaptation_to(_memory(run_folder))
+        return adaptation_to(_memory(run_folder, pair))
 
 
 def run(
@@ -144,6 +147,8 @@ def run(
     workers: Workers,
     combination: Combination,
     no_split: NoSplit = False,
+    to: ToOption = "",
+    source: SourceOption = "",
     max_tokens: Annotated[int, declared_option(SearchOptions, "max_tokens")] = MAX_TOKENS,
     *,
     machine: Machine,
@@ -157,11 +162,12 @@ def run(
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
     where = machine.resolve()
+    pair = _pair(runs[0], to, source) if remembering.memory else ""
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
         confidence=outputs.judges,
-        adaptation=remembering.adaptation(runs[0]),
+        adaptation=remembering.adaptation(runs[0], pair),
         suffixes=framing.suffixes is not None,
         max_tokens=max_tokens,
     )
@@ -175,14 +181,14 @@ def run(
         from anaphora.bulk.translation import LoadTranslator
 
         threads = workers.threads_each(machine.threads)
-        load = LoadTranslator(tuple(runs), options, split, mean, fusion, **where, threads=threads)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, to, source, **where, threads=threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
     from anaphora.tasks.translation.predictor import load_together
 
     with listening(bars=not is_interactive(file)) as report:
-        translator = load_together(runs, mean, fusion, report=report, **where)
-        translator = remembering.wrap(translator, runs[0], outputs)
+        translator = load_together(runs, mean, fusion, to=to, source=source, report=report, **where)
+        translator = remembering.wrap(translator, runs[0], pair, outputs)
         if outputs.confidence and outputs.min_confidence is None:
             options = _with_calibration(options, translator, report)
         how = {"options": options, "split": split, "report": report}
@@ -271,7 +277,14 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
 
 
 @cache
-def _memory(run_folder: Path) -> "Memory":
+def _memory(run_folder: Path, pair: str) -> "Memory":
     from anaphora.memory import Memory
 
-    return Memory(run_folder)
+    return Memory(run_folder, pair=pair)
+
+
+def _pair(run_folder: Path, to: str, source: str) -> str:
+    """Return the pair of languages whose memory is used; empty for a run of one."""
+    from anaphora.tasks.runs import direction_at
+
+    return "-".join(direction_at(run_folder, to, source) or ())

@@ -290,6 +290,15 @@ class Splits(Generic[Corpus]):
     tests: Mapping[str, Corpus]
 
 
+def by_direction(splits: Splits[PairCorpus]) -> Iterator[Splits[PairCorpus]]:
+    """Yield the splits of each pair of languages, without synthetic pairs."""
+    valid = {part.languages: part for part in splits.valid.parts}
+    for train in splits.train.parts:
+        if not train.synthetic:
+            tests = {name: one for name, one in splits.tests.items() if one.languages == train.languages}
+            yield Splits(train, valid[train.languages], tests)
+
+
 def file_digests(paths: Sequence[Path]) -> list[str]:
     """Return the SHA-256 of each file's bytes; DataError for one that cannot be read."""
     digests = []

@@ -69,7 +69,7 @@ class Filters:
 
         def reason(source: str, target: str) -> str:
             if "copies" in self.names and source.strip().casefold() == target.strip().casefold():
-                return "whose sides are the same"
+                return "with one text on both sides"
             if "script" in self.names and not all(map(_is_in, (source, target), self._scripts)):
                 return "in the wrong script"
             unusual = abs(log_ratio(len(source), len(target)) - self._usual) > math.log(RATIO_FACTOR)

@@ -121,6 +121,12 @@ class Survey:
     histograms: list[Histogram] = field(default_factory=list)
     """Of the training split."""
 
+    def extend(self, other: "Survey") -> None:
+        """Add the results for another corpus."""
+        self.sides += other.sides
+        self.findings += other.findings
+        self.histograms += other.histograms
+
     def json(self) -> dict[str, Any]:
         return {"sides": [side.json() for side in self.sides], "histograms": [h.json() for h in self.histograms]}
 

@@ -60,6 +60,8 @@ class Request:
     """True if every sentence is scored too."""
     keep: bool = True
     """True if scores are added to the run folders."""
+    to: Annotated[str, "--to"] = ""
+    """Language that is translated into, of a translator of several."""
     columns: Annotated[tuple[int | str, ...], "--columns"] = ()
     """The columns of a table that are read, in place of those of training."""
 

@@ -28,6 +28,7 @@ from anaphora.run.inference import Inference, sample_of
 from anaphora.run.layout import EXPERIMENT
 from anaphora.run.weights import Arrays, check_fit, check_kinds, serialise
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
+from anaphora.text.language import choose_direction
 from anaphora.text.words import with_rules
 
 if TYPE_CHECKING:
@@ -124,6 +125,20 @@ def options_at(path: Path) -> Any:
     """Return the options that predictions read of a run or a bundle."""
     kind = kind_at(path)
     return kind.experiment(path) if isinstance(kind, Inference) else experiment_of(path)
+
+
+def direction_at(path: Path, target: str = "", source: str = "") -> tuple[str, str] | None:
+    """Return the pair of languages that is asked for of a run of several; None for any other run.
+
+    Raises ConfigError as ``choose_direction``, and where the source stays open.
+    """
+    known = getattr(getattr(options_at(path), "data", None), "directions", ())
+    if len(known) < 2:
+        return None
+    languages = choose_direction(known, target, source)
+    if not languages[0]:
+        raise ConfigError(f"{path} translates several languages to {languages[1]}: name one with --source.")
+    return languages
 
 
 def export_bundle(path: Path, output: Path, precision: BundlePrecision = "fp32", report: Report = silent) -> None:

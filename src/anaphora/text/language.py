@@ -1,5 +1,9 @@
 """Codes of languages, which may name a region or a script: ``pt-BR``, ``zh_Hans``."""
 
+from collections.abc import Sequence
+
+from anaphora.errors import ConfigError
+
 _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
 """Languages that set no space between words."""
 
@@ -21,6 +25,22 @@ def bare(language: str) -> str:
     """Return the language alone, by its shorter code: ``zh`` of ``zh_Hans`` and ``zho``."""
     code = language.replace("_", "-").split("-")[0].lower()
     return _TWO_LETTERS.get(code, code)
+
+
+def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source: str = "") -> tuple[str, str]:
+    """Return the languages of source and target that are asked for, the source empty where several are possible.
+
+    Raises ConfigError for languages that are not ``known``, and where several targets are and none is asked for.
+    """
+    found = [two for two in known if source in ("", two[0]) and target in ("", two[1])]
+    listed = ", ".join(map("-".join, known))
+    if not found:
+        asked = f"from {source} " * bool(source) + f"to {target}" * bool(target)
+        raise ConfigError(f"There is no translation {asked.strip()} here: name one of {listed}.")
+    sources, targets = (list(dict.fromkeys(side)) for side in zip(*found, strict=True))
+    if len(targets) > 1:
+        raise ConfigError(f"This run translates {listed}: name the language to translate into with --to (to=...).")
+    return sources[0] if len(sources) == 1 else "", targets[0]
 
 
 def is_unspaced(language: str) -> bool:

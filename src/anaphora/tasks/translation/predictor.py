@@ -28,6 +28,7 @@ from anaphora.tasks.translation.pipeline import TranslationPipeline
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
+from anaphora.text.language import choose_direction
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, language_tag
 from anaphora.text.words import spellings
@@ -113,23 +114,14 @@ class TranslationPredictor(ForcedDecoder):
         >>> translator.with_languages("fr").languages
         ('en', 'fr')
         """
-        known = self.directions or (self.languages,)
-        found = [two for two in known if source in ("", two[0]) and target in ("", two[1])]
-        listed = ", ".join(map("-".join, known))
-        if not found:
-            asked = "-".join(filter(None, (source, target)))
-            raise ConfigError(f"There is no translation {asked if source and target else f'with {asked}'}: this translator has {listed}.")
-        sources, targets = map(list, map(dict.fromkeys, zip(*found, strict=True)))
-        if len(targets) > 1:
-            raise ConfigError(f"This translator writes several languages ({', '.join(targets)}): name one with --to.")
+        languages = choose_direction(self.directions or (self.languages,), target, source)
         if not self.directions:
             return self
-        languages = sources[0] if len(sources) == 1 else "", targets[0]
         return self._changed(
             languages=languages,
             directions=(),
             splitter=Splitter(*languages) if self.splits else None,
-            tags=self.source.tag_ids([language_tag(targets[0])]),
+            tags=self.source.tag_ids([language_tag(languages[1])]),
         )
 
     def knows(self, source: str, target: str) -> bool:
@@ -355,11 +347,12 @@ def load_together(
     *,
     to: str = "",
     source: str = "",
+    resolve: bool = True,
     **options: "Unpack[LoadKeywords]",
 ) -> TranslationPredictor:
     """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
 
-    ``to`` and ``source`` are the languages of translators of several.
+    ``to`` and ``source`` are the languages of translators of several, which stay open without ``resolve``.
 
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
@@ -368,7 +361,8 @@ def load_together(
 
     translators = [load(run, kind=TranslationPredictor, **options) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
-    together = together.with_languages(to, source) if to or source or together.directions else together
+    if to or source or (resolve and together.directions):
+        together = together.with_languages(to, source)
     if fusion is None:
         return together
     run, weight = fusion
