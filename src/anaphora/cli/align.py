@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
-from anaphora.cli.options import Threads, ToOption, in_language
+from anaphora.cli.options import Threads, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say
 from anaphora.errors import ConfigError, RunError
@@ -105,21 +105,19 @@ def _links(
 
     if symmetrise:
         check_known("--symmetrise", symmetrise, get_args(Symmetrise))
-    model = in_language(load(run_folder, report=report), to, run_folder)
+    model = load(run_folder, to=to, report=report)
     if not hasattr(model, "align_stream"):
         raise RunError(f"{run_folder} should be an aligner or a translator, but is {kind_at(run_folder).noun}.")
     found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise or None, report=report)
     return found
 
 
-def _soft_links(
-    run_folder: Path, to: str, pairs: Iterable[tuple[str, str]], report: "Report"
-) -> "Iterator[SoftLinks]":
+def _soft_links(run_folder: Path, to: str, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
     from anaphora.tasks.runs import load
     from anaphora.tasks.translation.predictor import TranslationPredictor
     from anaphora.tasks.translation.translation import NO_LINKS
 
-    model = in_language(load(run_folder, kind=TranslationPredictor, report=report), to, run_folder)
+    model = load(run_folder, kind=TranslationPredictor, to=to, report=report)
     if not model.attends:
         raise ConfigError(NO_LINKS)
     return (found.soft_links() for found in model.score_stream(pairs, attention=True, report=report))

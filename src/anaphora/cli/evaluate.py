@@ -4,16 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from anaphora.cli.files import check_writable, writing
-from anaphora.cli.options import (
-    AdaptationOptions,
-    ColumnsOption,
-    Combination,
-    GivenTexts,
-    Json,
-    Processor,
-    ToOption,
-    columns_in,
-)
+from anaphora.cli.options import AdaptationOptions, ColumnsOption, Combination, GivenTexts, Json, Processor, columns_in
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import WORDS, SearchTable
 from anaphora.cli.tables import declared_option, files_in
@@ -70,7 +61,6 @@ def run(
     output: Annotated[
         Path | None, Option("Write each sentence with its scores to this file, as lines of JSON.")
     ] = None,
-    to: ToOption = "",
     keep: Annotated[bool, Option("Store the scores of single runs in their folders and model cards.")] = True,
     as_json: Json = False,
     processor: Processor,
@@ -100,7 +90,7 @@ def run(
         details,
         output is not None,
         keep,
-        to,
+        texts.to,
         tuple(columns_in(columns)),
     )
     with listening() as report:
@@ -135,6 +125,8 @@ def _print(answer: "Answer", as_json: bool, *, named: bool) -> None:
             heading(one.name)
         for split, result in one.results.items():
             show(f"{split}\n{result}")
+        if one.means:
+            show("mean of all\n" + "\n".join(f"{name} {value:.2f}" for name, value in one.means.items()))
     for part, comparisons in answer.compared.items():
         heading(f"{part}: {first.name} against {others[0].name}")
         for comparison in comparisons:

@@ -52,10 +52,10 @@ class ExperimentRequest:
     @property
     def changes(self) -> list[str]:
         """Every value that is put into the experiment."""
-        columns = json.dumps(columns_in(self.columns), ensure_ascii=False)
+        lists = {"columns": columns_in(self.columns), "synthetic": self.synthetic}
+        data = [f"data.{name}={json.dumps(found, ensure_ascii=False)}" for name, found in lists.items() if found]
         threads = [] if self.threads is None else [f"training.threads={self.threads}"]
-        synthetic = [f"data.synthetic={json.dumps(self.synthetic, ensure_ascii=False)}"] if self.synthetic else []
-        return [*([f"data.columns={columns}"] if self.columns else []), *synthetic, *(self.settings or []), *threads]
+        return [*data, *(self.settings or []), *threads]
 
 
 def experiment_text(asked: ExperimentRequest, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
@@ -98,7 +98,8 @@ def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentReques
 
     recipe, data, source, target, settings = asked.recipe, asked.data, asked.source, asked.target, asked.changes
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
-    if not data or (source and target) or named_elsewhere or languages_named(data) or recipe.endswith(".toml") or not _of_pairs(asked.task):
+    resolved = (source and target) or named_elsewhere or languages_named(data or ())
+    if not data or resolved or recipe.endswith(".toml") or not _of_pairs(asked.task):
         return asked
     usual = ("en", "")
     if recipe not in ("", AUTO):

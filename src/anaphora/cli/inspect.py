@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import given_texts, name_of
-from anaphora.cli.options import Json, Threads, ToOption, in_language
+from anaphora.cli.options import Json, Threads, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import print_json, say, show
@@ -184,8 +184,7 @@ def _run_verb(verb: "Verb", name: str, runs: Sequence[str], request: Request) ->
         raise ConfigError(f"inspect {name} takes one file, but {len(request.words)} were given: name one.")
     from anaphora.inspection.subject import Subject
 
-    opened = map(Subject.open, runs)
-    subjects = [replace(one, predictor=in_language(one.predictor, request.to, Path(one.name))) for one in opened]
+    subjects = [Subject.open(run, to=request.to) for run in runs]
     for subject in subjects:
         if not request.texts:
             subject.demand(f"does not support inspect {name}", verb.lacks(subject))

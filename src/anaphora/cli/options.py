@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict, cast, get_args
 
 import typer
 
@@ -59,15 +59,6 @@ TrainingThreads = Annotated[int | None, Option("Number of CPU threads; 0 lets to
 """An option of an experiment."""
 
 
-def in_language(model: Any, to: str, run: Path) -> Any:
-    """Return a translator into a language, itself for none; ConfigError for another model."""
-    if not to:
-        return model
-    if not hasattr(model, "with_languages"):
-        raise ConfigError(f"{run} is no translator, as --to is for: leave it out.")
-    return model.with_languages(to)
-
-
 @dataclass(frozen=True)
 class GivenPairs:
     """A text and its translation, in place of a split of a run."""
@@ -92,6 +83,7 @@ class GivenTexts(GivenPairs):
 
     text: Annotated[str, Option("Text to score, or - for standard input.", metavar="FILE|-")] = ""
     data: Annotated[Path | None, Option("Data to score, as the task trains on.", metavar="FILE|FOLDER")] = None
+    to: ToOption = ""
 
     conflicts: ClassVar = (
         *GivenPairs.conflicts,

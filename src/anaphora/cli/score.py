@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
-from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder, ToOption, in_language
+from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
@@ -49,11 +49,10 @@ def run(
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, initial_state=initial_state, report=report, **where)
+        model = load(run_folder, initial_state=initial_state, to=to, report=report, **where)
         if not hasattr(model, "score_lines_of"):
             kind = kind_at(run_folder)
             raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")
-        model = in_language(model, to, run_folder)
         lines = given_texts(file)
         if isinstance(adaptation, Static):
             found = model.score_lines_of(lines, name_of(file), report)

@@ -93,8 +93,7 @@ class Outputs:
         from anaphora.tasks.translation.translation import NO_LINKS
 
         other = None if self.align_with is None else load(self.align_with, kind=TranslationPredictor, report=report)
-        if other and other.directions:
-            other = other.with_languages(translator.languages[1])
+        other = other.with_languages(translator.languages[1]) if other and other.directions else other
         if self.aligns and not (other or translator).attends:
             raise ConfigError(NO_LINKS)
         # without tokens it was not searched: nothing can be seen of it, or it was refused

@@ -179,11 +179,13 @@ class PairCorpus:
     """Languages of source and target, where they are known."""
     synthetic: bool = field(default=False, kw_only=True)
     """True if a program wrote one of the sides."""
+    members: "tuple[PairCorpus, ...]" = field(default=(), kw_only=True)
+    """The corpora that it is put together from."""
 
     @property
     def parts(self) -> "tuple[PairCorpus, ...]":
-        """Return the corpora that it is put together from, in their order; by default itself."""
-        return (self,)
+        """The corpora that it is put together from, in their order, or itself."""
+        return self.members or (self,)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -203,6 +205,9 @@ class PairCorpus:
 
     def lines(self) -> Iterator[Pair | None]:
         """Yield the pair of every line of the files, None for a line that is left out."""
+        yield from chain.from_iterable(part.lines() for part in self.members)
+        if self.members:
+            return
         keeps = self.make_filter()
         for file in self.files:
             for pair in file.lines():
@@ -229,29 +234,13 @@ class PairCorpus:
         return (target for _, target in self)
 
 
-@dataclass(frozen=True)
-class JointCorpus(PairCorpus):
-    """Pairs of several corpora, one after the other: of other languages, or written by a program."""
-
-    members: tuple[PairCorpus, ...] = field(kw_only=True)
-
-    @classmethod
-    def of(cls, name: str, members: Sequence[PairCorpus]) -> PairCorpus:
-        """Return the corpora put together; one alone as it is."""
-        if len(members) == 1:
-            return members[0]
-        files = tuple(file for one in members for file in one.files)
-        kinds = [[*one.languages, one.synthetic] for one in members]
-        digest = fingerprint_of([one.fingerprint for one in members], kinds)
-        return cls(name, files, digest, sum(one.count for one in members), members=tuple(members))
-
-    @property
-    def parts(self) -> tuple[PairCorpus, ...]:
-        return self.members
-
-    def lines(self) -> Iterator[Pair | None]:
-        """Yield the pair of every line of the files, None for a line that is left out."""
-        return chain.from_iterable(one.lines() for one in self.members)
+def put_together(name: str, parts: Sequence[PairCorpus]) -> PairCorpus:
+    """Return corpora one after the other, of other languages or written by a program; one alone as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    files = tuple(file for part in parts for file in part.files)
+    digest = fingerprint_of([part.fingerprint for part in parts], [[*part.languages, part.synthetic] for part in parts])
+    return PairCorpus(name, files, digest, sum(part.count for part in parts), members=tuple(parts))
 
 
 @dataclass(frozen=True)

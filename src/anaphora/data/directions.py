@@ -34,31 +34,21 @@ def split_directions(path: str) -> tuple[str, str]:
     return (f"{found[1]}=", found.group(found.re.groups)) if found else ("", path)
 
 
-def directed_paths(
-    data: Sequence[Path], source: str, target: str, option: str = "--data"
-) -> dict[Direction, list[Path]]:
-    """Return the paths of each direction, in the order they are given.
+def directed_paths(data: Sequence[Path], usual: Direction, option: str = "--data") -> dict[Direction, list[Path]]:
+    """Return the paths of each direction, in the order they are given; those that name none are in the ``usual`` one.
 
-    Paths that name none are in each direction between the languages ``source`` and ``target``, where these are several,
-    with commas between. Raises ConfigError for a direction between two sides of one language, and where some paths
-    name theirs and others do not.
+    Raises ConfigError for two sides of one language, and where some paths name theirs and others do not.
     """
-    named = [split_directions(str(path)) for path in data]
-    several = [(one, other) for one in source.split(",") for other in target.split(",") if one != other]
-    found: dict[Direction, list[Path]] = {}
+    named, found = [split_directions(str(path)) for path in data], dict[Direction, list[Path]]()
     for directions, path in named:
-        if not directions and any(one for one, _ in named):
+        if not directions and any(others for others, _ in named):
             raise ConfigError(
-                f"{option} names the languages of some files, but not of {path}: write {option} SOURCE-TARGET={path}."
+                f"{option} names the languages of other files, but not of {path}: write SOURCE-TARGET={path}."
             )
-        own = [(one, other) for one, other in _PAIRS.findall(directions)]
-        for one, other in own:
-            if one == other:
-                raise ConfigError(
-                    f"Source and target of {option} {directions}{path} are both '{one}': name two languages."
-                )
-        for direction in own or several or [(source, target)]:
-            found.setdefault(direction, []).append(Path(path))
+        for source, target in _PAIRS.findall(directions) or [usual]:
+            if directions and source == target:
+                raise ConfigError(f"Both sides of {option} {directions}{path} are '{source}': name two languages.")
+            found.setdefault((source, target), []).append(Path(path))
     return found
 
 

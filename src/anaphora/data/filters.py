@@ -5,12 +5,15 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import regex
 
 from anaphora.text.normalise import normalise
 from anaphora.text.scripts import script_of, scripts_of
+
+if TYPE_CHECKING:
+    from anaphora.data.corpora import Pair, PairCorpus
 
 Filter = Literal["near-duplicates", "length-ratio", "script", "copies"]
 """Names of the filters."""
@@ -44,19 +47,18 @@ class Filters:
         self,
         names: Sequence[Filter],
         sides: tuple[str, str],
-        pairs: Iterable[tuple[str, str]],
-        known: Iterable[tuple[str, str]] = (),
+        pairs: "Iterable[Pair]",
+        known: "PairCorpus | None" = None,
     ) -> None:
-        """``pairs`` tell the usual length ratio, by the median of the first ones.
-
-        Pairs that are ``known``, which are read again in each pass, count as earlier ones.
-        """
-        self.names, self._known = tuple(names), known
+        """``pairs`` tell the usual length ratio, by the median of the first ones; ``known`` ones count as earlier."""
+        self.names, self._known = tuple(names), known or ()
+        self.marks = (*names, *([known.fingerprint] if known else ()))
+        """What a fingerprint of the pairs that are left depends on."""
         self._scripts = tuple(map(scripts_of, sides))
         sample = islice(pairs, _SAMPLE) if "length-ratio" in names else ()
         ratios = [log_ratio(len(source), len(target)) for source, target in sample if source and target]
         self._usual = median(ratios) if ratios else 0.0
-        self.choices: tuple[str, ...] = (*names, *sides)
+        self.choices: tuple[str, ...] = (*self.marks, *sides)
         """All that what is left out of given pairs depends on."""
 
     def begin(self) -> Reason:

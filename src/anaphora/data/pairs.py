@@ -110,9 +110,7 @@ def with_prefixes(stored: Ragged, rows: Integers, prefixes: Sequence[Integers]) 
     return Ragged.of_lengths(ids, np.array([len(prefix) + len(row) for prefix, row in pairs]))
 
 
-def _distributions(
-    alignments: Sequence[Integers], tags_B: Integers, targets: Ids, inputs: Ids
-) -> np.ndarray[Any, Any]:
+def _distributions(alignments: Sequence[Integers], tags_B: Integers, targets: Ids, inputs: Ids) -> np.ndarray[Any, Any]:
     """Return for every target position the uniform distribution over the input positions that it is aligned to.
 
     These follow the tags of each row.

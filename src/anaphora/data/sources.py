@@ -9,23 +9,13 @@ on. Anything may be gzipped, and several are put together.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from anaphora.data import corpora
-from anaphora.data.corpora import (
-    EntryFile,
-    JointCorpus,
-    Pair,
-    PairCorpus,
-    PairFile,
-    PairFiles,
-    Splits,
-    StringFile,
-    TextCorpus,
-)
-from anaphora.data.directions import Direction, directed_paths
+from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFiles, Splits, StringFile, TextCorpus
+from anaphora.data.directions import Direction, directed_paths, languages_named
 from anaphora.data.entry_files import declared_languages
 from anaphora.data.filters import SYNTHETIC_FILTERS, Filter, Filters
 from anaphora.data.finding import USUAL, Names, SplitFiles, demand_data, find_files, find_pairs, find_texts
@@ -67,23 +57,32 @@ def translation_splits(
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     demand_data(data, "--data FOLDER or --data pairs.tsv")
-    directed = directed_paths(data, source, target)
-    by_direction: dict[Direction, Splits[PairCorpus]] = {}
+    directed, found = directed_paths(data, (source, target)), dict[Direction, Splits[PairCorpus]]()
     for direction, paths in directed.items():
-        found = find_pairs(paths, direction, names, report)
-        pairs = (pair for file in found.train for pair in file)
+        files = find_pairs(paths, direction, names, report)
+        pairs = (pair for file in files.train for pair in file)
         chosen = Filters(filters, direction, pairs) if filters else None
         mark = f"{'-'.join(direction)} " if len(directed) > 1 else ""
-        by_direction[direction] = _parts(found, names, seed, LARGEST_SHARE, report, chosen, direction, mark)
-    parts, made = list(by_direction.values()), list[PairCorpus]()
-    for direction, paths in directed_paths(synthetic, source, target, "--synthetic").items():
-        if direction not in by_direction:
-            known = ", ".join(map("-".join, by_direction))
-            raise DataError(f"--synthetic has pairs in {'-'.join(direction)}, but the data is in {known}: add such data.")
-        made.append(_synthetic_part(paths, direction, names, by_direction[direction], report))
-    train = JointCorpus.of(names.train, [*(one.train for one in parts), *made])
-    tests = {name: corpus for one in parts for name, corpus in one.tests.items()}
-    return Splits(train, JointCorpus.of(names.valid, [one.valid for one in parts]), tests)
+        found[direction] = _in_languages(_parts(files, names, seed, LARGEST_SHARE, report, chosen), direction, mark)
+    real, made = list(found.values()), list[PairCorpus]()
+    for direction, paths in directed_paths(synthetic, next(iter(directed)), "--synthetic").items():
+        if direction not in directed or (len(directed) > 1 and not languages_named(synthetic)):
+            known = ", ".join(map("-".join, directed))
+            raise DataError(f"The data is in {known}: name one of them in front of the files of --synthetic.")
+        made.append(_synthetic_part(paths, direction, names, found[direction], report))
+    train = corpora.put_together(names.train, [*(one.train for one in real), *made])
+    tests = {name: corpus for one in real for name, corpus in one.tests.items()}
+    return Splits(train, corpora.put_together(names.valid, [one.valid for one in real]), tests)
+
+
+def _in_languages(splits: Splits[PairCorpus], languages: Direction, mark: str = "") -> Splits[PairCorpus]:
+    """Return the splits with their languages, which is what their names begin with where they have a ``mark``."""
+
+    def labelled(corpus: PairCorpus) -> PairCorpus:
+        return replace(corpus, name=f"{mark}{corpus.name}", languages=languages)
+
+    tests = {f"{mark}{name}": labelled(corpus) for name, corpus in splits.tests.items()}
+    return Splits(labelled(splits.train), labelled(splits.valid), tests)
 
 
 def string_splits(
@@ -112,40 +111,20 @@ def _synthetic_part(
     paths: Sequence[Path], direction: Direction, names: Names, real: Splits[PairCorpus], report: Report
 ) -> PairCorpus:
     """Return the pairs of files that a program wrote, without copies, unusual lengths and pairs that are there."""
-    files = tuple(find_pairs(paths, direction, names, report).train)
-    known = JointCorpus.of("", [real.train, real.valid, *real.tests.values()])
+    found = SplitFiles(find_pairs(paths, direction, names, report).train, [*real.valid.files])
+    known = corpora.put_together("", [real.train, real.valid, *real.tests.values()])
     filters = Filters(SYNTHETIC_FILTERS, direction, real.train, known)
-
-    def scan(report: Report) -> Facts:
-        read = set[str]()
-        usable = _scan(files, None, read, report, filters)
-        return {"usable": usable, "digests": corpora.file_digests(_flat(files)), "read": sorted(read)}
-
-    facts = known_or_read(_flat(files), ["synthetic", repr(files), known.fingerprint, *filters.choices], scan, report)
-    digest = _digest(files, facts["digests"], facts["read"], "synthetic", known.fingerprint, *filters.choices)
-    usable, there = facts["usable"], real.train.count
-    if usable > there:
-        report(Note(f"There are more synthetic pairs than real ones in {'-'.join(direction)}: {usable:,} and {there:,}."))
-    name = f"synthetic {'-'.join(direction)}"
-    return PairCorpus(
-        name, files, digest, usable, corpora.both_sides, filters, languages=direction, synthetic=True
-    )
+    made = _in_languages(_parts(found, names, 0, 0.0, report, filters), direction, "synthetic ").train
+    if made.count > real.train.count:
+        counts = f"{made.count:,} and {real.train.count:,}"
+        report(Note(f"There are more synthetic pairs than real ones from {direction[0]} to {direction[1]}: {counts}."))
+    return replace(made, synthetic=True)
 
 
 def _parts(
-    found: SplitFiles[PairFiles],
-    names: Names,
-    seed: int,
-    share: float,
-    report: Report,
-    filters: Filters | None = None,
-    languages: Direction = ("", ""),
-    mark: str = "",
+    found: SplitFiles[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
-    """Return the splits in files that are found; without a validation split at most ``share`` of the training split.
-
-    Names of splits begin with ``mark``.
-    """
+    """Return the splits in files that are found; without a validation split at most ``share`` of the training split."""
     files, share = tuple(found.train), 0.0 if found.valid else share
 
     def scan(report: Report) -> Facts:
@@ -157,13 +136,12 @@ def _parts(
 
     choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
     facts = known_or_read(_flat(files), choices, scan, report)
-    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.names if filters else ()))})
+    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.marks if filters else ()))})
     usable, pairs = facts["usable"], tuple((source, target) for source, target in facts["pairs"])
     held = HeldOut(seed, share, chosen=facts["chosen"])
 
     def part(name: str, count: int, keep: Callable[[str, str], bool], *choices: object, **few: Any) -> PairCorpus:
-        digest = _digest(files, facts["digests"], read, *choices)
-        return PairCorpus(f"{mark}{name}", files, digest, count, keep, filters, languages=languages, **few)
+        return PairCorpus(name, files, _digest(files, facts["digests"], read, *choices), count, keep, filters, **few)
 
     def kept(source: str, target: str) -> bool:
         return corpora.both_sides(source, target) and source not in held
@@ -171,11 +149,11 @@ def _parts(
     def held_out(source: str, target: str) -> bool:
         return corpora.both_sides(source, target) and source in held
 
-    every = partial(_every_pair, languages=languages)
-    tests = {f"{mark}{name}": every(f"{mark}{name}", paths) for name, paths in found.tests.items()}
+    tests = {name: _every_pair(name, paths) for name, paths in found.tests.items()}
     if not share:
-        valid = every(f"{mark}{names.valid}", found.valid)
-        return Splits(part(names.train, usable, corpora.both_sides, "usable"), valid, tests)
+        return Splits(
+            part(names.train, usable, corpora.both_sides, "usable"), _every_pair(names.valid, found.valid), tests
+        )
     if not pairs:
         raise DataError(
             f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
@@ -289,7 +267,7 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         report(Note(f"{begin} such as <s> or </s>: these are no part of the text, and are left out."))
 
 
-def _every_pair(name: str, files: Sequence[PairFiles], languages: Direction = ("", "")) -> PairCorpus:
+def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     def read_all(report: Report) -> Facts:
         read = set[str]()
         count = sum(1 for file in files for _ in _report_left_out(file, read, silent))
@@ -299,7 +277,7 @@ def _every_pair(name: str, files: Sequence[PairFiles], languages: Direction = ("
     if not facts["count"]:
         raise DataError(f"{_paths(_flat(files))} has no pairs for the split '{name}': add some, or remove the file.")
     digest = _digest(files, facts["digests"], facts["read"], "all")
-    return PairCorpus(name, tuple(files), digest, facts["count"], languages=languages)
+    return PairCorpus(name, tuple(files), digest, facts["count"])
 
 
 def _read_text(

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.corpora import PairCorpus, Splits, by_direction
 from anaphora.data.examples import LocatedExamples
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.splits import unknown_tokens
@@ -128,7 +128,10 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
         job = task_of(experiment).job(experiment, heard)
         lowercase = experiment.text.lowercase
         if languages := tuple(experiment.data.languages.values()):
-            checked.survey = survey_corpus(job.splits, languages, lowercase=lowercase, exact=exact, report=heard)
+            of_pairs = isinstance(job.splits.train, PairCorpus)
+            for splits in by_direction(job.splits) if of_pairs else [job.splits]:
+                sides = splits.train.languages if of_pairs and all(splits.train.languages) else languages
+                checked.survey.extend(survey_corpus(splits, sides, lowercase=lowercase, exact=exact, report=heard))
         _try_out(checked, job, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"
@@ -267,14 +270,19 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
         if isinstance(corpus, LocatedExamples):
             sizes.append(corpus.write_sample(folder, name, limit))
         elif isinstance(corpus, PairCorpus):
-            drawn, _ = sample(corpus, limit)
-            source, target = experiment.data.languages.values()
-            if source == target:  # two columns of one language, which hold no tabs
-                write_lines(folder / f"{name}.tsv", map("\t".join, drawn))
-            else:
-                write_lines(folder / f"{name}.{source}", (one for one, _ in drawn))
-                write_lines(folder / f"{name}.{target}", (other for _, other in drawn))
-            sizes.append(len(drawn))
+            real = [part for part in corpus.parts if not part.synthetic]
+            sizes.append(0)
+            for part in real:
+                drawn, _ = sample(part, limit // len(real))
+                source, target = part.languages if len(real) > 1 else experiment.data.languages.values()
+                place = folder / f"{source}-{target}" if len(real) > 1 else folder
+                place.mkdir(exist_ok=True)
+                if source == target:  # two columns of one language, which hold no tabs
+                    write_lines(place / f"{name}.tsv", map("\t".join, drawn))
+                else:
+                    write_lines(place / f"{name}.{source}", (one for one, _ in drawn))
+                    write_lines(place / f"{name}.{target}", (other for _, other in drawn))
+                sizes[-1] += len(drawn)
         else:
             text = list(islice(corpus, limit))
             write_lines(folder / f"{name}.txt", text)
@@ -284,9 +292,10 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
 
 def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     """Return the experiment over the sample, bounded to one epoch and ``seconds``."""
-    places: dict[str, Any] = {"corpus": "none", "files": (str(data),)} | {
-        name: name for name in ("train", "valid", "test")
-    }
+    directions = ["-".join(two) for two in getattr(experiment.data, "directions", ())]
+    files = tuple(f"{two}={data / two}" for two in directions) if len(directions) > 1 else (str(data),)
+    places: dict[str, Any] = {"corpus": "none", "files": files} | {name: name for name in ("train", "valid", "test")}
+    places |= {"synthetic": ()} if hasattr(experiment.data, "synthetic") else {}
     if isinstance(experiment.data, TableData) and not experiment.data.keeps_rows:
         places |= {"columns": (), "header": ()}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0, "metric": "loss"}

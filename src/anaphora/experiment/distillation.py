@@ -100,6 +100,11 @@ def _distillation(teachers: Sequence[Path], experiment: ExperimentBase) -> Disti
         raise ConfigError(
             f"Translators can teach others, but {teachers[0]} is {task_of(experiment).noun}: name others."
         )
+    if len(listed := experiment.data.directions) > 1:
+        pairs = ", ".join(map("-".join, listed))
+        raise ConfigError(
+            f"A student learns one pair of languages, but {teachers[0]} translates {pairs}: name another."
+        )
     for other in teachers[1:]:
         languages = experiment_of(other).data.languages
         if languages != experiment.data.languages:

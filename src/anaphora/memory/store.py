@@ -55,7 +55,8 @@ class Store:
     def __init__(self, folder: Path, *, create: bool = False, pair: str = "") -> None:
         """Open the memory of a run folder, and make it where there is none and ``create`` says so.
 
-        ``pair`` names the languages of a run of several, which has a memory for each. Raises RunError where there is none, and for a file that is damaged or no memory.
+        ``pair`` names the languages of a run of several, which has a memory for each. Raises RunError where there is
+        none, and for a file that is damaged or no memory.
         """
         self.path = folder / (f"memory.{pair}.sqlite" if pair else NAME)
         self._lock = threading.RLock()

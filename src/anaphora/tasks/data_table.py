@@ -13,6 +13,7 @@ from anaphora.data.directions import Direction, directed_paths, languages_named,
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
+from anaphora.data.mixture import Proportions
 from anaphora.data.sources import translation_splits
 from anaphora.events import Report
 from anaphora.formats.tsv import Layout
@@ -104,12 +105,17 @@ class PairsData(DataConfig):
     """Training pairs that are shuffled together, 64 stretches of the corpus; 0 shuffles all, or takes 1,048,576 when a
     run is begun with more than 4,194,304."""
 
+    @property
+    def proportions(self) -> Proportions:
+        """Return the proportions of the parts of the training split."""
+        return Proportions()
+
 
 class PairData(PairsData):
     """Pairs of sentences."""
 
     source: str = "en"
-    """The language translated from, as files of it end; with commas between several, which ``files`` may name too."""
+    """The language translated from, as files of it end; several, with commas between, where ``files`` name them."""
     target: str = "de"
     """The language translated into, as files of it end, or several."""
     columns: tuple[int | str, ...] = ()
@@ -148,14 +154,12 @@ class PairData(PairsData):
     @property
     def directions(self) -> tuple[Direction, ...]:
         """Source and target language of each part of the data."""
-        return tuple(directed_paths([*map(Path, self.files)] or [Path()], self.source, self.target))
+        return tuple(directed_paths([*map(Path, self.files)] or [Path()], (self.source, self.target)))
 
     def splits(self, seed: int, report: Report) -> Splits[PairCorpus]:
         """Return the splits; errors as for ``data.sources.translation_splits``."""
-        paths, filters = self.paths(), self.filters
-        return translation_splits(
-            paths, self.source, self.target, self.names, filters=filters, seed=seed, report=report
-        )
+        given: Any = {"filters": self.filters, "synthetic": [*map(Path, getattr(self, "synthetic", ()))]}
+        return translation_splits(self.paths(), self.source, self.target, self.names, seed=seed, report=report, **given)
 
 
 class TextData(DataConfig):

@@ -100,9 +100,12 @@ class ScoredRuns(NamedTuple):
     results: Results
     digests: Mapping[str, str] = {}
     """SHA-256 of each split."""
+    means: Mapping[str, float] = {}
+    """Means of metrics over the splits, where these are of several pairs of languages."""
 
     def json(self) -> dict[str, Any]:
-        return {"run": self.name, "splits": {split: result.json() for split, result in self.results.items()}}
+        found = {"run": self.name, "splits": {split: result.json() for split, result in self.results.items()}}
+        return found | ({"mean": dict(self.means)} if self.means else {})
 
 
 class Answer(NamedTuple):

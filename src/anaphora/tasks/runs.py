@@ -166,6 +166,8 @@ class LoadKeywords(TypedDict, total=False):
     device: Device
     precision: InferencePrecision
     initial_state: InitialState
+    to: str
+    source: str
     report: Report
 
 
@@ -183,6 +185,8 @@ def load(
     device: Device = "cpu",
     precision: InferencePrecision = "fp32",
     initial_state: InitialState = None,
+    to: str = "",
+    source: str = "",
     report: Report = silent,
 ) -> Any:
     """Return the predictor of a run folder's checkpoint, or of a bundle (``.anaphora``), ready to use.
@@ -190,7 +194,8 @@ def load(
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
     the language model in it. Recurrent layers start from the vectors of ``initial_state``, arrays by name or a file of
-    them (``nn.given_state``), in place of zeros or of learned ones. With a ``kind``, such as ``TranslationPredictor``,
+    them (``nn.given_state``), in place of zeros or of learned ones. A translator of several pairs of languages is that
+    ``to`` a language, perhaps from one ``source``. With a ``kind``, such as ``TranslationPredictor``,
     the predictor has to be one, and type checkers know it.
 
     Raises RunError where there is no run that is whole, or one of another kind, DataError for a file that is no ARPA or
@@ -206,7 +211,14 @@ def load(
     if kind and not isinstance(found, kind):
         other = kind_at(path)
         raise RunError(f"{path} should be {getattr(kind, 'noun', kind.__name__)}, but is {other.noun}: {other.see}.")
-    return found
+    return in_languages(found, path, to, source)
+
+
+def in_languages(predictor: Any, path: Path, to: str = "", source: str = "") -> Any:
+    """Return the predictor of a run in these languages, itself for none; ConfigError for one that is no translator."""
+    if (to or source) and not hasattr(predictor, "with_languages"):
+        raise ConfigError(f"{path} is no translator, which --to and --source are for: leave them out.")
+    return predictor.with_languages(to, source) if to or source else predictor
 
 
 def _load(

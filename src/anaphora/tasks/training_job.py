@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import torch
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Column, Integers
-from anaphora.data.corpora import Pair, PairCorpus, Splits
+from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
 from anaphora.errors import ConfigError
@@ -232,13 +232,11 @@ class PairJob(TrainingJob):
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         train, experiment = self.learnt_from, self._experiment
-        balanced = partial(self.balance, train)
-        sides = {"source": lambda: (source for source, _ in balanced()), "target": lambda: (one for _, one in balanced())}
-        first, dictionary = train.parts[0].languages, self._dictionary(report)
-        languages = dict(zip(sides, first, strict=True)) if all(first) else experiment.data.languages
-        return tokenization.fit(
-            experiment.text, sides, report, languages=languages, dictionary=dictionary, tags=self.tags
-        )
+        balanced = partial(experiment.data.proportions.balance, train)
+        sides = {"source": lambda: (one for one, _ in balanced()), "target": lambda: (other for _, other in balanced())}
+        languages = {side: codes.split(",")[0] for side, codes in experiment.data.languages.items()}
+        others: Any = {"languages": languages, "dictionary": self._dictionary(report), "tags": self.tags}
+        return tokenization.fit(experiment.text, sides, report, **others)
 
     @property
     def tags(self) -> list[str]:
@@ -250,17 +248,11 @@ class PairJob(TrainingJob):
     def prefix(self, part: PairCorpus, source: Tokenizer) -> tuple[int, ...]:
         """Return the tags in front of the sources of a part; ConfigError for one that the vocabulary lacks."""
         names = [*([SYNTHETIC] if part.synthetic else ()), language_tag(part.languages[1])]
-        for name in names:
-            if name in self.tags and name not in source.tags:
-                raise ConfigError(
-                    f"The data needs the tag {name}, but the vocabulary that is taken over has no such token: train "
-                    f"with a vocabulary of its own, or leave this data out."
-                )
+        if lacks := {*names} & {*self.tags} - {*source.tags}:
+            raise ConfigError(
+                f"The vocabulary of that run has no token {min(lacks)}, which the data needs: learn another."
+            )
         return source.tag_ids(names)
-
-    def balance(self, corpus: PairCorpus) -> Iterable[Pair]:
-        """Return the pairs that a vocabulary is learnt from, by default each once."""
-        return corpus
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """Return the translations that a vocabulary puts in for words that it lacks, if it does."""

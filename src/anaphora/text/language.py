@@ -44,8 +44,8 @@ def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source:
 
 
 def is_unspaced(language: str) -> bool:
-    """True if a language sets no space between words."""
-    return bare(language) in _UNSPACED
+    """True if a language sets no space between words; one of several, with commas between, may be it."""
+    return any(bare(code) in _UNSPACED for code in language.split(","))
 
 
 def is_run_on(language: str) -> bool:

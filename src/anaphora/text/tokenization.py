@@ -180,7 +180,8 @@ def fit(
     """Learn a tokenizer for every side from its training text, by its rule.
 
     With ``joint``, and for bytes, all have one vocabulary. ``languages`` are codes, by default English; ``dictionary``
-    has target words by source word, for annotations; ``tags`` are reserved tokens of the source. Raises DataError for no text, ConfigError for too small a size.
+    has target words by source word, for annotations; ``tags`` are reserved tokens of the source. Raises DataError for
+    no text, ConfigError for too small a size.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
     sides = {side: _plain(lines, rules[side], isinstance(config, Symbol)) for side, lines in sides.items()}
@@ -352,7 +353,10 @@ def _read_index(path: Path, read: Read) -> dict[str, dict[str, Any]]:
     try:
         sides = parse_json(read(path, MEGABYTE), path)["sides"]
         complete = all(
-            isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
+            isinstance(entry["file"], str)
+            and isinstance(entry["size"], int)
+            and isinstance(entry["sha256"], str)
+            and are_texts(entry.get("tags", ()))
             for entry in sides.values()
         )
     except (DamagedError, KeyError, TypeError, AttributeError):
@@ -373,9 +377,7 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
         tokenizer = _deserialise(config, side, data, lowercase)
     except RunError as error:
         raise RunError(f"{path} is damaged: {error}") from None
-    if not isinstance(tags := entry.get("tags", []), list) or not are_texts(tags):
-        raise RunError(f"The tags of the vocabulary {path} should be strings, but are {tags!r}.")
-    tokenizer.tags = tuple(tags)
+    tokenizer.tags = tuple(entry.get("tags", ()))
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
     tokenizer.rule = TextRule(copies=bool(entry["copies"])) if "copies" in entry else None

@@ -16,12 +16,11 @@ def extend_tokenizer(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> To
 
     Subwords are segmented as before first; the new tokens then merge what the old ones leave apart. Raises ConfigError
     for tokens of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
-    annotations of rare words have their places. Tags are the last tokens, and stay so.
+    annotations of rare words have their places.
     """
-    if old.tags:
+    if old.tags:  # which would come to stand among the new tokens
         raise ConfigError(
-            f"start.vocabulary = 'extend' appends tokens behind all others, but the vocabulary has tags there "
-            f"({', '.join(old.tags)}): keep the vocabulary."
+            "start.vocabulary = 'extend' is not for runs of several languages or synthetic pairs: keep it."
         )
     if getattr(config, "rare", "") == "none" and isinstance(old, WordTokenizer) and isinstance(new, WordTokenizer):
         return old.extend(new.vocabulary)

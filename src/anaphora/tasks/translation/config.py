@@ -1,15 +1,11 @@
 """The experiment of a translator."""
 
-from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
 from anaphora.config import Config
-from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.mixture import Proportions
-from anaphora.data.sources import translation_splits
-from anaphora.events import Report
 from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
@@ -77,8 +73,7 @@ OF_SENTENCES = (
     ),
     Conflict(
         lambda experiment: (
-            experiment.data.placeholders
-            and any(map(is_unspaced, [code for two in experiment.data.directions for code in two]))
+            experiment.data.placeholders and any(map(is_unspaced, (experiment.data.source, experiment.data.target)))
         ),
         "data.placeholders replaces words between spaces, which data.source or data.target is written without: leave "
         "it out",
@@ -101,10 +96,7 @@ OF_SENTENCES = (
         written=True,
     ),
     Conflict(
-        {
-            "evaluation.conditions": "moses-lowercase",
-            "data.target": lambda codes: any(map(is_unspaced, codes.split(","))),
-        },
+        {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
         "it counts what stands between spaces, which that language is written without; set "
         'evaluation.conditions = "raw"',
     ),
@@ -197,27 +189,13 @@ class TranslationData(PairData):
         Conflict({"synthetic_ratio": SET, "synthetic": ()}, "there are no synthetic pairs; leave it out", written=True),
         Conflict(
             lambda data: data.shuffle_window and (data.synthetic or len(data.directions) > 1),
-            "{at}shuffle_window is for real pairs of one direction, and others are drawn from all of the data: leave "
-            "it out",
+            "{at}shuffle_window is for real pairs in one direction, as others are drawn from all data: leave it out",
         ),
     )
 
     @property
     def proportions(self) -> Proportions:
-        """Return the proportions of the parts of the training split."""
         return Proportions(self.temperature, self.synthetic_ratio)
-
-    def splits(self, seed: int, report: Report) -> Splits[PairCorpus]:
-        return translation_splits(
-            self.paths(),
-            self.source,
-            self.target,
-            self.names,
-            filters=self.filters,
-            synthetic=[*map(Path, self.synthetic)],
-            seed=seed,
-            report=report,
-        )
 
 
 class TranslationExperiment(TranslatorExperiment):

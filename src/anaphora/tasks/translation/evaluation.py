@@ -5,11 +5,11 @@ Smaller ones are trained on what larger ones write (Kim and Rush 2016).
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, cast
 
 from anaphora.data.corpora import AlignedFiles, Pair, PairCorpus
 from anaphora.data.directions import languages_named, split_directions
@@ -154,31 +154,6 @@ class TranslationScores:
         return "\n".join([*scores, self.describe_search(), *groups])
 
 
-class MeanScores(NamedTuple):
-    """Means over the splits of several pairs of languages, under the conditions that the experiment names."""
-
-    splits: Sequence[str]
-    bleu: float
-    chrf: float
-
-    @classmethod
-    def of(cls, results: Mapping[str, TranslationScores]) -> Self:
-        """Return the means of some results."""
-        scores = [one.scores[one.conditions[0]] for one in results.values()]
-        bleus, chrfs = zip(*((bleu.value, chrf.value) for bleu, chrf in scores), strict=True)
-        return cls(tuple(results), sum(bleus) / len(bleus), sum(chrfs) / len(chrfs))
-
-    def json(self) -> dict[str, Any]:
-        return {"splits": list(self.splits), "bleu": self.bleu, "chrf": self.chrf}
-
-    def sentence_lines(self, **marks: str) -> Iterator[str]:
-        """Yield nothing."""
-        return iter(())
-
-    def __str__(self) -> str:
-        return f"BLEU {self.bleu:.2f}\nchrF2 {self.chrf:.2f}\nover {', '.join(self.splits)}"
-
-
 def bleu_and_chrf(
     texts: Sequence[str], references: Sequence[str], language: str, condition: Condition
 ) -> tuple[Score, Score]:
@@ -215,7 +190,9 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         texts = _given_data(request.data, request.to, data[0])
     else:
         own = own_splits(paths[0], experiment, pair_splits, "--source and --reference", report)
-        parts = {part.name if len(split.parts) > 1 else name: part for name, split in own.items() for part in split.parts}
+        parts = {
+            part.name if len(split.parts) > 1 else name: part for name, split in own.items() for part in split.parts
+        }
         texts = {name: part for name, part in parts.items() if request.to in ("", part.languages[1])}
         if not texts:
             choose_direction(data[0].directions, request.to)
@@ -230,8 +207,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
 
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
-        where: Any = {"report": report, "precision": request.precision}
-        translator = load_together(paths, mean, request.fusion, resolve=False, **where)
+        translator = load_together(paths, mean, request.fusion, report=report, precision=request.precision)
         read = digest()
         results = {part: score(translator, text) for part, text in read.items()}
         digests = {part: text.fingerprint for part, text in read.items()}
@@ -245,8 +221,14 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     if request.details:
         found = [one._replace(results=_with_groups(paths[0], experiment, one.results, report)) for one in found]
     if len(texts) > 1 and len(data[0].directions) > 1:
-        found = [one._replace(results={**one.results, "mean": MeanScores.of(one.results)}) for one in found]
+        found = [one._replace(means=_means(one.results.values())) for one in found]
     return Answer(found, compared)
+
+
+def _means(results: Collection[TranslationScores]) -> dict[str, float]:
+    """Return the mean BLEU and chrF, under the conditions that the experiment names."""
+    both = zip(*(one.scores[one.conditions[0]] for one in results), strict=True)
+    return {scores[0].name: sum(score.value for score in scores) / len(results) for scores in both}
 
 
 def _given_data(path: Path, to: str, data: PairData) -> Mapping[str, PairCorpus]:

@@ -32,6 +32,7 @@ from anaphora.search.mixing import MixedStepper, Neighbours
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
+from anaphora.text.language import choose_direction
 from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
@@ -74,6 +75,8 @@ class ForcedDecoder:
     """That of the run."""
     tags: tuple[int, ...] = ()
     """Tokens in front of every source."""
+    directions: tuple[tuple[str, str], ...] = ()
+    """Pairs of languages of which one is still to be chosen."""
 
     @property
     def attends(self) -> bool:
@@ -190,7 +193,12 @@ class ForcedDecoder:
     def batches(
         self, sources: Sequence[EncodedSentence], targets: Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
-        """Return sentences in batches of like length, perhaps with their translations, for a beam."""
+        """Return sentences in batches of like length, perhaps with their translations, for a beam.
+
+        Raises ConfigError where the languages are still open.
+        """
+        if self.directions:
+            choose_direction(self.directions)
         tokens = _BATCH_TOKENS * (_TIMES if self.target.symbols.size <= _FEW else 1)
         inputs = Side(Tokens("source", self.source), Ragged.of((*self.tags, *row.ids) for row in sources))
         outputs = None if targets is None else Side(Tokens("target", self.target), Ragged.of(targets))
@@ -199,7 +207,11 @@ class ForcedDecoder:
     def without_tags(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis with its attention to the text alone."""
         weights = hypothesis.weights
-        return replace(hypothesis, weights=weights[:, len(self.tags) :]) if self.tags and weights is not None else hypothesis
+        return (
+            replace(hypothesis, weights=weights[:, len(self.tags) :])
+            if self.tags and weights is not None
+            else hypothesis
+        )
 
     @cached_property
     def stand_ins(self) -> tuple[Placeholder, ...]:

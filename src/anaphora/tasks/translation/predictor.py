@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from anaphora.data.example_batches import LazyBatches
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import running
@@ -68,10 +67,6 @@ class TranslationPredictor(ForcedDecoder):
     """Running text is split into sentences by it; None for not at all."""
     languages: tuple[str, str] = ("", "")
     """Codes of source and target, each empty where it is not known."""
-    directions: tuple[tuple[str, str], ...] = ()
-    """Pairs of languages of a translator of several."""
-    splits: bool = True
-    """True if running text is split into sentences by the rules of its language."""
     calibrations: RunCalibrations | None = None
     """Those of the run."""
 
@@ -117,12 +112,9 @@ class TranslationPredictor(ForcedDecoder):
         languages = choose_direction(self.directions or (self.languages,), target, source)
         if not self.directions:
             return self
-        return self._changed(
-            languages=languages,
-            directions=(),
-            splitter=Splitter(*languages) if self.splits else None,
-            tags=self.source.tag_ids([language_tag(languages[1])]),
-        )
+        tags = self.source.tag_ids([language_tag(languages[1])])
+        splitter = self.splitter and Splitter(*languages)
+        return self._changed(languages=languages, directions=(), splitter=splitter, tags=tags)
 
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated.
@@ -159,13 +151,10 @@ class TranslationPredictor(ForcedDecoder):
         >>> found.text
         'Le chat voit un tout petit oiseau'
         """
-        if to or source:
-            chosen = self.with_languages(to, source)
-            given = {"prefixes": prefixes, "suffixes": suffixes, "split": split, "limits": limits, "report": report}
-            return chosen.translate(texts, options._replace(**asked), **given)
         lines = with_affixes(texts, prefixes, suffixes)
         options = options._replace(suffixes=suffixes is not None, **asked)
-        return list(self.stream(lines, options, split=split, limits=limits, report=report))
+        translator = self.with_languages(to, source) if to or source else self
+        return list(translator.stream(lines, options, split=split, limits=limits, report=report))
 
     @with_known_names
     def translate_text(
@@ -238,13 +227,6 @@ class TranslationPredictor(ForcedDecoder):
             first=first,
             **streaming,
         )
-
-    def batches(
-        self, sources: Sequence[EncodedSentence], targets: Sequence[list[int]] | None = None, beam: int = 1
-    ) -> LazyBatches:
-        if self.directions:
-            self.with_languages()  # which says that a language is missing
-        return super().batches(sources, targets, beam)
 
     def align_translation(self, line: str, translation: Translation) -> Translation:
         """Return a translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
@@ -321,7 +303,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
     experiment = trained.experiment
     languages = experiment.data.source, experiment.data.target
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-    directions, splits = getattr(experiment.data, "directions", ()), experiment.text.sentences != "whole"
+    directions = getattr(experiment.data, "directions", ())
     predictor = TranslationPredictor(
         trained.model.stepper,
         source,
@@ -330,11 +312,10 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         shortlist=RunShortlist(trained.path, source, target),
         beam=experiment.evaluation.beam,
         length_penalty=experiment.evaluation.length_penalty,
-        splitter=Splitter(*languages) if splits else None,
+        splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
         languages=languages,
         calibrations=RunCalibrations(trained.path, trained.weights),
         directions=directions if len(directions) > 1 else (),
-        splits=splits,
         tags=source.tag_ids([language_tag(languages[1])]),
     )
     return predictor if "," in languages[1] else predictor.with_languages()
@@ -344,15 +325,9 @@ def load_together(
     runs: Sequence[Path],
     mean: Mean = "arithmetic",
     fusion: tuple[Path, float] | None = None,
-    *,
-    to: str = "",
-    source: str = "",
-    resolve: bool = True,
     **options: "Unpack[LoadKeywords]",
 ) -> TranslationPredictor:
     """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
-
-    ``to`` and ``source`` are the languages of translators of several, which stay open without ``resolve``.
 
     Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
     """
@@ -361,8 +336,6 @@ def load_together(
 
     translators = [load(run, kind=TranslationPredictor, **options) for run in runs]
     together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
-    if to or source or (resolve and together.directions):
-        together = together.with_languages(to, source)
     if fusion is None:
         return together
     run, weight = fusion

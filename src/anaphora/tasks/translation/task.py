@@ -124,7 +124,7 @@ class SentenceTranslation(Task):
         source, target = data.languages[0] or "en", data.languages[1] or "de"
         pairs = translation_splits(data.paths, source, target, data.names).train
         table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target.split(",")))
-        if not any(map(is_unspaced, f"{source},{target}".split(","))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
+        if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
             table["data"] = {"placeholders": PLACEHOLDERS}
         return SizedExperiment(table, inflect(pairs.count, "pair"))
 

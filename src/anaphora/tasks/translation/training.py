@@ -13,7 +13,7 @@ from anaphora.data.buckets import LARGE, WINDOW
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus
 from anaphora.data.example_store import ExampleStore, example_store
-from anaphora.data.mixture import Mixture, Proportions
+from anaphora.data.mixture import Mixture
 from anaphora.data.pairs import PairBatches, pair_fields, scored_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
@@ -95,9 +95,10 @@ class TranslatorJob(PairJob, UpdatingJob):
     def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return batches by token budget."""
         train = self.encoded_train(context.tokenizers, context.encoded / "train", report)
-        links = self._links(train, context, report)
-        mixture = self._mixture(train, context.tokenizers["source"])
-        return self._batches_of(train, context.tokenizers, context.training.batch_tokens, links, mixture)
+        tokenizers, links = context.tokenizers, self._links(train, context, report)
+        mixture = self._mixture(train, tokenizers["source"])
+        tokens = context.training.batch_tokens
+        return self._batches_of(train, tokenizers, tokens, alignments=links, mixture=mixture)
 
     def _mixture(self, train: ExampleStore, source: Tokenizer) -> Mixture:
         """Return the parts of the stored training split, in the proportions of the experiment."""
@@ -105,24 +106,9 @@ class TranslatorJob(PairJob, UpdatingJob):
         ends = np.searchsorted(train.numbers[:], np.cumsum([part.count for part in parts[:-1]]))
         counts = np.diff([0, *ends, len(train)]).tolist()
         tags = [self.prefix(part, source) for part in parts]
-        return Mixture(counts, self.proportions.draws(parts, counts), tags, seed)
+        return Mixture(counts, self._experiment.data.proportions.draws(parts, counts), tags, seed)
 
-    @property
-    def proportions(self) -> Proportions:
-        """Return the proportions of the parts of the training split."""
-        return Proportions()
-
-    def balance(self, corpus: PairCorpus) -> Iterable[Pair]:
-        return self.proportions.balance(corpus)
-
-    def _batches_of(
-        self,
-        train: ExampleStore,
-        tokenizers: Tokenizers,
-        batch_tokens: int,
-        links: Ragged | None = None,
-        mixture: Mixture | None = None,
-    ) -> PairBatches:
+    def _batches_of(self, train: ExampleStore, tokenizers: Tokenizers, batch_tokens: int, **others: Any) -> PairBatches:
         text = self._experiment.text
         return PairBatches(
             train,
@@ -130,8 +116,7 @@ class TranslatorJob(PairJob, UpdatingJob):
             seed=self._experiment.training.seed,
             shuffle_window=self._experiment.data.shuffle_window,
             resegment=(resegment_of(text, tokenizers["source"]), resegment_of(text, tokenizers["target"])),
-            alignments=links,
-            mixture=mixture,
+            **others,
         )
 
     def encoded_train(self, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
@@ -166,33 +151,31 @@ class TranslatorJob(PairJob, UpdatingJob):
 
         Of several directions it is the mean over them, with the measurements of each.
         """
-        tokenizers, parts = context.tokenizers, self.splits.valid.parts
-        folders = ["-".join(["valid", *part.languages]) for part in parts] if len(parts) > 1 else ["valid"]
-        stores = [
-            self._encode(part, tokenizers, context.encoded / folder, report)
-            for part, folder in zip(parts, folders, strict=True)
-        ]
-        for store in stores:
-            report_unknown(store.all_rows()[1].ids, tokenizers["target"].symbols, context.run, report)
-        tags = [self.prefix(part, tokenizers["source"]) for part in parts]
-        of_parts = [
-            scored_batches(store, context.training.batch_tokens, own) for store, own in zip(stores, tags, strict=True)
-        ]
-
-        def measure(model: torch.nn.Module, number: int) -> Mapping[str, float]:
-            part, kept = parts[number], stores[number].numbers[:]
-            loss = mean_loss(model, of_parts[number])
-            return {"loss": loss, **self.scores(self.translator(model, tokenizers, part), part, kept)}
+        parts = self.splits.valid.parts
+        names = ["-".join(part.languages) for part in parts] if len(parts) > 1 else [""]
+        measures = {name: self._measure(part, context, name, report) for name, part in zip(names, parts, strict=True)}
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            found = [measure(model, number) for number in range(len(parts))]
-            means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
-            named = zip(parts, found, strict=True) if len(parts) > 1 else ()
-            each = {f"{name} {'-'.join(part.languages)}": one[name] for part, one in named for name in one}
+            found = {name: measure(model) for name, measure in measures.items()}
+            means = {key: sum(one[key] for one in found.values()) / len(found) for key in found[names[0]]}
+            each = {f"{key} {name}": one[key] for name, one in found.items() if name for key in one}
             loss = means.pop("loss")
             return {"loss": loss, "perplexity": perplexity(loss, 1), **means, **each}
 
         return validate
+
+    def _measure(self, part: PairCorpus, context: TrainingContext, name: str, report: Report) -> Validate:
+        """Return the measurement of a part of the validation split, called ``name`` where there are several."""
+        tokenizers, folder = context.tokenizers, context.encoded / "-".join(filter(None, ("valid", name)))
+        store = self._encode(part, tokenizers, folder, report)
+        report_unknown(store.all_rows()[1].ids, tokenizers["target"].symbols, context.run, report)
+        batches = scored_batches(store, context.training.batch_tokens, self.prefix(part, tokenizers["source"]))
+
+        def measure(model: torch.nn.Module) -> Mapping[str, float]:
+            loss = mean_loss(model, batches)
+            return {"loss": loss, **self.scores(self.translator(model, tokenizers, part), part, store.numbers[:])}
+
+        return measure
 
     def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
         """Return the scores of the outputs for pairs of these numbers in a part; none where only loss counts."""
@@ -227,10 +210,6 @@ class TranslationJob(TranslatorJob):
         fraction, seed = experiment.data.placeholders, experiment.training.seed
         if fraction:
             self.learnt_from = with_placeholders(self.learnt_from, self._words, fraction, seed, report)
-
-    @property
-    def proportions(self) -> Proportions:
-        return self._experiment.data.proportions
 
     def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
         """Return BLEU where it decides."""
