@@ -57,8 +57,8 @@ class LoadTranslator:
         from anaphora.tasks.translation.predictor import load_together
 
         use_threads(self.threads)
-        languages, where = {"to": self.to, "source": self.source}, {"device": self.device, "precision": self.precision}
-        translator = load_together(self.runs, self.mean, self.fusion, **languages, **where)
+        how: Any = {name: getattr(self, name) for name in ("to", "source", "device", "precision")}
+        translator = load_together(self.runs, self.mean, self.fusion, **how)
         if self.model_digest() != self.model:
             raise RunError(
                 f"{self.runs[0]} or another run has another best checkpoint than when the work began, or "

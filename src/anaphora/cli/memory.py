@@ -52,13 +52,13 @@ def run(
     pair = direction_at(run_folder, to, source)
     with Memory(run_folder, create=action == "add", pair="-".join(pair or ())) as memory:
         if action == "add":
-            _add(memory, run_folder, pair or _languages(run_folder), arguments, as_json=as_json)
+            _add(memory, pair or _languages(run_folder), arguments, as_json=as_json)
         elif action == "list":
             _list(memory, arguments, origin, text, fuzzy, as_json=as_json)
         elif action == "remove":
             _remove(memory, arguments, origin, as_json=as_json)
         else:
-            _export(memory, run_folder, pair or _languages(run_folder), arguments, as_json=as_json)
+            _export(memory, pair or _languages(run_folder), arguments, as_json=as_json)
 
 
 def _check_options(action: str, **given: object) -> None:
@@ -83,13 +83,11 @@ def _languages(run_folder: Path) -> tuple[str, str]:
     return source, target
 
 
-def _add(
-    memory: "Memory", run_folder: Path, languages: tuple[str, str], files: Sequence[str], *, as_json: bool
-) -> None:
+def _add(memory: "Memory", languages: tuple[str, str], files: Sequence[str], *, as_json: bool) -> None:
     from anaphora.memory.segment import segments_in
 
     if not files:
-        raise ConfigError(f"Name the files to add: anaphora memory {run_folder} add FILE...")
+        raise ConfigError(f"Name the files to add: anaphora memory {memory.path.parent} add FILE...")
     added_by_file = list[dict[str, Any]]()
     for file in map(Path, files):
         skipped, read = Counter[str](), Counter[str]()
@@ -149,14 +147,14 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str, *, as_json: b
         print_json({"removed": removed, "segments": len(memory)})
 
 
-def _export(
-    memory: "Memory", run_folder: Path, languages: tuple[str, str], files: Sequence[str], *, as_json: bool
-) -> None:
+def _export(memory: "Memory", languages: tuple[str, str], files: Sequence[str], *, as_json: bool) -> None:
     from anaphora.formats.entries.tmx import tmx_lines
 
     ending = Path(files[0].lower().removesuffix(".gz")).suffix if len(files) == 1 else ""
     if ending not in (".tmx", ".tsv"):
-        raise ConfigError(f"Name one file that ends in .tmx or .tsv: anaphora memory {run_folder} export FILE.tmx")
+        raise ConfigError(
+            f"Name one file that ends in .tmx or .tsv: anaphora memory {memory.path.parent} export FILE.tmx"
+        )
     file = Path(files[0])
     check_writable(file)
     pairs = ((one.source, one.target) for one in memory)

@@ -111,9 +111,7 @@ class Remembering:
         Excludes("--memory", "--alignments --soft-alignments", "What comes from a memory has no word alignments"),
     )
 
-    def wrap(
-        self, translator: "TranslationPredictor", run_folder: Path, pair: str, outputs: Outputs
-    ) -> "TranslationPredictor":
+    def wrap(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
         """Return the translator, with the memory of a run if that is asked for.
 
         Similar segments are looked for if shown.
@@ -124,15 +122,15 @@ class Remembering:
         from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
         fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
-        return RememberingTranslator(translator, _memory(run_folder, pair), fuzzy)
+        return RememberingTranslator(translator, _memory(run_folder, *translator.languages), fuzzy)
 
-    def adaptation(self, run_folder: Path, pair: str) -> "Adaptation | None":
+    def adaptation(self, run_folder: Path, source: str, to: str) -> "Adaptation | None":
         """Return the memory that the search is adapted to, if that is asked for."""
         if not self.adapt:
             return None
         from anaphora.tasks.translation.tm_lookup import adaptation_to
 
-        return adaptation_to(_memory(run_folder, pair))
+        return adaptation_to(_memory(run_folder, source, to))
 
 
 def run(
@@ -162,12 +160,11 @@ def run(
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
     where = machine.resolve()
-    pair = _pair(runs[0], to, source) if remembering.memory else ""
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
         confidence=outputs.judges,
-        adaptation=remembering.adaptation(runs[0], pair),
+        adaptation=remembering.adaptation(runs[0], source, to),
         suffixes=framing.suffixes is not None,
         max_tokens=max_tokens,
     )
@@ -188,7 +185,7 @@ def run(
 
     with listening(bars=not is_interactive(file)) as report:
         translator = load_together(runs, mean, fusion, to=to, source=source, report=report, **where)
-        translator = remembering.wrap(translator, runs[0], pair, outputs)
+        translator = remembering.wrap(translator, runs[0], outputs)
         if outputs.confidence and outputs.min_confidence is None:
             options = _with_calibration(options, translator, report)
         how = {"options": options, "split": split, "report": report}
@@ -277,14 +274,8 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
 
 
 @cache
-def _memory(run_folder: Path, pair: str) -> "Memory":
+def _memory(run_folder: Path, source: str, to: str) -> "Memory":
     from anaphora.memory import Memory
-
-    return Memory(run_folder, pair=pair)
-
-
-def _pair(run_folder: Path, to: str, source: str) -> str:
-    """Return the pair of languages whose memory is used; empty for a run of one."""
     from anaphora.tasks.runs import direction_at
 
-    return "-".join(direction_at(run_folder, to, source) or ())
+    return Memory(run_folder, pair="-".join(direction_at(run_folder, to, source) or ()))

@@ -58,8 +58,13 @@ def translation_splits(
     """
     demand_data(data, "--data FOLDER or --data pairs.tsv")
     directed, found = directed_paths(data, (source, target)), dict[Direction, Splits[PairCorpus]]()
+    taken = set[Path]()
     for direction, paths in directed.items():
         files = find_pairs(paths, direction, names, report)
+        plain = {file.path for file in files.train if type(file) is PairFile and not file.layout.columns}
+        if twice := plain & taken:
+            raise DataError(f"{min(twice)} has one direction: name the languages in its first line, or give it once.")
+        taken |= plain
         pairs = (pair for file in files.train for pair in file)
         chosen = Filters(filters, direction, pairs) if filters else None
         mark = f"{'-'.join(direction)} " if len(directed) > 1 else ""

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import PairCorpus, Splits, by_direction
+from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.examples import LocatedExamples
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.splits import unknown_tokens
@@ -128,10 +128,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
         job = task_of(experiment).job(experiment, heard)
         lowercase = experiment.text.lowercase
         if languages := tuple(experiment.data.languages.values()):
-            of_pairs = isinstance(job.splits.train, PairCorpus)
-            for splits in by_direction(job.splits) if of_pairs else [job.splits]:
-                sides = splits.train.languages if of_pairs and all(splits.train.languages) else languages
-                checked.survey.extend(survey_corpus(splits, sides, lowercase=lowercase, exact=exact, report=heard))
+            checked.survey = survey_corpus(job.splits, languages, lowercase=lowercase, exact=exact, report=heard)
         _try_out(checked, job, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"

@@ -8,14 +8,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from anaphora.config import Config
-from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.directions import Direction, directed_paths, languages_named, split_directions
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
 from anaphora.data.mixture import Proportions
-from anaphora.data.sources import translation_splits
-from anaphora.events import Report
 from anaphora.formats.tsv import Layout
 from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict
 
@@ -155,11 +152,6 @@ class PairData(PairsData):
     def directions(self) -> tuple[Direction, ...]:
         """Source and target language of each part of the data."""
         return tuple(directed_paths([*map(Path, self.files)] or [Path()], (self.source, self.target)))
-
-    def splits(self, seed: int, report: Report) -> Splits[PairCorpus]:
-        """Return the splits; errors as for ``data.sources.translation_splits``."""
-        given: Any = {"filters": self.filters, "synthetic": [*map(Path, getattr(self, "synthetic", ()))]}
-        return translation_splits(self.paths(), self.source, self.target, self.names, seed=seed, report=report, **given)
 
 
 class TextData(DataConfig):

@@ -146,7 +146,8 @@ def own_splits(
             f"checkpoint: expect lower scores on new text, which you can give with {options}."
         )
     )
-    return {"validation": splits.valid}
+    parts = getattr(splits.valid, "members", ())
+    return {part.name: part for part in parts} or {"validation": splits.valid}
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:

@@ -16,6 +16,7 @@ from anaphora.data.columns import Column, Integers
 from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
+from anaphora.data.sources import translation_splits
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, Report, Saved, Skipped, Validated
 from anaphora.nn.counts import Counts
@@ -250,9 +251,13 @@ class PairJob(TrainingJob):
         names = [*([SYNTHETIC] if part.synthetic else ()), language_tag(part.languages[1])]
         if lacks := {*names} & {*self.tags} - {*source.tags}:
             raise ConfigError(
-                f"The vocabulary of that run has no token {min(lacks)}, which the data needs: learn another."
+                f"The vocabulary that is taken over lacks {min(lacks)}, which this data needs: learn one."
             )
         return source.tag_ids(names)
+
+    def prefixes(self, source: Tokenizer) -> list[tuple[int, ...]]:
+        """Return the ``prefix`` of each part of the training split."""
+        return [self.prefix(part, source) for part in self.learnt_from.parts]
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """Return the translations that a vocabulary puts in for words that it lacks, if it does."""
@@ -261,8 +266,10 @@ class PairJob(TrainingJob):
 
 def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
     """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
-    assert isinstance(experiment.data, PairData)
-    return experiment.data.splits(experiment.training.seed, report)
+    data, seed = experiment.data, experiment.training.seed
+    assert isinstance(data, PairData)
+    given: Any = {"filters": data.filters, "synthetic": [*map(Path, getattr(data, "synthetic", ()))]}
+    return translation_splits(data.paths(), data.source, data.target, data.names, seed=seed, report=report, **given)
 
 
 def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:

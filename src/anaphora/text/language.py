@@ -35,8 +35,7 @@ def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source:
     found = [two for two in known if source in ("", two[0]) and target in ("", two[1])]
     listed = ", ".join(map("-".join, known))
     if not found:
-        asked = f"from {source} " * bool(source) + f"to {target}" * bool(target)
-        raise ConfigError(f"There is no translation {asked.strip()} here: name one of {listed}.")
+        raise ConfigError(f"There is no translation {source or '*'}-{target or '*'} here: name one of {listed}.")
     sources, targets = (list(dict.fromkeys(side)) for side in zip(*found, strict=True))
     if len(targets) > 1:
         raise ConfigError(f"This run translates {listed}: name the language to translate into with --to (to=...).")

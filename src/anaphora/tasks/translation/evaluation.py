@@ -190,10 +190,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         texts = _given_data(request.data, request.to, data[0])
     else:
         own = own_splits(paths[0], experiment, pair_splits, "--source and --reference", report)
-        parts = {
-            part.name if len(split.parts) > 1 else name: part for name, split in own.items() for part in split.parts
-        }
-        texts = {name: part for name, part in parts.items() if request.to in ("", part.languages[1])}
+        texts = {name: part for name, part in own.items() if request.to in ("", part.languages[1])}
         if not texts:
             choose_direction(data[0].directions, request.to)
 

@@ -206,12 +206,9 @@ class ForcedDecoder:
 
     def without_tags(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis with its attention to the text alone."""
-        weights = hypothesis.weights
-        return (
-            replace(hypothesis, weights=weights[:, len(self.tags) :])
-            if self.tags and weights is not None
-            else hypothesis
-        )
+        if hypothesis.weights is None:
+            return hypothesis
+        return replace(hypothesis, weights=hypothesis.weights[:, len(self.tags) :])
 
     @cached_property
     def stand_ins(self) -> tuple[Placeholder, ...]:

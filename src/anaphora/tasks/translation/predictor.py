@@ -303,7 +303,6 @@ def make_predictor(trained: Any) -> TranslationPredictor:
     experiment = trained.experiment
     languages = experiment.data.source, experiment.data.target
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-    directions = getattr(experiment.data, "directions", ())
     predictor = TranslationPredictor(
         trained.model.stepper,
         source,
@@ -315,8 +314,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
         languages=languages,
         calibrations=RunCalibrations(trained.path, trained.weights),
-        directions=directions if len(directions) > 1 else (),
-        tags=source.tag_ids([language_tag(languages[1])]),
+        directions=getattr(experiment.data, "directions", ()),
     )
     return predictor if "," in languages[1] else predictor.with_languages()
 

@@ -105,8 +105,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         parts, seed = self.learnt_from.parts, self._experiment.training.seed
         ends = np.searchsorted(train.numbers[:], np.cumsum([part.count for part in parts[:-1]]))
         counts = np.diff([0, *ends, len(train)]).tolist()
-        tags = [self.prefix(part, source) for part in parts]
-        return Mixture(counts, self._experiment.data.proportions.draws(parts, counts), tags, seed)
+        return Mixture(counts, self._experiment.data.proportions.draws(parts, counts), self.prefixes(source), seed)
 
     def _batches_of(self, train: ExampleStore, tokenizers: Tokenizers, batch_tokens: int, **others: Any) -> PairBatches:
         text = self._experiment.text
