@@ -62,10 +62,9 @@ def automatic(
             "Without a recipe, --data FOLDER|FILE says what to train on; anaphora recipes lists the recipes."
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
-    written = languages_named(data)
-    task = task or ("translate" if written else "")
-    named_sides = written.get("source", source), written.get("target", target)
-    languages = named_sides[0] or word_at(named, "data.source"), named_sides[1] or word_at(named, "data.target")
+    if written := languages_named(data):
+        task, source, target = task or "translate", written["source"], written["target"]
+    languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
     columns = value_at(named, "data.columns")
     columns = columns if isinstance(columns, list) else [value_at(named, "data.column")]

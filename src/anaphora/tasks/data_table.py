@@ -150,7 +150,7 @@ class PairData(PairsData):
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """Source and target language of each part of the data."""
+        """Pairs of languages that the data has, source first."""
         return tuple(directed_paths([*map(Path, self.files)] or [Path()], (self.source, self.target)))
 
 

@@ -38,7 +38,7 @@ def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source:
         raise ConfigError(f"There is no translation {source or '*'}-{target or '*'} here: name one of {listed}.")
     sources, targets = (list(dict.fromkeys(side)) for side in zip(*found, strict=True))
     if len(targets) > 1:
-        raise ConfigError(f"This run translates {listed}: name the language to translate into with --to (to=...).")
+        raise ConfigError(f"This run translates {listed}: name the language to translate into (to).")
     return sources[0] if len(sources) == 1 else "", targets[0]
 
 

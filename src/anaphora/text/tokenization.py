@@ -26,7 +26,7 @@ from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
 from anaphora.text.text_rule import TextRule, are_converted
-from anaphora.text.tokenizer import SPACE, Tokenizer, are_texts
+from anaphora.text.tokenizer import SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import inflect
 
@@ -352,13 +352,8 @@ def _read_index(path: Path, read: Read) -> dict[str, dict[str, Any]]:
         raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:
         sides = parse_json(read(path, MEGABYTE), path)["sides"]
-        complete = all(
-            isinstance(entry["file"], str)
-            and isinstance(entry["size"], int)
-            and isinstance(entry["sha256"], str)
-            and are_texts(entry.get("tags", ()))
-            for entry in sides.values()
-        )
+        kinds = {"file": str, "size": int, "sha256": str, "tags": list}
+        complete = all(isinstance(one.get(key, []), kind) for one in sides.values() for key, kind in kinds.items())
     except (DamagedError, KeyError, TypeError, AttributeError):
         complete = False
     if not complete:
@@ -377,7 +372,7 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
         tokenizer = _deserialise(config, side, data, lowercase)
     except RunError as error:
         raise RunError(f"{path} is damaged: {error}") from None
-    tokenizer.tags = tuple(entry.get("tags", ()))
+    tokenizer.tags = tuple(map(str, entry.get("tags", ())))
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
     tokenizer.rule = TextRule(copies=bool(entry["copies"])) if "copies" in entry else None

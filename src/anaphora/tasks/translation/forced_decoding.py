@@ -177,7 +177,7 @@ class ForcedDecoder:
             def scored(batch: Batch) -> Iterator[Translation]:
                 hypotheses = score(stepper, batch, attention, check=watch.check)
                 for number, scored in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
-                    hypothesis = self.without_tags(scored)
+                    hypothesis = without_tags(scored, self.tags)
                     source, target = rows[number]
                     found = Translation.of(target.text, hypothesis)
                     if attention:
@@ -204,12 +204,6 @@ class ForcedDecoder:
         outputs = None if targets is None else Side(Tokens("target", self.target), Ragged.of(targets))
         return prediction_batches(inputs, tokens * _BEAM // max(_BEAM, beam), outputs)
 
-    def without_tags(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis with its attention to the text alone."""
-        if hypothesis.weights is None:
-            return hypothesis
-        return replace(hypothesis, weights=hypothesis.weights[:, len(self.tags) :])
-
     @cached_property
     def stand_ins(self) -> tuple[Placeholder, ...]:
         """The words that the model copies best, best first: they stand for placeholders.
@@ -223,6 +217,12 @@ class ForcedDecoder:
         scores = [one.score for one in self._score(list(zip(texts, texts, strict=True)), False)]
         order = sorted(range(len(tried)), key=lambda number: -scores[number])
         return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
+
+
+def without_tags(hypothesis: Hypothesis, tags: Sequence[int]) -> Hypothesis:
+    """Return a hypothesis with its attention to the text alone, behind the tags."""
+    weights = hypothesis.weights
+    return hypothesis if weights is None else replace(hypothesis, weights=weights[:, len(tags) :])
 
 
 class AdaptedDecoder:

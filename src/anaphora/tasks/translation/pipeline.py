@@ -42,7 +42,7 @@ from anaphora.tasks.translation.constraints import (
     banned_tokens_of,
     spell,
 )
-from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder
+from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder, without_tags
 from anaphora.tasks.translation.shortlist import candidates_of
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
@@ -191,7 +191,7 @@ class TranslationPipeline:
         else:
             draws = (search(stepper, _with_draw_keys(batch, number), request) for number in range(request.n))
             found = [[one for [one] in of_one] for of_one in zip(*draws, strict=True)]
-        found = [list(map(self._decoder.without_tags, of_one)) for of_one in found]
+        found = [[without_tags(one, self._decoder.tags) for one in of_one] for of_one in found]
         evidence = self._options.confidence or self._options.signals
         return with_evidence(stepper, batch, request, found) if evidence else found
 

@@ -168,11 +168,12 @@ class TranslatorJob(PairJob, UpdatingJob):
         tokenizers, folder = context.tokenizers, context.encoded / "-".join(filter(None, ("valid", name)))
         store = self._encode(part, tokenizers, folder, report)
         report_unknown(store.all_rows()[1].ids, tokenizers["target"].symbols, context.run, report)
-        batches = scored_batches(store, context.training.batch_tokens, self.prefix(part, tokenizers["source"]))
+        tags = self.prefix(part, tokenizers["source"])
+        batches = scored_batches(store, context.training.batch_tokens, tags)
 
         def measure(model: torch.nn.Module) -> Mapping[str, float]:
-            loss = mean_loss(model, batches)
-            return {"loss": loss, **self.scores(self.translator(model, tokenizers, part), part, store.numbers[:])}
+            scores = self.scores(self.translator(model, tokenizers, tags), part, store.numbers[:])
+            return {"loss": mean_loss(model, batches), **scores}
 
         return measure
 
@@ -185,11 +186,8 @@ class TranslatorJob(PairJob, UpdatingJob):
         beam = self._experiment.evaluation.validation_beam
         return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
-    def translator(
-        self, model: torch.nn.Module, tokenizers: Tokenizers, part: PairCorpus | None = None
-    ) -> TranslationPredictor:
-        """Return a predictor of ``model`` in training, for the languages of a part of the data."""
-        tags = self.prefix(part or self.splits.valid.parts[0], tokenizers["source"])
+    def translator(self, model: torch.nn.Module, tokenizers: Tokenizers, tags: tuple[int, ...]) -> TranslationPredictor:
+        """Return a predictor of ``model`` in training, for sources behind these tags."""
         stepper, runtime = cast(Searchable, model).stepper, runtime_for_validation(model)
         sides, penalty = (tokenizers["source"], tokenizers["target"]), self._experiment.evaluation.length_penalty
         return TranslationPredictor(stepper, *sides, tags=tags, length_penalty=penalty, runtime=runtime)
@@ -227,11 +225,12 @@ class TranslationJob(TranslatorJob):
         if not pairs:
             return None
         sources, targets = zip(*pairs, strict=True)
+        tags = self.prefix(self.splits.valid.parts[0], tokenizers["source"])
 
         def record(model: torch.nn.Module) -> Mapping[str, Any]:
             if sum("alignments" in line for line in context.run.metrics.lines()) >= MOST_RECORDS:
                 return {}
-            found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
+            found = self.translator(model, tokenizers, tags).score_pairs(sources, targets, attention=True)
             return {"alignments": [_record_of(one) for one in found]}
 
         return record
