@@ -20,7 +20,7 @@ METHODS = {
     "full_scores generate generate_stream perplexity rescore_stream score score_lines score_stream",
     "Translation": "links soft_links",
     "TranslationPredictor": "align align_stream align_translation ensemble fuse_with knows score_pairs score_stream "
-    "stream translate translate_text",
+    "stream translate translate_text with_languages",
 }
 """What a person calls, by class."""
 WITHIN = {

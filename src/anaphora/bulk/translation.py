@@ -42,6 +42,9 @@ class LoadTranslator:
     split: bool = True
     mean: Mean = "arithmetic"
     fusion: tuple[Path, float] | None = None
+    to: str = ""
+    source: str = ""
+    """Languages, of runs of several."""
     device: Device = "cpu"
     precision: InferencePrecision = "fp32"
     threads: int = 1
@@ -54,7 +57,8 @@ class LoadTranslator:
         from anaphora.tasks.translation.predictor import load_together
 
         use_threads(self.threads)
-        translator = load_together(self.runs, self.mean, self.fusion, device=self.device, precision=self.precision)
+        how: Any = {name: getattr(self, name) for name in ("to", "source", "device", "precision")}
+        translator = load_together(self.runs, self.mean, self.fusion, **how)
         if self.model_digest() != self.model:
             raise RunError(
                 f"{self.runs[0]} or another run has another best checkpoint than when the work began, or "
@@ -91,7 +95,8 @@ class LoadTranslator:
                 asked["candidates"] = shortlists.digest(self.runs[0]), own.frequent, own.each
         if self.options.replace_unknown is not None:
             asked["replace_unknown"] = sorted(self.options.replace_unknown.items())
-        return sha256(repr([asked, self.split]).encode())
+        languages = [self.to, self.source] if self.to or self.source else []
+        return sha256(repr([asked, self.split, *languages]).encode())
 
 
 def _digest(path: Path, report: Report) -> list[object]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
-from anaphora.cli.options import Threads
+from anaphora.cli.options import Threads, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say
 from anaphora.errors import ConfigError, RunError
@@ -50,6 +50,7 @@ def run(
         bool, Option("With --gold: print the scores as JSON, and alignments to --output alone.", name="--json")
     ] = False,
     soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
+    to: ToOption = "",
     threads: Threads = 0,
 ) -> None:
     """Print word alignments of sentence pairs.
@@ -71,10 +72,10 @@ def run(
     found: list[Links] = []
     with listening() as report, writing(output) as write:
         if soft:
-            for weights in _soft_links(run_folder, pairs, report):
+            for weights in _soft_links(run_folder, to, pairs, report):
                 write(figures_as_json(weights.json()))
             return
-        for links in _links(run_folder, pairs, symmetrise, report):
+        for links in _links(run_folder, to, pairs, symmetrise, report):
             if output or not as_json:
                 write(to_pharaoh(links))
             if gold is not None:
@@ -96,25 +97,27 @@ def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     return iter(pairs)
 
 
-def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, report: "Report") -> Iterator[Links]:
+def _links(
+    run_folder: Path, to: str, pairs: Iterable[tuple[str, str]], symmetrise: str, report: "Report"
+) -> Iterator[Links]:
     from anaphora.inference.alignment.symmetrise import Symmetrise
     from anaphora.tasks.runs import kind_at, load
 
     if symmetrise:
         check_known("--symmetrise", symmetrise, get_args(Symmetrise))
-    model = load(run_folder, report=report)
+    model = load(run_folder, to=to, report=report)
     if not hasattr(model, "align_stream"):
         raise RunError(f"{run_folder} should be an aligner or a translator, but is {kind_at(run_folder).noun}.")
     found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise or None, report=report)
     return found
 
 
-def _soft_links(run_folder: Path, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
+def _soft_links(run_folder: Path, to: str, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
     from anaphora.tasks.runs import load
     from anaphora.tasks.translation.predictor import TranslationPredictor
     from anaphora.tasks.translation.translation import NO_LINKS
 
-    model = load(run_folder, kind=TranslationPredictor, report=report)
+    model = load(run_folder, kind=TranslationPredictor, to=to, report=report)
     if not model.attends:
         raise ConfigError(NO_LINKS)
     return (found.soft_links() for found in model.score_stream(pairs, attention=True, report=report))

@@ -90,6 +90,7 @@ def run(
         details,
         output is not None,
         keep,
+        texts.to,
         tuple(columns_in(columns)),
     )
     with listening() as report:
@@ -124,6 +125,8 @@ def _print(answer: "Answer", as_json: bool, *, named: bool) -> None:
             heading(one.name)
         for split, result in one.results.items():
             show(f"{split}\n{result}")
+        if one.means:
+            show("mean of all\n" + "\n".join(f"{name} {value:.2f}" for name, value in one.means.items()))
     for part, comparisons in answer.compared.items():
         heading(f"{part}: {first.name} against {others[0].name}")
         for comparison in comparisons:

@@ -43,15 +43,19 @@ class ExperimentRequest:
     columns: ColumnsOption = ""
     source: Annotated[str, Option("Source language code (also the file suffix), e.g. en.")] = ""
     target: Annotated[str, Option("Target language code (also the file suffix), e.g. cs.")] = ""
+    synthetic: Annotated[
+        list[str] | None, Option("Pairs that a program wrote, tagged in training; may be repeated.", metavar="FILE")
+    ] = None
     settings: SettingsOption = None
     threads: TrainingThreads = None
 
     @property
     def changes(self) -> list[str]:
         """Every value that is put into the experiment."""
-        columns = json.dumps(columns_in(self.columns), ensure_ascii=False)
+        lists = {"columns": columns_in(self.columns), "synthetic": self.synthetic}
+        data = [f"data.{name}={json.dumps(found, ensure_ascii=False)}" for name, found in lists.items() if found]
         threads = [] if self.threads is None else [f"training.threads={self.threads}"]
-        return [*([f"data.columns={columns}"] if self.columns else []), *(self.settings or []), *threads]
+        return [*data, *(self.settings or []), *threads]
 
 
 def experiment_text(asked: ExperimentRequest, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
@@ -87,14 +91,15 @@ def with_languages(asked: ExperimentRequest, report: Report) -> ExperimentReques
     are. Raises ConfigError for columns whose languages nothing names, DataError as ``data.directions.direction_of``
     does.
     """
-    from anaphora.data.directions import direction_of
+    from anaphora.data.directions import direction_of, languages_named
     from anaphora.data.entry_files import holds_pairs, languages_of_entries
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override, read_table
 
     recipe, data, source, target, settings = asked.recipe, asked.data, asked.source, asked.target, asked.changes
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
-    if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(asked.task):
+    resolved = (source and target) or named_elsewhere or languages_named(data or ())
+    if not data or resolved or recipe.endswith(".toml") or not _of_pairs(asked.task):
         return asked
     usual = ("en", "")
     if recipe not in ("", AUTO):

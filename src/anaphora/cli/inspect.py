@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import given_texts, name_of
-from anaphora.cli.options import Json, Threads
+from anaphora.cli.options import Json, Threads, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import print_json, say, show
@@ -64,6 +64,7 @@ class Choices:
     target_text: Annotated[
         list[str] | None, Option("Translation of a --text, which is not searched; repeated as --text is.")
     ] = None
+    to: ToOption = ""
     source: Annotated[Path | None, Option("File of source sentences (for a translator).")] = None
     target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
     beam: Annotated[int | None, Option("Beam size; 1 is greedy search.", min=1, default="1; beam: 5")] = None
@@ -183,7 +184,7 @@ def _run_verb(verb: "Verb", name: str, runs: Sequence[str], request: Request) ->
         raise ConfigError(f"inspect {name} takes one file, but {len(request.words)} were given: name one.")
     from anaphora.inspection.subject import Subject
 
-    subjects = [Subject.open(run) for run in runs]
+    subjects = [Subject.open(run, to=request.to) for run in runs]
     for subject in subjects:
         if not request.texts:
             subject.demand(f"does not support inspect {name}", verb.lacks(subject))

@@ -184,7 +184,7 @@ def _diagram(request: "Request") -> Results:
     return dict(zip(names, drawn, strict=True))
 
 
-_TEXT = frozenset({"text", "source"})
+_TEXT = frozenset({"text", "source", "to"})
 _PAIR = _TEXT | {"target_text", "target"}
 VERBS = {
     "attention": Verb(

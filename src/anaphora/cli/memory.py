@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anaphora.cli.files import check_writable, writing
-from anaphora.cli.options import Json, RunFolder
+from anaphora.cli.options import Json, RunFolder, SourceOption, ToOption
 from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Argument, Option
@@ -33,6 +33,8 @@ def run(
     origin: Annotated[str, Option("With list and remove: the segments of this file.")] = "",
     text: Annotated[str, Option("With list: the segments for this text, best first.")] = "",
     fuzzy: Annotated[int, Option("With --text: minimum similarity in percent.", min=0, max=100)] = 75,
+    to: ToOption = "",
+    source: SourceOption = "",
     as_json: Json = False,
 ) -> None:
     """Edit or list the translation memory of a run.
@@ -41,20 +43,22 @@ def run(
     """
     from anaphora.memory import Memory
     from anaphora.run.layout import check_is_run
+    from anaphora.tasks.runs import direction_at
 
     check_known("The action", action, _ACTIONS)
     _check_options(action, origin=origin, text=text)
     check_is_run(run_folder)
     arguments = given or []
-    with Memory(run_folder, create=action == "add") as memory:
+    pair = direction_at(run_folder, to, source)
+    with Memory(run_folder, create=action == "add", pair="-".join(pair or ())) as memory:
         if action == "add":
-            _add(memory, run_folder, arguments, as_json=as_json)
+            _add(memory, pair or _languages(run_folder), arguments, as_json=as_json)
         elif action == "list":
             _list(memory, arguments, origin, text, fuzzy, as_json=as_json)
         elif action == "remove":
             _remove(memory, arguments, origin, as_json=as_json)
         else:
-            _export(memory, run_folder, arguments, as_json=as_json)
+            _export(memory, pair or _languages(run_folder), arguments, as_json=as_json)
 
 
 def _check_options(action: str, **given: object) -> None:
@@ -79,12 +83,11 @@ def _languages(run_folder: Path) -> tuple[str, str]:
     return source, target
 
 
-def _add(memory: "Memory", run_folder: Path, files: Sequence[str], *, as_json: bool) -> None:
+def _add(memory: "Memory", languages: tuple[str, str], files: Sequence[str], *, as_json: bool) -> None:
     from anaphora.memory.segment import segments_in
 
     if not files:
-        raise ConfigError(f"Name the files to add: anaphora memory {run_folder} add FILE...")
-    languages = _languages(run_folder)
+        raise ConfigError(f"Name the files to add: anaphora memory {memory.path.parent} add FILE...")
     added_by_file = list[dict[str, Any]]()
     for file in map(Path, files):
         skipped, read = Counter[str](), Counter[str]()
@@ -145,18 +148,20 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str, *, as_json: b
         print_json({"removed": removed, "segments": len(memory)})
 
 
-def _export(memory: "Memory", run_folder: Path, files: Sequence[str], *, as_json: bool) -> None:
+def _export(memory: "Memory", languages: tuple[str, str], files: Sequence[str], *, as_json: bool) -> None:
     from anaphora.formats.entries.tmx import tmx_lines
 
     ending = Path(files[0].lower().removesuffix(".gz")).suffix if len(files) == 1 else ""
     if ending not in (".tmx", ".tsv"):
-        raise ConfigError(f"Name one file that ends in .tmx or .tsv: anaphora memory {run_folder} export FILE.tmx")
+        raise ConfigError(
+            f"Name one file that ends in .tmx or .tsv: anaphora memory {memory.path.parent} export FILE.tmx"
+        )
     file = Path(files[0])
     check_writable(file)
     pairs = ((one.source, one.target) for one in memory)
     as_tsv = ("\t".join(map(_cell, pair)) for pair in pairs)
     with writing(file) as write:
-        for line in as_tsv if ending == ".tsv" else tmx_lines(pairs, _languages(run_folder)):
+        for line in as_tsv if ending == ".tsv" else tmx_lines(pairs, languages):
             write(line)
     say(f"{file}: {inflect(len(memory), 'segment')}.")
     if as_json:

@@ -31,6 +31,8 @@ SettingsOption = Annotated[
 ColumnsOption = Annotated[
     str, Option("Columns of input and output (tagger: of tags): numbers from 1, or names.", metavar="2,1")
 ]
+ToOption = Annotated[str, Option("Language to translate into, of a run of several.", metavar="CODE", name="--to")]
+SourceOption = Annotated[str, Option("Language of the text, where a run has several.", metavar="CODE", name="--source")]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", name="--json")]
 
 _COMPILED_PRODUCTS = "32"
@@ -81,6 +83,7 @@ class GivenTexts(GivenPairs):
 
     text: Annotated[str, Option("Text to score, or - for standard input.", metavar="FILE|-")] = ""
     data: Annotated[Path | None, Option("Data to score, as the task trains on.", metavar="FILE|FOLDER")] = None
+    to: ToOption = ""
 
     conflicts: ClassVar = (
         *GivenPairs.conflicts,

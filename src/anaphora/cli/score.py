@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
-from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder
+from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
@@ -27,6 +27,7 @@ def run(
     output: Annotated[Path | None, Option("Write scores to this file instead of printing them.")] = None,
     as_json: Annotated[bool, Option("Print a JSON object per line instead of a number.", name="--json")] = False,
     initial_state: InitialState = None,
+    to: ToOption = "",
     *,
     adapted: AdaptationOptions,
     machine: Machine,
@@ -48,7 +49,7 @@ def run(
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, initial_state=initial_state, report=report, **where)
+        model = load(run_folder, initial_state=initial_state, to=to, report=report, **where)
         if not hasattr(model, "score_lines_of"):
             kind = kind_at(run_folder)
             raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")

@@ -42,6 +42,8 @@ EXAMPLES = (
     "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
     "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
     "anaphora train multi30k-en-de --run runs/en-de --board boards/en-de",
+    "anaphora train --data es-gn=gn --data es-hch=hch --data es-shp=shp --run runs/three",
+    "anaphora train --data corpus --source en --target cs --synthetic made.tsv --run runs/en-cs",
     "anaphora train --resume --run runs/en-de",
     "torchrun --nproc-per-node 2 -m -- anaphora train multi30k-en-de --run runs/en-de",
 )
@@ -196,7 +198,8 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     from anaphora.tasks.registry import task_of
 
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
-    name = quote(str(folder))
+    name, targets = quote(str(folder)), experiment.data.languages.get("target", "").split(",")
+    name += f" --to {targets[0]}" if len(targets) > 1 else ""
     following = f"Next: {task_of(experiment).next_command.format(run=name)}"
     if outcome.reason == "fitted":
         return f"Fitted in {clock(outcome.seconds)}: validation {figures}. {following}"

@@ -12,7 +12,7 @@ import typer
 
 from anaphora.cli.bulk import Workers
 from anaphora.cli.files import given_lines, given_texts, is_interactive, typed_texts
-from anaphora.cli.options import Combination, Machine
+from anaphora.cli.options import Combination, Machine, SourceOption, ToOption
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import changed_options, declared_option, files_in
@@ -49,6 +49,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --shortlist --precision int8",
     "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
+    "anaphora translate runs/three test.es --to gn --output test.gn",
 )
 
 NoSplit = Annotated[
@@ -136,15 +137,15 @@ class Remembering:
         from anaphora.tasks.translation.tm_lookup import RememberingTranslator
 
         fuzzy = self.fuzzy if self.fuzzy is not None else THRESHOLD if outputs.as_json else 100
-        return RememberingTranslator(translator, _memory(run_folder), fuzzy, writes=bool(kind))
+        return RememberingTranslator(translator, _memory(run_folder, *translator.languages), fuzzy, writes=bool(kind))
 
-    def adaptation(self, run_folder: Path) -> "Adaptation | None":
+    def adaptation(self, run_folder: Path, source: str, to: str) -> "Adaptation | None":
         """Return the memory that the search is adapted to, if that is asked for."""
         if not self.adapt:
             return None
         from anaphora.tasks.translation.tm_lookup import adaptation_to
 
-        return adaptation_to(_memory(run_folder))
+        return adaptation_to(_memory(run_folder, source, to))
 
 
 def run(
@@ -159,6 +160,8 @@ def run(
     workers: Workers,
     combination: Combination,
     no_split: NoSplit = False,
+    to: ToOption = "",
+    source: SourceOption = "",
     max_tokens: Annotated[int, declared_option(SearchOptions, "max_tokens")] = MAX_TOKENS,
     *,
     machine: Machine,
@@ -176,7 +179,7 @@ def run(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
         confidence=outputs.judges,
-        adaptation=remembering.adaptation(runs[0]),
+        adaptation=remembering.adaptation(runs[0], source, to),
         suffixes=framing.suffixes is not None,
         max_tokens=max_tokens,
     )
@@ -191,13 +194,13 @@ def run(
         from anaphora.bulk.translation import LoadTranslator
 
         threads = workers.threads_each(machine.threads)
-        load = LoadTranslator(tuple(runs), options, split, mean, fusion, **where, threads=threads)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, to, source, **where, threads=threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
     from anaphora.tasks.translation.predictor import load_together
 
     with listening(bars=not is_interactive(file)) as report:
-        translator = load_together(runs, mean, fusion, report=report, **where)
+        translator = load_together(runs, mean, fusion, to=to, source=source, report=report, **where)
         translator = remembering.wrap(translator, runs[0], outputs, kind)
         if outputs.confidence and outputs.min_confidence is None:
             options = _with_calibration(options, translator, report)
@@ -287,7 +290,8 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
 
 
 @cache
-def _memory(run_folder: Path) -> "Memory":
+def _memory(run_folder: Path, source: str, to: str) -> "Memory":
     from anaphora.memory import Memory
+    from anaphora.tasks.runs import direction_at
 
-    return Memory(run_folder)
+    return Memory(run_folder, pair="-".join(direction_at(run_folder, to, source) or ()))

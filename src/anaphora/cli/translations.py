@@ -88,10 +88,12 @@ class Outputs:
 
     def aligner(self, translator: "TranslationPredictor", report: Report) -> Aligned:
         """Return a function that aligns translations; ConfigError where no attention does."""
-        from anaphora.tasks.translation.predictor import load_together
+        from anaphora.tasks.runs import load
+        from anaphora.tasks.translation.predictor import TranslationPredictor
         from anaphora.tasks.translation.translation import NO_LINKS
 
-        other = None if self.align_with is None else load_together([self.align_with], report=report)
+        other = None if self.align_with is None else load(self.align_with, kind=TranslationPredictor, report=report)
+        other = other.with_languages(translator.languages[1]) if other and other.directions else other
         if self.aligns and not (other or translator).attends:
             raise ConfigError(NO_LINKS)
         # without tokens it was not searched: nothing can be seen of it, or it was refused

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -175,6 +175,17 @@ class PairCorpus:
     """Further filters of the pairs that have both sides."""
     pairs: tuple[Pair, ...] | None = field(default=None, kw_only=True, repr=False)
     """All of its pairs, where they are few among many that need not be read for them."""
+    languages: tuple[str, str] = field(default=("", ""), kw_only=True)
+    """Languages of source and target, where they are known."""
+    synthetic: bool = field(default=False, kw_only=True)
+    """True if a program wrote one of the sides."""
+    members: "tuple[PairCorpus, ...]" = field(default=(), kw_only=True)
+    """The corpora that it is put together from."""
+
+    @property
+    def parts(self) -> "tuple[PairCorpus, ...]":
+        """The corpora that it is put together from, in their order, or itself."""
+        return self.members or (self,)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -194,6 +205,9 @@ class PairCorpus:
 
     def lines(self) -> Iterator[Pair | None]:
         """Yield the pair of every line of the files, None for a line that is left out."""
+        yield from chain.from_iterable(part.lines() for part in self.members)
+        if self.members:
+            return
         keeps = self.make_filter()
         for file in self.files:
             for pair in file.lines():
@@ -218,6 +232,15 @@ class PairCorpus:
     def targets(self) -> Iterator[str]:
         """Return the target sides, read again."""
         return (target for _, target in self)
+
+
+def put_together(name: str, parts: Sequence[PairCorpus]) -> PairCorpus:
+    """Return corpora one after the other, of other languages or written by a program; one alone as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    files = tuple(file for part in parts for file in part.files)
+    digest = fingerprint_of([part.fingerprint for part in parts], [[*part.languages, part.synthetic] for part in parts])
+    return PairCorpus(name, files, digest, sum(part.count for part in parts), members=tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -254,6 +277,15 @@ class Splits(Generic[Corpus]):
     train: Corpus
     valid: Corpus
     tests: Mapping[str, Corpus]
+
+
+def by_direction(splits: Splits[PairCorpus]) -> Iterator[Splits[PairCorpus]]:
+    """Yield the splits of each pair of languages, without synthetic pairs."""
+    valid = {part.languages: part for part in splits.valid.parts}
+    for train in splits.train.parts:
+        if not train.synthetic:
+            tests = {name: one for name, one in splits.tests.items() if one.languages == train.languages}
+            yield Splits(train, valid[train.languages], tests)
 
 
 def file_digests(paths: Sequence[Path]) -> list[str]:

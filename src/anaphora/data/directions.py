@@ -1,4 +1,7 @@
-"""Languages of a corpus and direction of its translation: by names, a heading, or its files."""
+"""Languages of a corpus and direction of its translation: in front of its path, by names, a heading, or its files.
+
+``es-gn=FOLDER`` is data in the direction from Spanish to Guarani, ``es-gn,gn-es=FOLDER`` the same data in both.
+"""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +9,7 @@ from pathlib import Path
 
 from anaphora.data.entry_files import entry_files_in, languages_of_entries, stem_of
 from anaphora.data.finding import USUAL
-from anaphora.errors import DataError
+from anaphora.errors import ConfigError, DataError
 from anaphora.formats.tsv import PLAIN, Layout, languages_of_heading
 from anaphora.text.language import bare
 from anaphora.text.scripts import CODES
@@ -16,10 +19,44 @@ _ENDING = re.compile(rf"\.({_CODE})")
 _LOOKED_AT = 20
 """Files of a folder that tell its languages."""
 _DIRECTION = re.compile(rf"(?<![A-Za-z])(?=({_CODE})(?:-|-to-|2)({_CODE})(?![A-Za-z]))")
+_PAIR = rf"({_CODE})-({_CODE})"
+_PAIRS = re.compile(_PAIR)
+_NAMED = re.compile(rf"({_PAIR}(?:,{_PAIR})*)=(.*)", re.DOTALL)
 
 
 Direction = tuple[str, str]
 """The languages of source and target."""
+
+
+def split_directions(path: str) -> tuple[str, str]:
+    """Return the directions in front of a path (``es-gn,gn-es=``), empty where there are none, and the path alone."""
+    found = _NAMED.fullmatch(path)
+    return (f"{found[1]}=", found.group(found.re.groups)) if found else ("", path)
+
+
+def directed_paths(data: Sequence[Path], usual: Direction, option: str = "--data") -> dict[Direction, list[Path]]:
+    """Return the paths of each direction, in the order they are given; those that name none are in the ``usual`` one.
+
+    Raises ConfigError for two sides of one language, and where some paths name theirs and others do not.
+    """
+    named, found = [split_directions(str(path)) for path in data], dict[Direction, list[Path]]()
+    for directions, path in named:
+        if not directions and any(others for others, _ in named):
+            raise ConfigError(
+                f"{option} names the languages of other files, but not of {path}: write SOURCE-TARGET={path}."
+            )
+        for source, target in _PAIRS.findall(directions) or [usual]:
+            if directions and source == target:
+                raise ConfigError(f"Both sides of {option} {directions}{path} are '{source}': name two languages.")
+            found.setdefault((source, target), []).append(Path(path))
+    return found
+
+
+def languages_named(data: Sequence[Path]) -> dict[str, str]:
+    """Return the languages that paths name in front, by ``source`` and ``target``, with commas between several."""
+    named = [pair for path in data for pair in _PAIRS.findall(split_directions(str(path))[0])]
+    sides = zip(("source", "target"), zip(*named, strict=True), strict=True) if named else ()
+    return {side: ",".join(dict.fromkeys(codes)) for side, codes in sides}
 
 
 def direction_of(

@@ -77,13 +77,18 @@ class BucketedBatches(ABC):
     def _batch(self, epoch: int, rows: Integers) -> Batch:
         """Return a batch of these rows."""
 
+    def _rows(self, epoch: int) -> Integers:
+        """Return the rows of an epoch, ascending, a function of it and the seed alone: by default every row once."""
+        return np.arange(len(self))
+
     def epoch(self, number: int) -> LazyBatches:
-        """Return the batches of epoch ``number``: every row once, in an order that (seed, number) alone decides."""
+        """Return the batches of epoch ``number``: its rows in an order that (seed, number) alone decides."""
         order, make = (self._budget, self._seed, number), partial(self._batch, number)
         if 0 < self._window < len(self):
             return LazyBatches(WindowedBuckets(self._lengths, len(self), *order, self._window), make)
-        lengths, *then = self._lengths(0, len(self))
-        return LazyBatches(buckets(lengths, *order, then=then), make)
+        rows = self._rows(number)
+        lengths, *then = (of_rows[rows] for of_rows in self._lengths(0, len(self)))
+        return LazyBatches([rows[batch] for batch in buckets(lengths, *order, then=then)], make)
 
 
 class ExampleBatches(BucketedBatches):

@@ -5,15 +5,21 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import regex
 
 from anaphora.text.normalise import normalise
 from anaphora.text.scripts import script_of, scripts_of
 
-Filter = Literal["near-duplicates", "length-ratio", "script"]
+if TYPE_CHECKING:
+    from anaphora.data.corpora import Pair, PairCorpus
+
+Filter = Literal["near-duplicates", "length-ratio", "script", "copies"]
 """Names of the filters."""
+
+SYNTHETIC_FILTERS: tuple[Filter, ...] = ("copies", "length-ratio", "near-duplicates")
+"""Filters of pairs that a program wrote."""
 
 RATIO_SMOOTHING = 10
 """Characters that are added to both sides of a pair, so that short pairs may differ more."""
@@ -37,14 +43,22 @@ def log_ratio(source: int, target: int) -> float:
 class Filters:
     """Some filters for pairs in two languages."""
 
-    def __init__(self, names: Sequence[Filter], sides: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> None:
-        """``pairs`` tell the usual length ratio, by the median of the first ones."""
-        self.names = tuple(names)
+    def __init__(
+        self,
+        names: Sequence[Filter],
+        sides: tuple[str, str],
+        pairs: "Iterable[Pair]",
+        known: "PairCorpus | None" = None,
+    ) -> None:
+        """``pairs`` tell the usual length ratio, by the median of the first ones; ``known`` ones count as earlier."""
+        self.names, self._known = tuple(names), known or ()
+        self.marks = (*names, *([known.fingerprint] if known else ()))
+        """What a fingerprint of the pairs that are left depends on."""
         self._scripts = tuple(map(scripts_of, sides))
         sample = islice(pairs, _SAMPLE) if "length-ratio" in names else ()
         ratios = [log_ratio(len(source), len(target)) for source, target in sample if source and target]
         self._usual = median(ratios) if ratios else 0.0
-        self.choices: tuple[str, ...] = (*names, *sides)
+        self.choices: tuple[str, ...] = (*self.marks, *sides)
         """All that what is left out of given pairs depends on."""
 
     def begin(self) -> Reason:
@@ -53,9 +67,11 @@ class Filters:
         Of near-duplicates, which differ in case, digits, signs and white space alone, the first one stays. That takes
         some 100 bytes of memory a pair.
         """
-        seen = set[bytes]()
+        seen = {_key(*pair) for pair in self._known}
 
         def reason(source: str, target: str) -> str:
+            if "copies" in self.names and source.strip().casefold() == target.strip().casefold():
+                return "with one text on both sides"
             if "script" in self.names and not all(map(_is_in, (source, target), self._scripts)):
                 return "in the wrong script"
             unusual = abs(log_ratio(len(source), len(target)) - self._usual) > math.log(RATIO_FACTOR)

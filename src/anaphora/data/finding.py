@@ -11,6 +11,7 @@ from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.data.entry_files import entry_file, entry_files_in, stem_of
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report
+from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
 from anaphora.wording import nearest
 
@@ -276,12 +277,20 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
                 raise DataError(f"{path} is one side of pairs: give {path.parent / wanted} with another --data.")
             return AlignedFiles(path, other) if here == sides[0] else None
     if _plain_name(path).lower().endswith(".tsv"):
-        return PairFile(path, layout, sides)
+        return _table(path, layout, sides)
     if (entries := entry_file(path, sides, layout)) is None:
         hint = ", or name it .tsv, since its lines are text, tab, text" if has_two_columns(path) else ""
         folder = f"pass a folder with train.{sides[0]} and train.{sides[1]}"
         raise DataError(f"{path} is no folder and no .tsv: {folder}{hint}.")
     return entries
+
+
+def _table(path: Path, layout: Layout, sides: tuple[str, str]) -> PairFile:
+    """Return a table; of one with more columns, those that its first line names after the languages."""
+    first = [] if layout.columns else [cell.strip() for cell in layout.split(next(read_lines(path), ""))]
+    if len(first) > 2 and sides[0] != sides[1] and {*sides} <= {*first}:
+        layout = layout._replace(columns=sides)
+    return PairFile(path, layout, sides)
 
 
 def _pairs(
@@ -295,7 +304,7 @@ def _pairs(
             raise DataError(f"{both} is the same split as {source} and {target}: keep the one or the two.")
         return AlignedFiles(source, target)
     if both:
-        return PairFile(both, layout, sides)
+        return _table(both, layout, sides)
     alone = source or target
     if alone and not lenient:
         missing = f"{name}.{sides[1] if source else sides[0]}"

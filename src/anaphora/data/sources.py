@@ -9,13 +9,15 @@ on. Anything may be gzipped, and several are put together.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from anaphora.data import corpora
 from anaphora.data.corpora import EntryFile, Pair, PairCorpus, PairFile, PairFiles, Splits, StringFile, TextCorpus
+from anaphora.data.directions import Direction, directed_paths, languages_named
 from anaphora.data.entry_files import declared_languages
-from anaphora.data.filters import Filter, Filters
+from anaphora.data.filters import SYNTHETIC_FILTERS, Filter, Filters
 from anaphora.data.finding import USUAL, Names, SplitFiles, demand_data, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
@@ -40,11 +42,14 @@ def translation_splits(
     names: Names = USUAL,
     *,
     filters: Sequence[Filter] = (),
+    synthetic: Sequence[Path] = (),
     seed: int = 1,
     report: Report = silent,
 ) -> Splits[PairCorpus]:
-    """Return the splits of a translation corpus.
+    """Return the splits of a translation corpus; of several directions (``data.directions``), put together.
 
+    Each direction is a part of the training and the validation split, and has test splits of its own. Pairs of the
+    files ``synthetic`` are parts of the training split behind those of ``data``.
     ``filters`` leave pairs out of training, each reported. Without a validation split a seeded one is held out of the
     training split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the
     other splits, whose lines must stay in place.
@@ -52,10 +57,37 @@ def translation_splits(
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     demand_data(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), names, report)
-    pairs = (pair for file in found.train for pair in file)
-    chosen = Filters(filters, (source, target), pairs) if filters else None
-    return _parts(found, names, seed, LARGEST_SHARE, report, chosen)
+    directed, found = directed_paths(data, (source, target)), dict[Direction, Splits[PairCorpus]]()
+    taken = set[Path]()
+    for direction, paths in directed.items():
+        files = find_pairs(paths, direction, names, report)
+        plain = {file.path for file in files.train if type(file) is PairFile and not file.layout.columns}
+        if twice := plain & taken:
+            raise DataError(f"{min(twice)} has one direction: name the languages in its first line, or give it once.")
+        taken |= plain
+        pairs = (pair for file in files.train for pair in file)
+        chosen = Filters(filters, direction, pairs) if filters else None
+        mark = f"{'-'.join(direction)} " if len(directed) > 1 else ""
+        found[direction] = _in_languages(_parts(files, names, seed, LARGEST_SHARE, report, chosen), direction, mark)
+    real, made = list(found.values()), list[PairCorpus]()
+    for direction, paths in directed_paths(synthetic, next(iter(directed)), "--synthetic").items():
+        if direction not in directed or (len(directed) > 1 and not languages_named(synthetic)):
+            known = ", ".join(map("-".join, directed))
+            raise DataError(f"The data is in {known}: name one of them in front of the files of --synthetic.")
+        made.append(_synthetic_part(paths, direction, names, found[direction], report))
+    train = corpora.put_together(names.train, [*(one.train for one in real), *made])
+    tests = {name: corpus for one in real for name, corpus in one.tests.items()}
+    return Splits(train, corpora.put_together(names.valid, [one.valid for one in real]), tests)
+
+
+def _in_languages(splits: Splits[PairCorpus], languages: Direction, mark: str = "") -> Splits[PairCorpus]:
+    """Return the splits with their languages, which is what their names begin with where they have a ``mark``."""
+
+    def labelled(corpus: PairCorpus) -> PairCorpus:
+        return replace(corpus, name=f"{mark}{corpus.name}", languages=languages)
+
+    tests = {f"{mark}{name}": labelled(corpus) for name, corpus in splits.tests.items()}
+    return Splits(labelled(splits.train), labelled(splits.valid), tests)
 
 
 def string_splits(
@@ -80,6 +112,20 @@ def string_splits(
     return _parts(files, names, seed, _TENTH, report)
 
 
+def _synthetic_part(
+    paths: Sequence[Path], direction: Direction, names: Names, real: Splits[PairCorpus], report: Report
+) -> PairCorpus:
+    """Return the pairs of files that a program wrote, without copies, unusual lengths and pairs that are there."""
+    found = SplitFiles(find_pairs(paths, direction, names, report).train, [*real.valid.files])
+    known = corpora.put_together("", [real.train, real.valid, *real.tests.values()])
+    filters = Filters(SYNTHETIC_FILTERS, direction, real.train, known)
+    made = _in_languages(_parts(found, names, 0, 0.0, report, filters), direction, "synthetic ").train
+    if made.count > real.train.count:
+        counts = f"{made.count:,} and {real.train.count:,}"
+        report(Note(f"There are more synthetic pairs than real ones from {direction[0]} to {direction[1]}: {counts}."))
+    return replace(made, synthetic=True)
+
+
 def _parts(
     found: SplitFiles[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
@@ -95,7 +141,7 @@ def _parts(
 
     choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
     facts = known_or_read(_flat(files), choices, scan, report)
-    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.names if filters else ()))})
+    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.marks if filters else ()))})
     usable, pairs = facts["usable"], tuple((source, target) for source, target in facts["pairs"])
     held = HeldOut(seed, share, chosen=facts["chosen"])
 

@@ -113,12 +113,13 @@ def rows(
         for file, number, text in islice(lines, corpus.start, corpus.start + corpus.count):
             yield Row((text,), (Place(file, number),))
         return
-    keeps = corpus.make_filter()
-    for pair_file in corpus.files:
-        source_file, target_file = pair_file.paths[0], pair_file.paths[-1]
-        for number, source, target in _pairs(pair_file, rejected):
-            places = Place(source_file, number), Place(target_file, number)
-            yield Row((source, target), places, keeps(source, target))
+    for part in corpus.parts:
+        keeps = part.make_filter()
+        for pair_file in part.files:
+            source_file, target_file = pair_file.paths[0], pair_file.paths[-1]
+            for number, source, target in _pairs(pair_file, rejected):
+                places = Place(source_file, number), Place(target_file, number)
+                yield Row((source, target), places, keeps(source, target))
 
 
 def _pairs(file: PairFiles, rejected: Callable[[str, Place], None]) -> Iterator[tuple[int, str, str]]:

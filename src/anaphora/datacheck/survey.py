@@ -9,12 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from anaphora.data.corpora import Splits
+from anaphora.data.corpora import PairCorpus, Splits, by_direction
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
 from anaphora.datacheck.splits import HeldOutWords, SideSurvey, SplitSurvey
@@ -139,6 +140,10 @@ def survey_corpus(
     spelling and pronunciation, are named as its source and target, and may be in any script. Raises DataError for files
     that changed or vanished since the splits were found.
     """
+    if isinstance(corpus.train, PairCorpus) and corpus.train.members:  # each pair of languages by itself
+        how: Any = {"lowercase": lowercase, "exact": exact, "report": report}
+        found = [vars(survey_corpus(one, one.train.languages, **how)).values() for one in by_direction(corpus)]
+        return Survey(*(list(chain(*lists)) for lists in zip(*found, strict=True)))
     names = tuple(languages) if len(languages) > 1 else ("text",)
     if len(set(names)) < len(names):
         names = (f"{names[0]} (source)", f"{names[1]} (target)")

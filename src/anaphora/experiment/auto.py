@@ -7,6 +7,7 @@ from typing import get_args
 
 import tomli_w
 
+from anaphora.data.directions import languages_named
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
@@ -61,6 +62,8 @@ def automatic(
             "Without a recipe, --data FOLDER|FILE says what to train on; anaphora recipes lists the recipes."
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
+    if written := languages_named(data):
+        task, source, target = task or "translate", written["source"], written["target"]
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
     columns = value_at(named, "data.columns")

@@ -267,14 +267,19 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
         if isinstance(corpus, LocatedExamples):
             sizes.append(corpus.write_sample(folder, name, limit))
         elif isinstance(corpus, PairCorpus):
-            drawn, _ = sample(corpus, limit)
-            source, target = experiment.data.languages.values()
-            if source == target:  # two columns of one language, which hold no tabs
-                write_lines(folder / f"{name}.tsv", map("\t".join, drawn))
-            else:
-                write_lines(folder / f"{name}.{source}", (one for one, _ in drawn))
-                write_lines(folder / f"{name}.{target}", (other for _, other in drawn))
-            sizes.append(len(drawn))
+            real = [part for part in corpus.parts if not part.synthetic]
+            sizes.append(0)
+            for part in real:
+                drawn, _ = sample(part, limit // len(real))
+                source, target = part.languages if len(real) > 1 else experiment.data.languages.values()
+                place = folder / f"{source}-{target}" if len(real) > 1 else folder
+                place.mkdir(exist_ok=True)
+                if source == target:  # two columns of one language, which hold no tabs
+                    write_lines(place / f"{name}.tsv", map("\t".join, drawn))
+                else:
+                    write_lines(place / f"{name}.{source}", (one for one, _ in drawn))
+                    write_lines(place / f"{name}.{target}", (other for _, other in drawn))
+                sizes[-1] += len(drawn)
         else:
             text = list(islice(corpus, limit))
             write_lines(folder / f"{name}.txt", text)
@@ -284,9 +289,10 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
 
 def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     """Return the experiment over the sample, bounded to one epoch and ``seconds``."""
-    places: dict[str, Any] = {"corpus": "none", "files": (str(data),)} | {
-        name: name for name in ("train", "valid", "test")
-    }
+    directions = ["-".join(two) for two in getattr(experiment.data, "directions", ())]
+    files = tuple(f"{two}={data / two}" for two in directions) if len(directions) > 1 else (str(data),)
+    places: dict[str, Any] = {"corpus": "none", "files": files} | {name: name for name in ("train", "valid", "test")}
+    places |= {"synthetic": ()} if hasattr(experiment.data, "synthetic") else {}
     if isinstance(experiment.data, TableData) and not experiment.data.keeps_rows:
         places |= {"columns": (), "header": ()}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0, "metric": "loss"}

@@ -100,6 +100,8 @@ def _distillation(teachers: Sequence[Path], experiment: ExperimentBase) -> Disti
         raise ConfigError(
             f"Translators can teach others, but {teachers[0]} is {task_of(experiment).noun}: name others."
         )
+    if any("," in codes for codes in experiment.data.languages.values()):
+        raise ConfigError(f"A student learns one pair of languages, but {teachers[0]} has several: name another run.")
     for other in teachers[1:]:
         languages = experiment_of(other).data.languages
         if languages != experiment.data.languages:

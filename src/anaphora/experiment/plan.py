@@ -16,7 +16,7 @@ from anaphora.run.layout import EXPERIMENT
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.task import Task, WeightSource
-from anaphora.tasks.training_job import TrainingJob, UpdatingJob
+from anaphora.tasks.training_job import PairJob, TrainingJob, UpdatingJob
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.ranks import Ranks
 from anaphora.wording import inflect
@@ -58,6 +58,8 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     tokenizers = parent.tokenizers(lambda: job.learn_vocabulary(report)) if parent else job.learn_vocabulary(report)
     if parent:
         parent.report_new_tokens(experiment, job.splits.train, report)
+    if isinstance(job, PairJob):
+        job.prefixes(tokenizers["source"])  # refuses a vocabulary that lacks one
     sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
     longest = job.longest if isinstance(job, UpdatingJob) else None
     if longest is not None:

@@ -210,7 +210,7 @@ class _Query:
 
     def id_of(self, word: str) -> int:
         """Return the token that a word is, with a space before it or not."""
-        size = self._tokenizer.symbols.size
+        size = self._tokenizer.symbols.size - len(self._tokenizer.tags)
         pieces: list[str] = self._tokenizer.pieces(range(size))
         for piece in (word, f"\u2581{word}"):
             if piece in pieces:

@@ -18,7 +18,7 @@ from anaphora.prediction.examples import Example, GivesExamples
 from anaphora.protocols import ProgramModel
 from anaphora.run import Which
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import load_trained
+from anaphora.tasks.runs import in_languages, load_trained
 from anaphora.tasks.task import TrainedModel
 from anaphora.wording import inflect
 
@@ -35,9 +35,10 @@ class Subject:
     """Predictor, which turns a text into numbers: see ``prediction.examples``."""
 
     @classmethod
-    def open(cls, run: str | Path, which: Which = "best", report: Report = silent) -> "Subject":
-        """Open the checkpoint of a run folder; RunError where there is none that is whole."""
-        return cls.of(load_trained(Path(run), which, report))
+    def open(cls, run: str | Path, which: Which = "best", report: Report = silent, to: str = "") -> "Subject":
+        """Open the checkpoint of a run folder, a translator ``to`` a language; RunError where there is none whole."""
+        found = cls.of(load_trained(Path(run), which, report))
+        return replace(found, predictor=in_languages(found.predictor, Path(run), to))
 
     @classmethod
     def of(cls, trained: TrainedModel) -> "Subject":

@@ -196,8 +196,8 @@ MATCHES = 5
 class Memory(Store):
     """Segments of a run folder. It may be used by several threads, and changed by several processes."""
 
-    def __init__(self, folder: Path, *, create: bool = False) -> None:
-        super().__init__(folder, create=create)
+    def __init__(self, folder: Path, *, create: bool = False, pair: str = "") -> None:
+        super().__init__(folder, create=create, pair=pair)
         self._index, self._indexed = Index(), 0
 
     @staticmethod

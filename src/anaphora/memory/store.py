@@ -19,7 +19,8 @@ from anaphora.errors import RunError
 from anaphora.memory.segment import Segment, key_of
 
 NAME = "memory.sqlite"
-FILES = (NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal")
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+FILES = tuple(f"{NAME}{ending}" for ending in _ENDINGS)
 """Files of a memory in a run folder; the last three while it is open."""
 
 PATIENCE = 10.0
@@ -51,12 +52,13 @@ _INSERT = (
 class Store:
     """The segments of one run folder. It may be used by several threads."""
 
-    def __init__(self, folder: Path, *, create: bool = False) -> None:
+    def __init__(self, folder: Path, *, create: bool = False, pair: str = "") -> None:
         """Open the memory of a run folder, and make it where there is none and ``create`` says so.
 
-        Raises RunError where there is none, and for a file that is damaged or no memory.
+        ``pair`` names the languages of a run of several, which has a memory for each. Raises RunError where there is
+        none, and for a file that is damaged or no memory.
         """
-        self.path = folder / NAME
+        self.path = folder / (f"memory.{pair}.sqlite" if pair else NAME)
         self._lock = threading.RLock()
         self._check_file(create)
         with self._faults(), ExitStack() as opened:
@@ -168,7 +170,7 @@ class Store:
             raise RunError(f"{run} is a file, which has no translation memory: give the run folder.")
         if not create and not os.path.lexists(self.path):
             raise RunError(f"{run} has no translation memory: add segments with anaphora memory {run} add FILE.")
-        for path in map(self.path.with_name, FILES):
+        for path in (self.path.with_name(f"{self.path.name}{ending}") for ending in _ENDINGS):
             if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
                 raise RunError(f"{path} should be a regular file, but is a link, a folder or a pipe: move it away.")
         with suppress(OSError), path.open("rb") as file:  # of the journal, the only one whose closing frees no lock

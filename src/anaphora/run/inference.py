@@ -38,7 +38,7 @@ FORMAT = 1
 
 _LARGEST = 1 << 26
 _SCALE = "scale"
-_COMPUTED = ("classes.several", "output.several", "data.usual_columns")
+_COMPUTED = ("classes.several", "output.several", "data.usual_columns", "data.directions")
 """What predictors read that follows from options: by dotted key, of experiments that have it."""
 _OF_TRAINING = ("training", "start")
 

@@ -122,16 +122,18 @@ class Translators:
         ConfigError for a run of another task, without a shortlist, or that cannot write one of the ``terms``, which are
         those of one run, and RunError where a memory cannot be opened.
         """
-        translators = [_load(run, precision) for run in runs]
-        if shortlist:
-            translators = [_shortlist(one) for one in translators]
-        if terms:
-            translators = [_with_terms(translators, terms)]
-        if memory:
-            found = zip(translators, runs, strict=True)
-            translators = [_remembering(one, run, learns=learns, adapt=adapt) for one, run in found]
-        if nearest:
-            translators = [one._replace(nearest=nearest(run)) for one, run in zip(translators, runs, strict=True)]
+        translators = list[ServedRun]()
+        for run in runs:
+            own, finder = _load(run, precision), nearest(run) if nearest else None
+            if shortlist:
+                own = list(map(_shortlist, own))
+            if terms:
+                own = [_with_terms([*translators, *own], terms)]
+            if memory:
+                pairs = ["-".join((one.source, one.target)) if len(own) > 1 else "" for one in own]
+                found = zip(own, pairs, strict=True)
+                own = [_remembering(one, run, pair, learns=learns, adapt=adapt) for one, pair in found]
+            translators += [one._replace(nearest=finder) for one in own]
         return cls(translators)
 
     def __iter__(self) -> Iterator[ServedRun]:
@@ -171,12 +173,15 @@ class Translators:
         return self._served[found_source, found_target]
 
 
-def _load(run: Path, precision: InferencePrecision) -> ServedRun:
+def _load(run: Path, precision: InferencePrecision) -> list[ServedRun]:
+    """Return a run for each pair of its languages."""
     predictor = anaphora.load(run, kind=TranslationPredictor, precision=precision)
-    source, target = predictor.languages
-    if not (source and target):
+    if not all(predictor.languages):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
-    return ServedRun(source, target, predictor, predictor.attends, run.resolve().name)
+    pairs = predictor.directions or (predictor.languages,)
+    translators = [predictor.with_languages(target, source) for source, target in pairs]
+    attends, name = translators[0].attends, run.resolve().name
+    return [ServedRun(*pair, one, attends, name) for pair, one in zip(pairs, translators, strict=True)]
 
 
 def _shortlist(served: ServedRun) -> ServedRun:
@@ -200,9 +205,12 @@ def _with_terms(translators: Sequence[ServedRun], terms: Glossary) -> ServedRun:
     return served._replace(terms=terms)
 
 
-def _remembering(served: ServedRun, run: Path, *, learns: bool, adapt: bool) -> ServedRun:
-    """Return a translator with the memory of its run, which is read now, and not when the first client waits for it."""
-    memory = Memory(run, create=learns)
+def _remembering(served: ServedRun, run: Path, pair: str, *, learns: bool, adapt: bool) -> ServedRun:
+    """Return a translator with the memory of its run, or of one ``pair`` of its languages.
+
+    It is read now, and not when the first client waits for it.
+    """
+    memory = Memory(run, create=learns, pair=pair)
     memory.refresh()
-    learning = Memory(run) if learns else None
+    learning = Memory(run, pair=pair) if learns else None
     return served._replace(memory=memory, learning=learning, adaptation=adaptation_to(memory) if adapt else None)

@@ -114,8 +114,8 @@ class ExperimentBase(Config):
         ),
         Conflict(
             lambda experiment: experiment.start.replay and not experiment.replays,
-            "start.replay (--replay) is for translators of sentences, without links, annotated rare words or fusion: "
-            "set it to 0",
+            "start.replay (--replay) is for translators of sentences in one direction, without links, annotated rare "
+            "words, synthetic pairs or fusion: set it to 0",
         ),
     )
 

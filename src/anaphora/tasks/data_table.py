@@ -5,12 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from anaphora.config import Config
+from anaphora.data.directions import Direction, directed_paths, languages_named, split_directions
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
+from anaphora.data.mixture import Proportions
 from anaphora.formats.tsv import Layout
 from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict
 
@@ -100,21 +102,26 @@ class PairsData(DataConfig):
     """Training pairs that are shuffled together, 64 stretches of the corpus; 0 shuffles all, or takes 1,048,576 when a
     run is begun with more than 4,194,304."""
 
+    @property
+    def proportions(self) -> Proportions:
+        """Return the proportions of the parts of the training split."""
+        return Proportions()
+
 
 class PairData(PairsData):
     """Pairs of sentences."""
 
     source: str = "en"
-    """The language translated from, as files of it end."""
+    """The language translated from, as files of it end; several, with commas between, where ``files`` name them."""
     target: str = "de"
-    """The language translated into, as files of it end."""
+    """The language translated into, as files of it end, or several."""
     columns: tuple[int | str, ...] = ()
     """Columns of source and target in a .tsv, counted from 1 or named as in its first line; empty for the only two."""
     quoted: bool = False
     """True if cells of a .tsv may stand in double quotes, with those inside doubled."""
     filters: tuple[Filter, ...] = ()
     """Leave pairs out of training: "near-duplicates" (all but the first), "length-ratio" (over three times the usual
-    one), "script" (no letter of the language's scripts)."""
+    one), "script" (no letter of the language's scripts), "copies" (both sides the same)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
     sides: ClassVar[tuple[int, ...]] = (2,)
@@ -126,9 +133,25 @@ class PairData(PairsData):
         columns = (self.columns[0], self.columns[1]) if self.columns else None
         return replace(super().names, layout=Layout(columns, self.quoted))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _take_languages_of_files(cls, table: Any) -> Any:
+        files = table.get("files") if isinstance(table, Mapping) else None
+        if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
+            return table
+        named = languages_named(list(map(Path, files)))
+        if other := next((side for side, codes in named.items() if table.get(side, codes) != codes), None):
+            raise ValueError(f"names languages before its files ({files[0]}), so leave {other} out.")
+        return {**table, **named}
+
     @property
     def languages(self) -> Mapping[str, str]:
         return {"source": self.source, "target": self.target}
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """Pairs of languages that the data has, source first."""
+        return tuple(directed_paths([*map(Path, self.files)] or [Path()], (self.source, self.target)))
 
 
 class TextData(DataConfig):
@@ -156,6 +179,8 @@ CUTS = ("steps", "windows")
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files; those of a corpus take the names of its splits along with them."""
     options = dict(table) if isinstance(table, Mapping) else {}
+    if languages_named(data):
+        options = {key: value for key, value in options.items() if key not in ("source", "target")}
     if options.get("corpus", "none") != "none":
         options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}
     return options | {"files": [str(path) for path in data]}
@@ -175,4 +200,7 @@ def _whole(path: Any) -> Any:
     """Return the path, or what is no path as it is, which the class that owns the option then refuses."""
     if isinstance(path, list):
         return [_whole(one) for one in path]
-    return str(Path(path).expanduser().absolute()) if isinstance(path, str) else path
+    if not isinstance(path, str):
+        return path
+    directions, place = split_directions(path)
+    return f"{directions}{Path(place).expanduser().absolute()}"

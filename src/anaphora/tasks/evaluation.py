@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from anaphora.data.corpora import Corpus, Splits
+from anaphora.data.directions import split_directions
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.segments import SegmentMetric
@@ -59,6 +60,8 @@ class Request:
     """True if every sentence is scored too."""
     keep: bool = True
     """True if scores are added to the run folders."""
+    to: Annotated[str, "--to"] = ""
+    """Language that is translated into, of a translator of several."""
     columns: Annotated[tuple[int | str, ...], "--columns"] = ()
     """The columns of a table that are read, in place of those of training."""
 
@@ -97,9 +100,12 @@ class ScoredRuns(NamedTuple):
     results: Results
     digests: Mapping[str, str] = {}
     """SHA-256 of each split."""
+    means: Mapping[str, float] = {}
+    """Means of metrics over the splits, where these are of several pairs of languages."""
 
     def json(self) -> dict[str, Any]:
-        return {"run": self.name, "splits": {split: result.json() for split, result in self.results.items()}}
+        found = {"run": self.name, "splits": {split: result.json() for split, result in self.results.items()}}
+        return found | ({"mean": dict(self.means)} if self.means else {})
 
 
 class Answer(NamedTuple):
@@ -112,7 +118,7 @@ class Answer(NamedTuple):
 def check_found(path: Path, experiment: "ExperimentBase", options: str) -> None:
     """DataError where the data that a run was begun with has moved; ``options`` give other text."""
     for file in experiment.data.files:
-        if not Path(file).exists():
+        if not Path(split_directions(file)[1]).exists():
             raise DataError(
                 f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
                 f"with {options}."
@@ -140,7 +146,8 @@ def own_splits(
             f"checkpoint: expect lower scores on new text, which you can give with {options}."
         )
     )
-    return {"validation": splits.valid}
+    parts = getattr(splits.valid, "members", ())
+    return {part.name: part for part in parts} or {"validation": splits.valid}
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:

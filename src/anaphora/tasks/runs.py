@@ -28,6 +28,7 @@ from anaphora.run.inference import Inference, sample_of
 from anaphora.run.layout import EXPERIMENT
 from anaphora.run.weights import Arrays, check_fit, check_kinds, serialise
 from anaphora.tasks.registry import FILES, TASKS, find_tasks, parse, predictor_module, task_of
+from anaphora.text.language import choose_direction
 from anaphora.text.words import with_rules
 
 if TYPE_CHECKING:
@@ -126,6 +127,20 @@ def options_at(path: Path) -> Any:
     return kind.experiment(path) if isinstance(kind, Inference) else experiment_of(path)
 
 
+def direction_at(path: Path, target: str = "", source: str = "") -> tuple[str, str] | None:
+    """Return the pair of languages that is asked for of a run of several; None for any other run.
+
+    Raises ConfigError as ``choose_direction``, and where the source stays open.
+    """
+    known = getattr(getattr(options_at(path), "data", None), "directions", ())
+    if len(known) < 2:
+        return None
+    languages = choose_direction(known, target, source)
+    if not languages[0]:
+        raise ConfigError(f"{path} translates several languages to {languages[1]}: name one with --source.")
+    return languages
+
+
 def export_bundle(path: Path, output: Path, precision: BundlePrecision = "fp32", report: Report = silent) -> None:
     """Write the best checkpoint of a run as a bundle: one file that ``load`` takes in place of the run folder.
 
@@ -151,6 +166,8 @@ class LoadKeywords(TypedDict, total=False):
     device: Device
     precision: InferencePrecision
     initial_state: InitialState
+    to: str
+    source: str
     report: Report
 
 
@@ -168,6 +185,8 @@ def load(
     device: Device = "cpu",
     precision: InferencePrecision = "fp32",
     initial_state: InitialState = None,
+    to: str = "",
+    source: str = "",
     report: Report = silent,
 ) -> Any:
     """Return the predictor of a run folder's checkpoint, or of a bundle (``.anaphora``), ready to use.
@@ -175,7 +194,8 @@ def load(
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
     the language model in it. Recurrent layers start from the vectors of ``initial_state``, arrays by name or a file of
-    them (``nn.given_state``), in place of zeros or of learned ones. With a ``kind``, such as ``TranslationPredictor``,
+    them (``nn.given_state``), in place of zeros or of learned ones. A translator of several pairs of languages is that
+    ``to`` a language, perhaps from one ``source``. With a ``kind``, such as ``TranslationPredictor``,
     the predictor has to be one, and type checkers know it.
 
     Raises RunError where there is no run that is whole, or one of another kind, DataError for a file that is no ARPA or
@@ -191,7 +211,14 @@ def load(
     if kind and not isinstance(found, kind):
         other = kind_at(path)
         raise RunError(f"{path} should be {getattr(kind, 'noun', kind.__name__)}, but is {other.noun}: {other.see}.")
-    return found
+    return in_languages(found, path, to, source)
+
+
+def in_languages(predictor: Any, path: Path, to: str = "", source: str = "") -> Any:
+    """Return the predictor of a run in these languages, itself for none; ConfigError for one that is no translator."""
+    if (to or source) and not hasattr(predictor, "with_languages"):
+        raise ConfigError(f"{path} is no translator, which --to and --source are for: leave them out.")
+    return predictor.with_languages(to, source) if to or source else predictor
 
 
 def _load(

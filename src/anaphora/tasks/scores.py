@@ -28,6 +28,8 @@ class DigestedText(Generic[_Item]):
     def __init__(self, text: Iterable[_Item]) -> None:
         """``text`` may be a stream that can be read but once."""
         self._text, self._digest = text, hashlib.sha256()
+        self.languages: tuple[str, str] = getattr(text, "languages", ("", ""))
+        """Those of pairs, where they are known."""
 
     def __iter__(self) -> Iterator[_Item]:
         for item in self._text:

@@ -27,7 +27,7 @@ from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.text import tokenization
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.tokenizer import SYNTHETIC, Tokenizer, language_tag
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Record, Stop, Validate
@@ -233,9 +233,31 @@ class PairJob(TrainingJob):
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         train, experiment = self.learnt_from, self._experiment
-        sides, languages = {"source": train.sources, "target": train.targets}, experiment.data.languages
-        dictionary = self._dictionary(report)
-        return tokenization.fit(experiment.text, sides, report, languages=languages, dictionary=dictionary)
+        balanced = partial(experiment.data.proportions.balance, train)
+        sides = {"source": lambda: (one for one, _ in balanced()), "target": lambda: (other for _, other in balanced())}
+        languages = {side: codes.split(",")[0] for side, codes in experiment.data.languages.items()}
+        others: Any = {"languages": languages, "dictionary": self._dictionary(report), "tags": self.tags}
+        return tokenization.fit(experiment.text, sides, report, **others)
+
+    @property
+    def tags(self) -> list[str]:
+        """Return the tags that its sources need: of targets, where they are several, and of synthetic pairs."""
+        parts = self.learnt_from.parts
+        targets = dict.fromkeys(language_tag(part.languages[1]) for part in parts)
+        return [*(targets if len(targets) > 1 else ()), *([SYNTHETIC] if any(one.synthetic for one in parts) else ())]
+
+    def prefix(self, part: PairCorpus, source: Tokenizer) -> tuple[int, ...]:
+        """Return the tags in front of the sources of a part; ConfigError for one that the vocabulary lacks."""
+        names = [*([SYNTHETIC] if part.synthetic else ()), language_tag(part.languages[1])]
+        if lacks := {*names} & {*self.tags} - {*source.tags}:
+            raise ConfigError(
+                f"The vocabulary that is taken over lacks {min(lacks)}, which this data needs: learn one."
+            )
+        return source.tag_ids(names)
+
+    def prefixes(self, source: Tokenizer) -> list[tuple[int, ...]]:
+        """Return the ``prefix`` of each part of the training split."""
+        return [self.prefix(part, source) for part in self.learnt_from.parts]
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """Return the translations that a vocabulary puts in for words that it lacks, if it does."""
@@ -246,9 +268,8 @@ def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus
     """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
     data, seed = experiment.data, experiment.training.seed
     assert isinstance(data, PairData)
-    return translation_splits(
-        data.paths(), data.source, data.target, data.names, filters=data.filters, seed=seed, report=report
-    )
+    given: Any = {"filters": data.filters, "synthetic": [*map(Path, getattr(data, "synthetic", ()))]}
+    return translation_splits(data.paths(), data.source, data.target, data.names, seed=seed, report=report, **given)
 
 
 def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:

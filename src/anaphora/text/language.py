@@ -1,5 +1,9 @@
 """Codes of languages, which may name a region or a script: ``pt-BR``, ``zh_Hans``."""
 
+from collections.abc import Sequence
+
+from anaphora.errors import ConfigError
+
 _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
 """Languages that set no space between words."""
 
@@ -23,9 +27,24 @@ def bare(language: str) -> str:
     return _TWO_LETTERS.get(code, code)
 
 
+def choose_direction(known: Sequence[tuple[str, str]], target: str = "", source: str = "") -> tuple[str, str]:
+    """Return the languages of source and target that are asked for, the source empty where several are possible.
+
+    Raises ConfigError for languages that are not ``known``, and where several targets are and none is asked for.
+    """
+    found = [two for two in known if source in ("", two[0]) and target in ("", two[1])]
+    listed = ", ".join(map("-".join, known))
+    if not found:
+        raise ConfigError(f"There is no translation {source or '*'}-{target or '*'} here: name one of {listed}.")
+    sources, targets = (list(dict.fromkeys(side)) for side in zip(*found, strict=True))
+    if len(targets) > 1:
+        raise ConfigError(f"This run translates {listed}: name the language to translate into (to).")
+    return sources[0] if len(sources) == 1 else "", targets[0]
+
+
 def is_unspaced(language: str) -> bool:
-    """True if a language sets no space between words."""
-    return bare(language) in _UNSPACED
+    """True if a language sets no space between words; one of several, with commas between, may be it."""
+    return any(bare(code) in _UNSPACED for code in language.split(","))
 
 
 def is_run_on(language: str) -> bool:

@@ -4,7 +4,7 @@ sentencepiece and sacremoses are imported only where needed, so that a recipe ca
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict
 from pathlib import Path
@@ -180,11 +180,13 @@ def fit(
     *,
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
+    tags: Sequence[str] = (),
 ) -> dict[str, Tokenizer]:
     """Learn a tokenizer for every side from its training text, by its rule.
 
     With ``joint``, and for bytes, all have one vocabulary. ``languages`` are codes, by default English; ``dictionary``
-    has target words by source word, for annotations. Raises DataError for no text, ConfigError for too small a size.
+    has target words by source word, for annotations; ``tags`` are reserved tokens of the source. Raises DataError for
+    no text, ConfigError for too small a size.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
     end = TAB if isinstance(config, Symbol) else "\n"
@@ -211,6 +213,8 @@ def fit(
     learnt = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
     for side, tokenizer in learnt.items():
         tokenizer.lowercase, tokenizer.rule, tokenizer.variants = cases[side], rules[side], variants.get(side)
+        if side == "source" or config.one_vocabulary:
+            tokenizer.tags = tuple(tags)
     return learnt
 
 
@@ -249,6 +253,8 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
             index[side]["copies"] = tokenizer.rule.copies
         if tokenizer.variants:
             index[side]["variants"] = asdict(tokenizer.variants)
+        if tokenizer.tags:
+            index[side]["tags"] = list(tokenizer.tags)
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
@@ -349,10 +355,8 @@ def _read_index(path: Path, read: Read) -> dict[str, dict[str, Any]]:
         raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:
         sides = parse_json(read(path, MEGABYTE), path)["sides"]
-        complete = all(
-            isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
-            for entry in sides.values()
-        )
+        kinds = {"file": str, "size": int, "sha256": str, "tags": list}
+        complete = all(isinstance(one.get(key, []), kind) for one in sides.values() for key, kind in kinds.items())
     except (DamagedError, KeyError, TypeError, AttributeError):
         complete = False
     if not complete:
@@ -373,6 +377,7 @@ def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str,
             tokenizer.variants = Variants.from_table(entry["variants"], folder / _INDEX, "variants of characters")
     except (RunError, DamagedError) as error:
         raise RunError(f"{path} is damaged: {error}") from None
+    tokenizer.tags = tuple(map(str, entry.get("tags", ())))
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
     tokenizer.rule = TextRule(copies=bool(entry["copies"])) if "copies" in entry else None

@@ -6,7 +6,7 @@ go.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol
 
 from anaphora.errors import RunError
@@ -23,6 +23,15 @@ MARKS = ("<pad>", "<unk>", "<s>", "</s>")
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """Spelling of an unknown symbol in decoded text."""
+
+SYNTHETIC = "<synthetic>"
+"""Tag of pairs that a program wrote."""
+
+
+def language_tag(language: str) -> str:
+    """Return the tag of a language to translate into."""
+    return f"<2{language}>"
+
 
 SPACE = "\u2581"
 """Sign of a space in pieces that are shown: the beginning of a word, as SentencePiece writes it."""
@@ -61,7 +70,19 @@ class Tokenizer(Protocol):
     @property
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
-        return symbols_of(self._size)
+        return symbols_of(self._size + len(self.tags))
+
+    tags: tuple[str, ...] = ()
+    """Reserved tokens with the last ids, which no text has: they stand in front of a source (Johnson et al. 2017)."""
+
+    def tag_ids(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Return the ids of those of the ``names`` that are tags."""
+        return tuple(self._size + self.tags.index(name) for name in names if name in self.tags)
+
+    @property
+    def unwritten(self) -> tuple[int, ...]:
+        """The ids that no output has: ``<pad>``, ``<s>`` and the tags."""
+        return (*self.symbols.unwritten, *self.tag_ids(self.tags))
 
     lowercase: Lowercase
     """Casing of text before it is segmented."""

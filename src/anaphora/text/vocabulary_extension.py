@@ -18,6 +18,10 @@ def extend_tokenizer(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> To
     for tokens of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
     annotations of rare words have their places.
     """
+    if old.tags:  # which would come to stand among the new tokens
+        raise ConfigError(
+            "start.vocabulary = 'extend' is not for runs of several languages or synthetic pairs: keep it."
+        )
     if getattr(config, "rare", "") == "none" and isinstance(old, WordTokenizer) and isinstance(new, WordTokenizer):
         return old.extend(new.vocabulary)
     if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):

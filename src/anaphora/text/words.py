@@ -184,8 +184,8 @@ def _piece(word: str, spaced: bool) -> str:
 def spellings(tokenizer: Tokenizer) -> Sequence[str]:
     """Return the spelling of every token, by id, special tokens first: words without the space before them."""
     if isinstance(tokenizer, WordTokenizer):
-        return (*MARKS, *tokenizer.vocabulary)
-    return tokenizer.pieces(range(tokenizer.symbols.size))
+        return (*MARKS, *tokenizer.vocabulary, *tokenizer.tags)
+    return [*tokenizer.pieces(range(tokenizer.symbols.size - len(tokenizer.tags))), *tokenizer.tags]
 
 
 def with_rules(tokenizers: Mapping[str, Any]) -> Mapping[str, Any]:

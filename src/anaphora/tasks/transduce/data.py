@@ -123,9 +123,9 @@ class TransducerJob(TranslatorJob):
         """Return the splits of its data; errors as for ``splits_of``."""
         return splits_of(experiment, report)
 
-    def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
+    def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
         """Return accuracy and symbol error rate of the validation inputs of these numbers."""
-        pairs = list(self.splits.valid)
+        pairs = list(part)
         answers = answers_of(pairs[number] for number in numbers.tolist())
         outputs = self.outputs(translator, list(answers))
         scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, translator.target))

@@ -230,6 +230,8 @@ def calibrate(
     from anaphora.data.corpora import AlignedFiles
     from anaphora.tasks.runs import options_at
 
+    if translator.directions:
+        raise ConfigError("Confidence is calibrated for one pair of languages, but this run has several: name another.")
     run = cast(RunCalibrations, translator.calibrations)
     check_writable(run.path)
     experiment = options_at(run.path)

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from anaphora.config import Config
+from anaphora.data.mixture import Proportions
 from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
@@ -175,6 +176,26 @@ class TranslationData(PairData):
     placeholders: float = Field(0.0, ge=0, le=1)
     """Fraction of training pairs in which words become placeholders, so that a translator learns where these go; those
     that both sides of other pairs have are learnt from too. 0 leaves all pairs as they are."""
+    temperature: float = Field(5.0, ge=1, le=1000)
+    """Of several directions each is drawn in proportion to (number of its pairs) ** (1 / temperature), so that small
+    ones are seen more often (Arivazhagan et al. 2019: 5); 1 draws every pair alike."""
+    synthetic: tuple[str, ...] = ()
+    """Files of pairs that a program wrote, which are trained on too, with a tag in front of the source (Caswell et al.
+    2019)."""
+    synthetic_ratio: float = Field(1.0, gt=0, le=1000)
+    """Synthetic pairs for a real one in an epoch at most, others in every epoch (Sennrich et al. 2016: 1)."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"synthetic_ratio": SET, "synthetic": ()}, "there are no synthetic pairs; leave it out", written=True),
+        Conflict(
+            lambda data: data.shuffle_window and (data.synthetic or len(data.directions) > 1),
+            "{at}shuffle_window is for real pairs in one direction, as others are drawn from all data: leave it out",
+        ),
+    )
+
+    @property
+    def proportions(self) -> Proportions:
+        return Proportions(self.temperature, self.synthetic_ratio)
 
 
 class TranslationExperiment(TranslatorExperiment):
@@ -182,6 +203,8 @@ class TranslationExperiment(TranslatorExperiment):
 
     metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher"}
     conflicts: ClassVar[tuple[Conflict, ...]] = OF_SENTENCES
+
+    places = (*TranslatorExperiment.places, "data.synthetic")
 
     task: Literal["translate"]
     """Name of the task."""
@@ -192,8 +215,9 @@ class TranslationExperiment(TranslatorExperiment):
 
     @property
     def replays(self) -> bool:
-        """Old pairs have no links and no annotated words; a fused translator keeps what it knows anyway."""
-        return not self.text.annotates and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
+        """Old pairs have no links, no annotated words and no tags; a fused translator keeps what it knows anyway."""
+        plain = not self.text.annotates and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
+        return plain and not self.data.synthetic and len(self.data.directions) == 1
 
     def to_grow(self) -> Self:
         """Without alignment supervision: old pairs have no links."""

@@ -300,9 +300,9 @@ def _ends_in(form: Form, suffix: Form) -> bool:
 
 @_once
 def banned_tokens_of(target: Tokenizer) -> tuple[int, ...]:
-    """Return the tokens that are never written: ``<pad>``, ``<s>``, and those that only stand for placeholders."""
+    """Return the tokens that are never written: marks, tags, and those that only stand for placeholders."""
     reserved = (number for number, piece in enumerate(spellings(target)) if not set(RESERVED).isdisjoint(piece))
-    return (target.symbols.pad, target.symbols.bos, *reserved)
+    return (*target.unwritten, *reserved)
 
 
 @_once

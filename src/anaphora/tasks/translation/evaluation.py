@@ -5,13 +5,14 @@ Smaller ones are trained on what larger ones write (Kim and Rush 2016).
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.corpora import AlignedFiles, Pair, PairCorpus
+from anaphora.data.directions import languages_named, split_directions
 from anaphora.data.sources import pair_corpus
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.evaluation.bleu import METRICS, Condition, Score, bleu, chrf, metric_of, segment_metric, sentence_scores
@@ -26,6 +27,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.run.logs import Metric
 from anaphora.search.ensemble import Mean
+from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request, ScoredRuns, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import DigestedText, score_run
@@ -34,12 +36,13 @@ from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.predictor import TranslationPredictor, load_together
 from anaphora.tasks.translation.translation import Translation
+from anaphora.text.language import choose_direction
 from anaphora.text.normalise import lowercase_of
 from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 from anaphora.wording import inflect
 
 _USUAL = SearchOptions()
-TAKEN = ("pairs", "data", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences")
+TAKEN = ("pairs", "data", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences", "to")
 """The fields of a request that an evaluation has a use for."""
 
 
@@ -184,12 +187,16 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     if request.pairs:
         texts: Mapping[str, Iterable[Pair]] = {request.pairs[0].name: AlignedFiles(*request.pairs)}
     elif request.data:
-        texts = {request.data.name: pair_corpus(request.data, data[0].source, data[0].target, data[0].names)}
+        texts = _given_data(request.data, request.to, data[0])
     else:
         own = own_splits(paths[0], experiment, pair_splits, "--source and --reference", report)
-        texts = own
+        texts = {name: part for name, part in own.items() if request.to in ("", part.languages[1])}
+        if not texts:
+            choose_direction(data[0].directions, request.to)
 
-    def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
+    def score(translator: TranslationPredictor, text: DigestedText[Pair]) -> TranslationScores:
+        if translator.directions:
+            translator = translator.with_languages(text.languages[1] or request.to, text.languages[0])
         return score_translations(translator, text, experiment, request.search, report)
 
     def digest() -> dict[str, DigestedText[Pair]]:
@@ -210,7 +217,24 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     compared = {part: compare(first[part], others[0][part]) for part in texts} if others else {}
     if request.details:
         found = [one._replace(results=_with_groups(paths[0], experiment, one.results, report)) for one in found]
+    if len(texts) > 1 and len(data[0].directions) > 1:
+        found = [one._replace(means=_means(one.results.values())) for one in found]
     return Answer(found, compared)
+
+
+def _means(results: Collection[TranslationScores]) -> dict[str, float]:
+    """Return the mean BLEU and chrF, under the conditions that the experiment names."""
+    both = zip(*(one.scores[one.conditions[0]] for one in results), strict=True)
+    return {scores[0].name: sum(score.value for score in scores) / len(results) for scores in both}
+
+
+def _given_data(path: Path, to: str, data: PairData) -> Mapping[str, PairCorpus]:
+    """Return pairs of a file or folder, in the languages before it, or else in those of a run."""
+    directions, place = split_directions(str(path))
+    languages = languages_named([path]) if directions else {}
+    source, target = choose_direction(data.directions, languages.get("target", to), languages.get("source", ""))
+    corpus = pair_corpus(Path(place), source or data.source, target, data.names)
+    return {Path(place).name: replace(corpus, languages=(source, target))}
 
 
 def score_translations(
@@ -225,8 +249,9 @@ def score_translations(
     Raises MissingExtraError for no tokeniser, DataError where no pair is left, and as the predictor's ``translate``.
     """
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
+    language = translator.languages[1]
     for condition in conditions:
-        metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is reported before the work
+        metric_of("BLEU", language, condition)  # a missing tokeniser is reported before the work
     kept = [pair for pair in pairs if not search.known or translator.knows(*pair)]
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
@@ -234,7 +259,7 @@ def score_translations(
     resolved = search.resolve(translator.beam, translator.length_penalty)._replace(protect=search.protect or ())
     return TranslationScores(
         resolved,
-        experiment.data.target,
+        language,
         conditions,
         sources,
         references,

@@ -1,7 +1,7 @@
 """Forced decoding: translations that are given, scored and aligned by a translator; and what follows from that."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Unpack
@@ -27,10 +27,12 @@ from anaphora.prediction.running import runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import GivesStates, Stepper
+from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.mixing import MixedStepper, Neighbours
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
+from anaphora.text.language import choose_direction
 from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
@@ -71,6 +73,10 @@ class ForcedDecoder:
     """The network lies on its device."""
     shortlist: RunShortlist | None = None
     """That of the run."""
+    tags: tuple[int, ...] = ()
+    """Tokens in front of every source."""
+    directions: tuple[tuple[str, str], ...] = ()
+    """Pairs of languages of which one is still to be chosen."""
 
     @property
     def attends(self) -> bool:
@@ -170,7 +176,8 @@ class ForcedDecoder:
 
             def scored(batch: Batch) -> Iterator[Translation]:
                 hypotheses = score(stepper, batch, attention, check=watch.check)
-                for number, hypothesis in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+                for number, scored in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+                    hypothesis = without_tags(scored, self.tags)
                     source, target = rows[number]
                     found = Translation.of(target.text, hypothesis)
                     if attention:
@@ -186,9 +193,14 @@ class ForcedDecoder:
     def batches(
         self, sources: Sequence[EncodedSentence], targets: Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
-        """Return sentences in batches of like length, perhaps with their translations, for a beam."""
+        """Return sentences in batches of like length, perhaps with their translations, for a beam.
+
+        Raises ConfigError where the languages are still open.
+        """
+        if self.directions:
+            choose_direction(self.directions)
         tokens = _BATCH_TOKENS * (_TIMES if self.target.symbols.size <= _FEW else 1)
-        inputs = Side(Tokens("source", self.source), Ragged.of(row.ids for row in sources))
+        inputs = Side(Tokens("source", self.source), Ragged.of((*self.tags, *row.ids) for row in sources))
         outputs = None if targets is None else Side(Tokens("target", self.target), Ragged.of(targets))
         return prediction_batches(inputs, tokens * _BEAM // max(_BEAM, beam), outputs)
 
@@ -205,6 +217,12 @@ class ForcedDecoder:
         scores = [one.score for one in self._score(list(zip(texts, texts, strict=True)), False)]
         order = sorted(range(len(tried)), key=lambda number: -scores[number])
         return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
+
+
+def without_tags(hypothesis: Hypothesis, tags: Sequence[int]) -> Hypothesis:
+    """Return a hypothesis with its attention to the text alone, behind the tags."""
+    weights = hypothesis.weights
+    return hypothesis if weights is None else replace(hypothesis, weights=weights[:, len(tags) :])
 
 
 class AdaptedDecoder:

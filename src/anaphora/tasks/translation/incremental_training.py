@@ -91,7 +91,7 @@ class IncrementalJob(TranslationJob):
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update, with what held-out pairs are translated to before and after; see ``TrainingJob.learn``."""
-        run, translator = context.run, self.translator(context.model, context.tokenizers)
+        run, translator = context.run, self.translator(context.model, context.tokenizers, ())
         run.keeps_start = True
         before = self._held_out_scores(translator) if ranks.first and not run.metrics.lines() else None
         if before:
@@ -109,7 +109,7 @@ class IncrementalJob(TranslationJob):
         Interpolation in weight space (WiSE-FT, Wortsman et al. 2022), by what old validation pairs lose. Old are the
         weights that growth began with: those of the run before, with new rows for the tokens that it lacked.
         """
-        run, model, translator = context.run, context.model, self.translator(context.model, context.tokenizers)
+        run, model, translator = context.run, context.model, self.translator(context.model, context.tokenizers, ())
         if 0 not in run.present() or not outcome.best_update:  # runs of older versions dropped what they began with
             return outcome
         checkpoint, first = run.load(outcome.best_update, report), run.load(0, report)

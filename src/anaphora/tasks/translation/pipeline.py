@@ -42,7 +42,7 @@ from anaphora.tasks.translation.constraints import (
     banned_tokens_of,
     spell,
 )
-from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder
+from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder, without_tags
 from anaphora.tasks.translation.shortlist import candidates_of
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
@@ -191,6 +191,7 @@ class TranslationPipeline:
         else:
             draws = (search(stepper, _with_draw_keys(batch, number), request) for number in range(request.n))
             found = [[one for [one] in of_one] for of_one in zip(*draws, strict=True)]
+        found = [[without_tags(one, self._decoder.tags) for one in of_one] for of_one in found]
         evidence = self._options.confidence or self._options.signals
         return with_evidence(stepper, batch, request, found) if evidence else found
 
@@ -232,7 +233,8 @@ class TranslationPipeline:
             if any(token == UNK and not any(place in one for one in row.places) for place, token in enumerate(row.ids)):
                 needed.add(UNK)
             for k, (unit, places) in enumerate(zip(row.masked.units, row.places, strict=True)):
-                positions_BKS[b, k, places.start : places.stop] = True
+                first = len(self._decoder.tags)
+                positions_BKS[b, k, first + places.start : first + places.stop] = True
                 stand_ins_BK[b, k] = unit.stand_in.token
                 joined_BK[b, k] = unit.joined
                 alone_BK[b, k] = of_words and unit.stand_in.token not in needed

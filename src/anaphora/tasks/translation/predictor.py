@@ -27,8 +27,10 @@ from anaphora.tasks.translation.pipeline import TranslationPipeline
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
+from anaphora.text.language import choose_direction
 from anaphora.text.sentences import Passage, Splitter
-from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
+from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, language_tag
+from anaphora.text.words import spellings
 
 if TYPE_CHECKING:
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
@@ -42,6 +44,8 @@ class TranslateKeywords(SearchKeywords, Streaming, total=False):
 
     prefixes: Sequence[str] | None
     suffixes: Sequence[str] | None
+    to: str
+    source: str
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -97,6 +101,21 @@ class TranslationPredictor(ForcedDecoder):
         stepper()  # what does not go together is found here
         return self._with_stepper(stepper)
 
+    def with_languages(self, target: str = "", source: str = "") -> "TranslationPredictor":
+        """Return the translator into ``target``; ``source`` decides how running text is split, where there are several.
+
+        Raises ConfigError for languages that it does not translate, and where it has several targets and none is named.
+
+        >>> translator.with_languages("fr").languages
+        ('en', 'fr')
+        """
+        languages = choose_direction(self.directions or (self.languages,), target, source)
+        if not self.directions:
+            return self
+        tags = self.source.tag_ids([language_tag(languages[1])])
+        splitter = self.splitter and Splitter(*languages)
+        return self._changed(languages=languages, directions=(), splitter=splitter, tags=tags)
+
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated.
 
@@ -114,6 +133,8 @@ class TranslationPredictor(ForcedDecoder):
         *,
         prefixes: Sequence[str] | None = None,
         suffixes: Sequence[str] | None = None,
+        to: str = "",
+        source: str = "",
         split: bool = False,
         limits: Limits = UNLIMITED,
         report: Report = silent,
@@ -122,7 +143,8 @@ class TranslationPredictor(ForcedDecoder):
         """Return the translation of every text in their order, each as one sentence unless they are ``split``.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
-        and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
+        and ``suffixes`` are what the translations begin and end with, one a text, empty for none. ``to`` and ``source``
+        are the languages, for a translator of several, as for ``with_languages``.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
 
         >>> [found] = translator.translate(["The cat sees a very small bird"], beam=5)
@@ -131,7 +153,8 @@ class TranslationPredictor(ForcedDecoder):
         """
         lines = with_affixes(texts, prefixes, suffixes)
         options = options._replace(suffixes=suffixes is not None, **asked)
-        return list(self.stream(lines, options, split=split, limits=limits, report=report))
+        translator = self.with_languages(to, source) if to or source else self
+        return list(translator.stream(lines, options, split=split, limits=limits, report=report))
 
     @with_known_names
     def translate_text(
@@ -238,20 +261,21 @@ class TranslationPredictor(ForcedDecoder):
             pieces = pieces_of(self.target, target, ids)
         [batch] = self.batches([source], [ids])
         read = (MARKS[BOS], *pieces)
-        of_source = (*pieces_of(self.source, *source), MARKS[EOS])
+        tags = [spellings(self.source)[tag] for tag in self.tags]
+        of_source = (*tags, *pieces_of(self.source, *source), MARKS[EOS])
         return Example(batch, {"encoder": of_source, "decoder": read, "language_model": read}, (*pieces, MARKS[EOS]))
 
     def search_for(self, text: str) -> Search:
         """Return the search for the translation of a sentence."""
         ids = sentence_of(self.source, text, 1)
         [batch] = self.batches([EncodedSentence(text, ids)])
-        request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.symbols.unwritten)
+        request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.unwritten)
         return Search(self.stepper(), batch, 0, request, self.target.pieces)
 
     def search(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """Return the translations of sentences by a beam of this size, unnormalised."""
         rows = [EncodedSentence(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
-        stepper, banned = self.stepper(), self.target.symbols.unwritten
+        stepper, banned = self.stepper(), self.target.unwritten
         found: dict[int, tuple[str, float]] = {}
         for batch in self.batches(rows, beam=beam):
             numbers = batch.example_ids_B.tolist()
@@ -265,8 +289,11 @@ class TranslationPredictor(ForcedDecoder):
 
     def _with_stepper(self, stepper: Callable[[], Stepper]) -> "TranslationPredictor":
         """Return a copy with another stepper, for which nothing is calibrated."""
+        return self._changed(stepper=stepper, calibrations=None)
+
+    def _changed(self, **fields: Any) -> "TranslationPredictor":
         other = copy(self)
-        other.stepper, other.calibrations = stepper, None
+        vars(other).update(fields)
         vars(other).pop("stand_ins", None)
         return other
 
@@ -276,7 +303,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
     experiment = trained.experiment
     languages = experiment.data.source, experiment.data.target
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-    return TranslationPredictor(
+    predictor = TranslationPredictor(
         trained.model.stepper,
         source,
         target,
@@ -287,7 +314,9 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
         languages=languages,
         calibrations=RunCalibrations(trained.path, trained.weights),
+        directions=getattr(experiment.data, "directions", ()),
     )
+    return predictor if "," in languages[1] else predictor.with_languages()
 
 
 def load_together(
@@ -322,7 +351,7 @@ def _check_alike(members: Sequence[TranslationPredictor]) -> None:
                 f"number 1 {between}: leave one out."
             )
         for side, one, its in (("source", first.source, other.source), ("target", first.target, other.target)):
-            if one.fingerprint != its.fingerprint:
+            if (one.fingerprint, one.tags) != (its.fingerprint, its.tags):
                 raise ConfigError(
                     f"An ensemble needs translators of the same vocabularies, but number {number} has another "
                     f"{side} vocabulary ({its.symbols.size:,} tokens) than number 1 ({one.symbols.size:,}): train "

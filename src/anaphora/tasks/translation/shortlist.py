@@ -124,8 +124,9 @@ def learn_shortlist(
     direction = Direction(config, target.symbols.size)
     direction.fit(sources, targets, "linking source to target", report)
     likely = [own[:LONGEST] for own in _by_source(direction, source.symbols.size)]
-    places = {piece: token for token, piece in enumerate(target.pieces(range(target.symbols.size)))}
-    for token, piece in enumerate(source.pieces(range(source.symbols.size))):
+    numbers_of = {one: range(one.symbols.size - len(one.tags)) for one in (source, target)}
+    places = {piece: token for token, piece in enumerate(target.pieces(numbers_of[target]))}
+    for token, piece in enumerate(source.pieces(numbers_of[source])):
         if token >= len(MARKS) and piece in places:
             likely[token] = [places[piece], *(one for one in likely[token] if one != places[piece])]
     frequent_V = np.argsort(-counts_V, kind="stable").astype(np.int32)

@@ -123,7 +123,7 @@ class SentenceTranslation(Task):
         # with the sides' usual names where none are given, as an experiment has them
         source, target = data.languages[0] or "en", data.languages[1] or "de"
         pairs = translation_splits(data.paths, source, target, data.names).train
-        table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target))
+        table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target.split(",")))
         if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
             table["data"] = {"placeholders": PLACEHOLDERS}
         return SizedExperiment(table, inflect(pairs.count, "pair"))
@@ -153,10 +153,11 @@ def _has_placeholders(pairs: Iterable[Pair]) -> bool:
     return 100 * sum(bool(common_placeholders(pair)) for pair in seen) >= len(seen) > 0
 
 
-def _metric(target: str) -> str:
-    """Return BLEU; the loss where the word segmenter that BLEU needs for the target language is not installed."""
+def _metric(targets: Sequence[str]) -> str:
+    """Return BLEU; the loss where a word segmenter that BLEU needs for a target language is not installed."""
     try:
-        metric_of("BLEU", target, "raw")
+        for target in targets:
+            metric_of("BLEU", target, "raw")
     except MissingExtraError:
         return "loss"
     return "bleu"

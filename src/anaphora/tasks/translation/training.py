@@ -6,12 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 
 from anaphora.data.buckets import LARGE, WINDOW
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus
 from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.mixture import Mixture
 from anaphora.data.pairs import PairBatches, pair_fields, scored_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
@@ -32,6 +34,7 @@ from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
 from anaphora.text.tokenization import resegment_of
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Record, Validate
 from anaphora.wording import inflect
 
@@ -65,7 +68,8 @@ class TranslatorJob(PairJob, UpdatingJob):
         """Return the experiment, large corpora shuffled in windows where it leaves that open."""
         assert isinstance(experiment, TranslatorExperiment)
         count = self.learnt_from.count
-        if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
+        mixed = len(self.learnt_from.parts) > 1
+        if experiment.data.shuffle_window or experiment.start.replay or mixed or count <= LARGE:
             return experiment
         report(Note(f"{WINDOW:,} of {inflect(count, 'pair')} are shuffled at a time (data.shuffle_window)."))
         self._experiment = changed = experiment.with_options({"data.shuffle_window": WINDOW})
@@ -91,12 +95,19 @@ class TranslatorJob(PairJob, UpdatingJob):
     def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return batches by token budget."""
         train = self.encoded_train(context.tokenizers, context.encoded / "train", report)
-        links = self._links(train, context, report)
-        return self._batches_of(train, context.tokenizers, context.training.batch_tokens, links)
+        tokenizers, links = context.tokenizers, self._links(train, context, report)
+        mixture = self._mixture(train, tokenizers["source"])
+        tokens = context.training.batch_tokens
+        return self._batches_of(train, tokenizers, tokens, alignments=links, mixture=mixture)
 
-    def _batches_of(
-        self, train: ExampleStore, tokenizers: Tokenizers, batch_tokens: int, links: Ragged | None = None
-    ) -> PairBatches:
+    def _mixture(self, train: ExampleStore, source: Tokenizer) -> Mixture:
+        """Return the parts of the stored training split, in the proportions of the experiment."""
+        parts, seed = self.learnt_from.parts, self._experiment.training.seed
+        ends = np.searchsorted(train.numbers[:], np.cumsum([part.count for part in parts[:-1]]))
+        counts = np.diff([0, *ends, len(train)]).tolist()
+        return Mixture(counts, self._experiment.data.proportions.draws(parts, counts), self.prefixes(source), seed)
+
+    def _batches_of(self, train: ExampleStore, tokenizers: Tokenizers, batch_tokens: int, **others: Any) -> PairBatches:
         text = self._experiment.text
         return PairBatches(
             train,
@@ -104,7 +115,7 @@ class TranslatorJob(PairJob, UpdatingJob):
             seed=self._experiment.training.seed,
             shuffle_window=self._experiment.data.shuffle_window,
             resegment=(resegment_of(text, tokenizers["source"]), resegment_of(text, tokenizers["target"])),
-            alignments=links,
+            **others,
         )
 
     def encoded_train(self, tokenizers: Tokenizers, folder: Path, report: Report) -> ExampleStore:
@@ -135,22 +146,39 @@ class TranslatorJob(PairJob, UpdatingJob):
         return learnt_links(guide, train, path, report) if isinstance(guide, LearntGuide) else None
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
-        """Return the measurement of the validation split: its loss, and the scores of its outputs."""
-        tokenizers = context.tokenizers
-        valid = self._encode(self.splits.valid, tokenizers, context.encoded / "valid", report)
-        _, targets = valid.all_rows()
-        report_unknown(targets.ids, tokenizers["target"].symbols, context.run, report)
-        batches = scored_batches(valid, context.training.batch_tokens)
+        """Return the measurement of the validation split: its loss, and the scores of its outputs.
+
+        Of several directions it is the mean over them, with the measurements of each.
+        """
+        parts = self.splits.valid.parts
+        names = ["-".join(part.languages) for part in parts] if len(parts) > 1 else [""]
+        measures = {name: self._measure(part, context, name, report) for name, part in zip(names, parts, strict=True)}
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            loss = mean_loss(model, batches)
-            scores = self.scores(self.translator(model, tokenizers), valid.numbers[:])
-            return {"loss": loss, "perplexity": perplexity(loss, 1), **scores}
+            found = {name: measure(model) for name, measure in measures.items()}
+            means = {key: sum(one[key] for one in found.values()) / len(found) for key in found[names[0]]}
+            each = {f"{key} {name}": one[key] for name, one in found.items() if name for key in one}
+            loss = means.pop("loss")
+            return {"loss": loss, "perplexity": perplexity(loss, 1), **means, **each}
 
         return validate
 
-    def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
-        """Return the scores of the outputs for the validation pairs of these numbers; none where only loss counts."""
+    def _measure(self, part: PairCorpus, context: TrainingContext, name: str, report: Report) -> Validate:
+        """Return the measurement of a part of the validation split, called ``name`` where there are several."""
+        tokenizers, folder = context.tokenizers, context.encoded / "-".join(filter(None, ("valid", name)))
+        store = self._encode(part, tokenizers, folder, report)
+        report_unknown(store.all_rows()[1].ids, tokenizers["target"].symbols, context.run, report)
+        tags = self.prefix(part, tokenizers["source"])
+        batches = scored_batches(store, context.training.batch_tokens, tags)
+
+        def measure(model: torch.nn.Module) -> Mapping[str, float]:
+            scores = self.scores(self.translator(model, tokenizers, tags), part, store.numbers[:])
+            return {"loss": mean_loss(model, batches), **scores}
+
+        return measure
+
+    def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
+        """Return the scores of the outputs for pairs of these numbers in a part; none where only loss counts."""
         return {}
 
     def outputs(self, translator: TranslationPredictor, sources: Sequence[str]) -> list[str]:
@@ -158,11 +186,11 @@ class TranslatorJob(PairJob, UpdatingJob):
         beam = self._experiment.evaluation.validation_beam
         return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
-    def translator(self, model: torch.nn.Module, tokenizers: Tokenizers) -> TranslationPredictor:
-        """Return a predictor of ``model`` in training."""
+    def translator(self, model: torch.nn.Module, tokenizers: Tokenizers, tags: tuple[int, ...]) -> TranslationPredictor:
+        """Return a predictor of ``model`` in training, for sources behind these tags."""
         stepper, runtime = cast(Searchable, model).stepper, runtime_for_validation(model)
         sides, penalty = (tokenizers["source"], tokenizers["target"]), self._experiment.evaluation.length_penalty
-        return TranslationPredictor(stepper, *sides, length_penalty=penalty, runtime=runtime)
+        return TranslationPredictor(stepper, *sides, tags=tags, length_penalty=penalty, runtime=runtime)
 
 
 class TranslationJob(TranslatorJob):
@@ -173,34 +201,36 @@ class TranslationJob(TranslatorJob):
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
         """Find and check the data; MissingExtraError where BLEU decides and its tokeniser is missing."""
         if experiment.training.metric == "bleu":
-            metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
+            for _, target in experiment.data.directions:
+                metric_of("BLEU", target, experiment.evaluation.conditions)
         super().__init__(experiment, report)
         fraction, seed = experiment.data.placeholders, experiment.training.seed
         if fraction:
             self.learnt_from = with_placeholders(self.learnt_from, self._words, fraction, seed, report)
 
-    def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
+    def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
         """Return BLEU where it decides."""
         if self._experiment.training.metric != "bleu":
             return {}
-        pairs = list(self.splits.valid)
+        pairs = list(part)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         texts = self.outputs(translator, sources)
-        language, condition = self._experiment.data.target, self._experiment.evaluation.conditions
+        language, condition = part.languages[1], self._experiment.evaluation.conditions
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
 
     def recording(self, context: TrainingContext) -> Record | None:
         """Return a record of the alignments of the first short validation pairs, as many as [evaluation] asks for."""
         tokenizers = context.tokenizers
-        pairs = short_pairs(self.splits.valid, tokenizers, self._experiment.evaluation.recorded_alignments)
+        pairs = short_pairs(self.splits.valid.parts[0], tokenizers, self._experiment.evaluation.recorded_alignments)
         if not pairs:
             return None
         sources, targets = zip(*pairs, strict=True)
+        tags = self.prefix(self.splits.valid.parts[0], tokenizers["source"])
 
         def record(model: torch.nn.Module) -> Mapping[str, Any]:
             if sum("alignments" in line for line in context.run.metrics.lines()) >= MOST_RECORDS:
                 return {}
-            found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
+            found = self.translator(model, tokenizers, tags).score_pairs(sources, targets, attention=True)
             return {"alignments": [_record_of(one) for one in found]}
 
         return record
@@ -232,7 +262,7 @@ class FusedRun(PretrainedRun):
     def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
         own, target = self.tokenizer, tokenizers["target"]
-        if own.fingerprint != target.fingerprint:
+        if own.fingerprint != target.fingerprint or own.tags != target.tags:
             raise ConfigError(
                 f"Fusion needs a language model of the same target vocabulary ({target.symbols.size:,} tokens), "
                 f"but {self.path} has another ({own.symbols.size:,}): train it with --from RUN --vocabulary only, "

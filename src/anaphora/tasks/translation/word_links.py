@@ -23,7 +23,7 @@ from typing import Self, cast
 import numpy as np
 
 from anaphora.data.columns import EVERY, UNBOUNDED, Table, Writer
-from anaphora.data.corpora import Pair, PairCorpus, file_digests, fingerprint, fingerprint_of
+from anaphora.data.corpora import Pair, PairCorpus, file_digests, fingerprint, fingerprint_of, put_together
 from anaphora.data.example_store import ExampleStore, Transform
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
@@ -253,6 +253,10 @@ class PlaceholderCorpus(PairCorpus):
 
 def with_placeholders(corpus: PairCorpus, words: WordAligner, fraction: float, seed: int, report: Report) -> PairCorpus:
     """Return ``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``."""
+    if corpus.members:
+        return put_together(
+            corpus.name, [with_placeholders(one, words, fraction, seed, report) for one in corpus.parts]
+        )
     same = {one.name: getattr(corpus, one.name) for one in fields(corpus)}
     same["fingerprint"] = fingerprint((), corpus.fingerprint, "placeholders", fraction, seed)
 
