@@ -99,6 +99,6 @@ def test_an_error_in_a_trial_does_not_name_its_folder(
     def refuse(experiment: Any, *_: object) -> None:
         raise DataError(f"{experiment.data.files[0]}/train.en:3 is empty: fill it in.")
 
-    monkeypatch.setattr("anaphora.experiment.check.train", refuse)
+    monkeypatch.setattr("anaphora.experiment.estimate.train", refuse)
     error = only_error(checked(tiny_translator, toy_pairs, trial=0.1))
     assert error.what == "the trial's train.en:3 is empty: fill it in"
