@@ -223,8 +223,8 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "patience": "validation has stopped improving",
         "minutes": "the time is up",
     }[outcome.reason]
-    verdict = f"{outcome.verdict} " if outcome.verdict else ""
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {inflect(outcome.update, 'update')}. "
-        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {verdict}{following}"
+        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. "
+        + f"{outcome.verdict} {following}".lstrip()
     )

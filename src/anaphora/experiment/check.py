@@ -1,30 +1,40 @@
 """An experiment's data looked at before hours are spent on it: what is in it, what is wrong, what training takes."""
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anaphora.data.corpora import Splits
+from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.forecast import PARTS, Forecast, PartTraining, expect
 from anaphora.datacheck.splits import unknown_tokens
 from anaphora.datacheck.survey import Survey, survey_corpus
 from anaphora.datacheck.tables import Table, survey_tables
-from anaphora.errors import AnaphoraError, DataError
-from anaphora.events import Report, silent
-from anaphora.experiment.estimate import TRIAL, TRIAL_SECONDS, Estimate, duration, estimate
-from anaphora.experiment.forecast import LEAST_SECONDS, Forecast, forecast
+from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.events import Event, Progress, Report, Update, silent
+from anaphora.experiment.estimate import SAMPLED, TRIAL, TRIAL_SECONDS, Estimate, duration, estimate, sampled
+from anaphora.experiment.run_training import train
 from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.evaluation import Request
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.training_job import TrainingJob, UpdatingJob, not_skipping
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import inflect
 
-FORECAST = "Scores on the validation split that training is expected to reach"
-"""Title of a forecast."""
+LEAST_SECONDS = 60.0
+"""Time from which on a trial is a forecast."""
+LEAST_EXAMPLES = 100
+"""Examples that a forecast needs."""
+
+_LEAST_EPOCHS = 0.25
+"""Fraction of the epochs that a part is trained for; where the time does not suffice for it, parts are smaller."""
+_SPARE = 0.9
+"""Fraction of the time of a forecast that its epochs are to take."""
+_SHOWN = 2
+"""Metrics of a forecast."""
 _ORDER = ("error", "warning", "note")
-_OF_THE_TRIAL = re.compile(rf"{TRIAL}\w+/(?:data/)?")
+_OF_THE_TRIAL = re.compile(rf"[^\s'\"]*{TRIAL}\w+/(?:data/)?")
 """Folder of a trial in a message: people know nothing of it."""
 
 
@@ -57,7 +67,10 @@ class CheckResult:
     def tables(self) -> list[Table]:
         """Everything but the findings, for people."""
         tables = survey_tables(self.survey) if self.survey.sides else []
-        forecasts = [Table(FORECAST, ("", *found.full), tuple(found.rows())) for found in self.forecasts]
+        forecasts = [
+            Table("Scores on the validation split", ("", *found.trainings[0].metrics), tuple(found.rows()))
+            for found in self.forecasts
+        ]
         return [*tables, *(_estimate_table(found, self.experiment) for found in self.estimates), *forecasts]
 
     def json(self) -> dict[str, Any]:
@@ -95,7 +108,7 @@ def check(
 
 def _sentence(error: AnaphoraError) -> str:
     """Return the message of an error without the folder of a trial."""
-    return _OF_THE_TRIAL.sub("the trial's ", str(error).replace(f"{tempfile.gettempdir()}/{TRIAL}", TRIAL)).rstrip(".")
+    return _OF_THE_TRIAL.sub("the trial's ", str(error)).rstrip(".")
 
 
 def _try_out(checked: CheckResult, job: TrainingJob, trial: float, report: Report) -> None:
@@ -108,15 +121,60 @@ def _try_out(checked: CheckResult, job: TrainingJob, trial: float, report: Repor
         checked.estimates.append(found)
         try:
             if is_forecast:
-                checked.forecasts.append(forecast(experiment, job.splits, found, trial, report))
+                checked.forecasts.append(_forecast(experiment, job.splits, found, trial, report))
         except AnaphoraError as error:
-            what = f"there is no forecast of scores: {_sentence(error)}"
-            checked.tokens.append(Finding("forecast", "warning", "", "", 0, 0, what, ""))
+            checked.tokens.append(Finding("forecast", "warning", "", "", 0, 0, f"no forecast: {_sentence(error)}", ""))
     elif experiment.start.run == "none":  # fitted in one go, which cannot be tried out, to its own vocabulary
         tokenizers = job.learn_vocabulary(report)
     else:
         return
     checked.tokens += _tokens(job.splits, tokenizers, experiment.data.languages)
+
+
+def _forecast(experiment: Experiment, splits: Splits[Any], found: Estimate, seconds: float, report: Report) -> Forecast:
+    """Train ``experiment`` on parts of ``splits`` for about ``seconds`` in all, by the speed that was ``found``.
+
+    Raises ConfigError for too few examples, and what ``run_training.train`` raises.
+    """
+    units = {PairCorpus: "pair", TextCorpus: "line"}
+    unit, count, epochs = units.get(type(splits.train), "example"), splits.train.count, experiment.training.epochs
+    if count < LEAST_EXAMPLES:
+        raise ConfigError(f"{inflect(count, unit)} are too few, {LEAST_EXAMPLES} are needed.")
+    plan = _plan(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
+    trainings = [_train_part(experiment, splits, unit, *planned, report) for planned in plan]
+    expected = {n: {name: expect(trainings, name, n) for name in trainings[0].metrics} for n in (count, 2 * count)}
+    return Forecast(unit, epochs, trainings, expected)
+
+
+def _plan(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list[tuple[int, int]]:
+    """Return the examples and epochs of each training, on parts of ``count`` examples.
+
+    An epoch over all takes ``seconds_of_epoch``; all trainings together are to take ``room``, also in seconds.
+    """
+    share, whole, parts, made = min(1.0, SAMPLED / count), epochs * seconds_of_epoch, sum(PARTS), epochs
+    if parts * whole * share > room:
+        share = max(LEAST_EXAMPLES / count, min(share, room / whole / (PARTS[0] + parts * _LEAST_EPOCHS)))
+        made = max(1, min(epochs, int(epochs * (room / (whole * share) - PARTS[0]) / parts)))
+    plan = [(round(share * part * count), made) for part in PARTS]
+    return plan if made == epochs else [*plan, (plan[0][0], epochs)]
+
+
+def _train_part(
+    experiment: Experiment, splits: Splits[Any], unit: str, examples: int, epochs: int, report: Report
+) -> PartTraining:
+    """Train for so many epochs on so many examples, and score the best checkpoint on the validation split."""
+    task = f"forecast: training on {inflect(examples, unit)}"
+
+    def progress(event: Event) -> None:
+        if isinstance(event, Update):
+            done = (event.epoch - 1) * event.total + event.done
+            report(Progress(task, done, event.epochs * event.total, "updates"))
+
+    with sampled(experiment, splits, {"epochs": epochs}, examples) as (part, folder, (count, _)):
+        train(part, folder / "run", progress)
+        [scored] = task_of(part).evaluate([folder / "run"], Request(keep=False), silent).scored
+        [scores] = scored.results.values()
+    return PartTraining(count, epochs, {metric.name: metric for metric in scores.segment_metrics()[:_SHOWN]})
 
 
 def _tokens(

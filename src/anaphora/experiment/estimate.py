@@ -122,37 +122,32 @@ def sampled(
             _write_sample(experiment, corpus, data, split, most, seed)
             for split, corpus, most in (("train", splits.train, limit), ("valid", splits.valid, SAMPLED_VALID))
         ]
-        places: dict[str, Any] = {"corpus": "none", "files": (str(data),)} | {
-            split: split for split in ("train", "valid", "test")
-        }
+        places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
         if isinstance(experiment.data, TableData) and not experiment.data.keeps_rows:
             places |= {"columns": (), "header": ()}
-        of_training = {"validate_every": 0, "save_every": 0, "minutes": 0.0} | dict(bounds)
-        tables = {
-            "data": experiment.data.with_options(places),
-            "training": experiment.training.with_options(of_training),
-        }
+        limits = {"validate_every": 0, "save_every": 0, "minutes": 0.0} | dict(bounds)
+        tables = {"data": experiment.data.with_options(places), "training": experiment.training.with_options(limits)}
         yield experiment.for_trial().with_options(tables), Path(name), (counts[0], counts[1])
 
 
 def _write_sample(experiment: Experiment, corpus: Any, folder: Path, name: str, limit: int, seed: int) -> int:
     """Write at most ``limit`` examples of a split into a folder; returns how many there are."""
+    drawn: list[Any]
     if isinstance(corpus, LocatedExamples):
-        examples = _nested(list(islice(corpus.examples(), SAMPLED)), limit, seed)
-        corpus.write(examples, folder, name)
-        return len(examples)
-    if not isinstance(corpus, PairCorpus):
-        text = list(islice(corpus, limit))
-        write_lines(folder / f"{name}.txt", text)
-        return len(text)
-    pairs = _nested(sample(corpus, SAMPLED)[0], limit, seed)
-    source, target = experiment.data.languages.values()
-    if source == target:  # two columns of one language, which hold no tabs
-        write_lines(folder / f"{name}.tsv", map("\t".join, pairs))
+        drawn = _nested(list(islice(corpus.examples(), SAMPLED)), limit, seed)
+        corpus.write(drawn, folder, name)
+    elif isinstance(corpus, PairCorpus):
+        drawn = _nested(sample(corpus, SAMPLED)[0], limit, seed)
+        source, target = experiment.data.languages.values()
+        if source == target:  # two columns of one language, which hold no tabs
+            write_lines(folder / f"{name}.tsv", map("\t".join, drawn))
+        else:
+            write_lines(folder / f"{name}.{source}", (one for one, _ in drawn))
+            write_lines(folder / f"{name}.{target}", (other for _, other in drawn))
     else:
-        write_lines(folder / f"{name}.{source}", (one for one, _ in pairs))
-        write_lines(folder / f"{name}.{target}", (other for _, other in pairs))
-    return len(pairs)
+        drawn = list(islice(corpus, limit))
+        write_lines(folder / f"{name}.txt", drawn)
+    return len(drawn)
 
 
 def _nested(examples: list[Any], limit: int, seed: int) -> list[Any]:
@@ -181,7 +176,7 @@ def fit_to_time(
         return experiment
     amounts = [tier[0] for tier in task.tiers if tier[0] < job.splits.train.count] if smaller else []
     while True:
-        found, _ = estimate(experiment, job.splits, min(TRIAL_SECONDS, _TRIAL_SHARE * seconds), _progress_of(report))
+        found, _ = estimate(experiment, job.splits, min(TRIAL_SECONDS, _TRIAL_SHARE * seconds))
         fit = _SPARE * seconds / found.seconds_of_epoch
         if fit >= 1 or not smaller or not amounts or (other := smaller(amounts.pop())) == experiment:
             break
@@ -197,12 +192,9 @@ def fit_to_time(
         changes["schedule.epochs"] = round(fit, 2)
     if epochs > usual:  # validations before the rate has fallen are worth as much less
         changes["patience"] = math.ceil(patience * epochs / usual)
-    made = f"{epochs:,} at most" if epochs == most < int(fit) else f"{epochs:,}"
-    before = f", in place of {usual:,}" if epochs != usual else ""
-    rate = f", over {fit:.2g} of which the learning rate falls" if not whole else ""
-    report(
-        Note(f"{duration(seconds).capitalize()} are about {fit:,.3g} epochs here: training makes {made}{before}{rate}.")
-    )
+    made = f"training makes {epochs:,}, where {usual:,} are usual"
+    rate = "" if whole else f", and its learning rate falls over {fit:.2g}"
+    report(Note(f"{duration(seconds).capitalize()} are about {fit:,.3g} epochs here: {made}{rate}."))
     return experiment.with_options({f"training.{name}": value for name, value in changes.items()})
 
 
@@ -211,11 +203,6 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return inflect(round(seconds), "second")
     return inflect(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"
-
-
-def _progress_of(report: Report) -> Report:
-    """Return the same for progress alone."""
-    return lambda event: report(event) if isinstance(event, Progress) else None
 
 
 @dataclass

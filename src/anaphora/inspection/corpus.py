@@ -9,16 +9,16 @@ from typing import Any
 
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.forecast import Forecast
 from anaphora.datacheck.tables import Table
 from anaphora.errors import MissingExtraError, refuse_os_errors
-from anaphora.experiment.forecast import Forecast
 from anaphora.formats.html_table import table
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.lines import replacing
 from anaphora.inspection.drawing import canvas, charts
 from anaphora.inspection.page import page, picture
 
-_FORECAST = "Scores by the number of training examples, measured and expected; the numbers are below"
+_FORECAST = "Scores on the validation split, measured and expected with an interval; the numbers are below"
 
 
 def write_report(
@@ -47,7 +47,7 @@ def write_report(
             body.append(picture(svg[svg.find("<svg") :], "Histograms; their numbers are below"))
     with suppress(MissingExtraError):
         for found in forecasts:
-            body.append(picture(canvas.svg(partial(charts.forecast_figure, found)), _FORECAST, f"{found}."))
+            body.append(picture(canvas.svg(partial(charts.forecast_figure, found)), _FORECAST, _FORECAST))
     body += map(_table, tables)
     for name, text in (("check.html", page(title, *body)), ("check.json", f"{figures_as_json(figures, indent=2)}\n")):
         with replacing(folder / name) as stream:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anaphora.datacheck.distribution import Histogram
-from anaphora.experiment.forecast import Forecast
+from anaphora.datacheck.forecast import Forecast
 from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
@@ -355,19 +355,19 @@ def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
 
 def forecast_figure(found: Forecast) -> "Figure":
     """Draw scores by the number of examples: those of trainings, and the expected ones with their intervals."""
-    figure, panels = canvas.panels(len(found.full), 4.2, 3.0)
-    for axes, name in zip(panels, found.full, strict=True):
+    names = list(found.trainings[0].metrics)
+    figure, panels = canvas.panels(len(names), 4.2, 3.0)
+    for axes, name in zip(panels, names, strict=True):
         sizes, values = zip(*((one.examples, one.metrics[name].value) for one in found.trainings), strict=True)
-        expected = [of[name] for of in (found.full, found.double)]
-        _line(axes, 0, found.doublings, [one.value for one in expected], "expected", _MARKERS[0])
-        _bars(axes, 0, found.doublings, [(one.low, one.high) for one in expected])
+        expected = {count: of[name] for count, of in found.expected.items()}
+        _line(axes, 0, [*expected], [one.value for one in expected.values()], "expected", _MARKERS[0])
+        _bars(axes, 0, [*expected], [(one.low, one.high) for one in expected.values()])
         axes.scatter(sizes, values, color=COLOURS[1], marker=_MARKERS[1], label="measured", zorder=3)
-        ticks = sorted({*sizes, *found.doublings})
         axes.set_xscale("log")
-        axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=45, ha="right")
+        axes.set_xticks(ticks := sorted({*sizes, *expected}), [f"{n:,}" for n in ticks], rotation=45, ha="right")
         axes.minorticks_off()
         axes.set(xlabel=f"{plural(found.unit)} to train on", ylabel=name)
-    panels[0].legend()
+    panels[0].legend(loc="upper left")
     return figure
 
 

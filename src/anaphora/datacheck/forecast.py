@@ -1,0 +1,128 @@
+"""Scores that a training is expected to reach, by those of whole trainings on nested parts of its data.
+
+All parts are trained on for as many epochs, with the schedule of the learning rate for so many. What is left to lose
+after n examples, y, is taken to follow a power law,
+
+    y(n) = a + b n^-c,    (1)
+
+where y is a score turned so that less is better, or the logarithm of a loss; a and b are fitted by least squares, since
+three points leave no room for c. Where the epochs are fewer than those of a full training, the smallest part is trained
+on for all of them too, and a part of its gain is added to y. The interval covers other exponents c and other parts of
+the gain, the residuals of (1), and the drawing of the validation examples.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from anaphora.evaluation.segments import Floats, SegmentMetric
+from anaphora.evaluation.significance import bootstrap
+from anaphora.wording import inflect
+
+PARTS = (0.25, 0.5, 1.0)
+"""Sizes of the parts, as fractions of the largest."""
+
+_EXPONENTS = (0.05, 0.4, 0.8)
+"""The exponents c of equation (1): that of the expected value in the middle, those of the interval around it."""
+_GAIN = 0.5
+"""Fraction of the smallest part's gain by more epochs that all of the data gains, give or take as much."""
+_LEAST = 1e-9
+"""Value below which losses count as equal."""
+
+
+class PartTraining(NamedTuple):
+    """Scores of a training on a part of the data."""
+
+    examples: int
+    epochs: int
+    metrics: Mapping[str, SegmentMetric]
+
+
+class Expected(NamedTuple):
+    """A score that is expected, and an interval that holds it in 95 of 100 forecasts, as far as three points tell."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{_digits(self.value)} ({_digits(self.low)} to {_digits(self.high)})"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Scores on the validation split that a training is expected to reach."""
+
+    unit: str
+    """Noun of an example."""
+    epochs: int
+    """Of a full training."""
+    trainings: Sequence[PartTraining]
+    expected: Mapping[int, Mapping[str, Expected]]
+    """Scores by metric, on as many examples as the training split has and on twice as many."""
+
+    def __str__(self) -> str:
+        full, double = (" and ".join(f"{n} {one}" for n, one in of.items()) for of in self.expected.values())
+        return (
+            f"A full training on {inflect(min(self.expected), self.unit)} is expected to reach {full} on the "
+            f"validation split; one on twice as many, {double}"
+        )
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Yield the trainings and what they let expect, with a cell for each metric."""
+        for one in self.trainings:
+            scores = (_digits(metric.value) for metric in one.metrics.values())
+            yield f"{inflect(one.examples, self.unit)}, {inflect(one.epochs, 'epoch')}", *scores
+        for count, of in self.expected.items():
+            yield f"{inflect(count, self.unit)}, {inflect(self.epochs, 'epoch')}: expected", *map(str, of.values())
+
+    def json(self) -> dict[str, Any]:
+        trainings = [
+            {"examples": n, "epochs": epochs} | {name: metric.value for name, metric in metrics.items()}
+            for n, epochs, metrics in self.trainings
+        ]
+        expected = [
+            {"examples": n} | {name: one._asdict() for name, one in of.items()} for n, of in self.expected.items()
+        ]
+        return {"sentence": f"{self}.", "trainings": trainings, "expected": expected}
+
+
+def expect(trainings: Sequence[PartTraining], name: str, examples: float) -> Expected:
+    """Return a metric that a full training on so many ``examples`` is expected to reach, by equation (1).
+
+    The ``trainings`` are on parts of three sizes, with as many epochs; there may be one on the smallest with all.
+    """
+    metrics, parts = [one.metrics[name] for one in trainings], len(PARTS)
+    sizes_K = np.array([float(one.examples) for one in trainings[:parts]])
+    y_K = np.array([float(_loss_of(metric, np.array(metric.value))) for metric in metrics])
+    gain = _GAIN * min(0.0, y_K[-1] - y_K[0]) if len(trainings) > parts else 0.0
+    found, residuals = list[float](), list[float]()
+    for exponent in _EXPONENTS:
+        x_K = (sizes_K / sizes_K[-1]) ** -exponent
+        b = max(0.0, float(np.polyfit(x_K, y_K[:parts], 1)[0]))  # more data does no harm
+        a = float(np.mean(y_K[:parts] - b * x_K))
+        found.append(a + b * float((examples / sizes_K[-1]) ** -exponent) + gain)
+        residuals.append(float(np.linalg.norm(y_K[:parts] - a - b * x_K)))
+    largest = metrics[parts - 1]
+    drawn_N = _loss_of(largest, bootstrap([largest]))
+    around = float(np.linalg.norm([2 * drawn_N.std(), 2 * residuals[1], gain]))
+    ends = (found[1], min(found) - around, max(found) + around)
+    if largest.better == "lower":
+        return Expected(*map(math.exp, ends))
+    value, high, low = (-y for y in ends)
+    highest = max(metric.value for one in trainings for metric in one.metrics.values())
+    top = next(top for top in (1.0, 100.0, math.inf) if highest <= top)
+    return Expected(min(value, top), max(low, 0.0) if value >= 0 else low, min(high, top))
+
+
+def _loss_of(metric: SegmentMetric, values: Floats) -> Floats:
+    """Return y of values of a metric: logarithms where lower is better, and negative values otherwise."""
+    return np.log(np.maximum(values, _LEAST)) if metric.better == "lower" else -values
+
+
+def _digits(value: float) -> str:
+    """Return a score in as many digits as mean something."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if abs(value) > 1 else f"{value:.3f}"
