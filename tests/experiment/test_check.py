@@ -9,7 +9,9 @@ import pytest
 import anaphora
 from anaphora.datacheck.findings import Finding
 from anaphora.errors import DataError
-from anaphora.experiment.check import CheckResult, check
+from anaphora.experiment.check import CheckResult, check, plan_parts
+from anaphora.experiment.run_training import train
+from anaphora.inspection.drawing import charts
 from anaphora.run import Run
 from anaphora.run.summary import about
 from tests.conftest import Trained
@@ -102,3 +104,48 @@ def test_an_error_in_a_trial_does_not_name_its_folder(
     monkeypatch.setattr("anaphora.experiment.estimate.train", refuse)
     error = only_error(checked(tiny_translator, toy_pairs, trial=0.1))
     assert error.what == "the trial's train.en:3 is empty: fill it in"
+
+
+def test_a_long_trial_forecasts_scores_by_nested_parts_of_the_data(
+    tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_SECONDS", 5.0)
+    found = checked(tiny_translator, toy_pairs, trial=5.0)
+    assert found.trainable and found.forecasts == []
+    assert "12 pairs are too few" in str(next(one for one in found.findings if one.kind == "forecast"))
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_EXAMPLES", 3)
+    monkeypatch.setattr("anaphora.experiment.check.TRIAL_SECONDS", 0.1)
+    read = dict[int, set[str]]()
+
+    def reading(experiment: Any, path: Path, *others: Any) -> object:
+        lines = (Path(experiment.data.files[0]) / "train.en").read_text().splitlines()
+        read.setdefault(len(lines), set(lines))
+        assert read[len(lines)] == set(lines)
+        return train(experiment, path, *others)
+
+    monkeypatch.setattr("anaphora.experiment.check.train", reading)
+    for _ in range(2):
+        found = checked(tiny_translator, toy_pairs, trial=5.0)
+        [forecast] = found.forecasts
+        assert [one.examples for one in forecast.trainings] == [3, 6, 12] and list(forecast.expected) == [12, 24]
+    assert read[3] < read[6] < read[12]
+    shown = found.json()["forecast"]
+    assert [one["examples"] for one in shown["expected"]] == [12, 24] and "twice as many" in shown["sentence"]
+    assert len(found.tables()[-1].rows) == 5
+    axes = [one.get_ylabel() for one in charts.forecast_figure(forecast).axes]
+    assert axes == ["BLEU", "chrF2"]
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (1e9, [(2500, 20), (5000, 20), (10_000, 20)]),
+        (20 * 0.25 + 8 * 1.75, [(2500, 8), (5000, 8), (10_000, 8), (2500, 20)]),
+        (1.0, [(182, 5), (364, 5), (727, 5), (182, 20)]),
+        (0.01, [(25, 1), (50, 1), (100, 1), (25, 20)]),
+    ],
+)
+def test_a_forecast_shortens_its_trainings_before_it_makes_parts_smaller(
+    room: float, expected: list[tuple[int, int]]
+) -> None:
+    assert plan_parts(10_000, 20, 1.0, room) == expected

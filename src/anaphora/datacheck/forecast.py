@@ -112,10 +112,10 @@ def expect(trainings: Sequence[PartTraining], name: str, examples: float) -> Exp
     ends = (found[1], min(found) - around, max(found) + around)
     if largest.better == "lower":
         return Expected(*map(math.exp, ends))
-    value, high, low = (-y for y in ends)
-    highest = max(metric.value for one in trainings for metric in one.metrics.values())
-    top = next(top for top in (1.0, 100.0, math.inf) if highest <= top)
-    return Expected(min(value, top), max(low, 0.0) if value >= 0 else low, min(high, top))
+    scores = [metric.value for one in trainings for metric in one.metrics.values()]
+    top = next(top for top in (1.0, 100.0, math.inf) if max(scores) <= top)
+    value, high, low = np.clip(np.negative(ends), 0.0 if min(scores) >= 0 else -math.inf, top).tolist()
+    return Expected(value, low, high)
 
 
 def _loss_of(metric: SegmentMetric, values: Floats) -> Floats:

@@ -140,13 +140,13 @@ def _forecast(experiment: Experiment, splits: Splits[Any], found: Estimate, seco
     unit, count, epochs = units.get(type(splits.train), "example"), splits.train.count, experiment.training.epochs
     if count < LEAST_EXAMPLES:
         raise ConfigError(f"{inflect(count, unit)} are too few, {LEAST_EXAMPLES} are needed.")
-    plan = _plan(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
+    plan = plan_parts(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
     trainings = [_train_part(experiment, splits, unit, *planned, report) for planned in plan]
     expected = {n: {name: expect(trainings, name, n) for name in trainings[0].metrics} for n in (count, 2 * count)}
     return Forecast(unit, epochs, trainings, expected)
 
 
-def _plan(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list[tuple[int, int]]:
+def plan_parts(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list[tuple[int, int]]:
     """Return the examples and epochs of each training, on parts of ``count`` examples.
 
     An epoch over all takes ``seconds_of_epoch``; all trainings together are to take ``room``, also in seconds.
@@ -154,7 +154,7 @@ def _plan(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list
     share, whole, parts, made = min(1.0, SAMPLED / count), epochs * seconds_of_epoch, sum(PARTS), epochs
     if parts * whole * share > room:
         share = max(LEAST_EXAMPLES / count, min(share, room / whole / (PARTS[0] + parts * _LEAST_EPOCHS)))
-        made = max(1, min(epochs, int(epochs * (room / (whole * share) - PARTS[0]) / parts)))
+        made = max(1, min(epochs, round(epochs * (room / (whole * share) - PARTS[0]) / parts)))
     plan = [(round(share * part * count), made) for part in PARTS]
     return plan if made == epochs else [*plan, (plan[0][0], epochs)]
 
