@@ -114,8 +114,8 @@ def expect(trainings: Sequence[PartTraining], name: str, examples: float) -> Exp
         return Expected(*map(math.exp, ends))
     scores = [metric.value for one in trainings for metric in one.metrics.values()]
     top = next(top for top in (1.0, 100.0, math.inf) if max(scores) <= top)
-    value, high, low = np.clip(np.negative(ends), 0.0 if min(scores) >= 0 else -math.inf, top).tolist()
-    return Expected(value, low, high)
+    value, high, low = np.clip(np.negative(ends), 0.0 if min(scores) >= 0 else -math.inf, top) + 0.0  # no -0
+    return Expected(float(value), float(low), float(high))
 
 
 def _loss_of(metric: SegmentMetric, values: Floats) -> Floats:

@@ -141,7 +141,7 @@ def _forecast(experiment: Experiment, splits: Splits[Any], found: Estimate, seco
     if count < LEAST_EXAMPLES:
         raise ConfigError(f"{inflect(count, unit)} are too few, {LEAST_EXAMPLES} are needed.")
     plan = plan_parts(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
-    trainings = [_train_part(experiment, splits, unit, *planned, report) for planned in plan]
+    trainings = [train_part(experiment, splits, unit, *planned, report) for planned in plan]
     expected = {n: {name: expect(trainings, name, n) for name in trainings[0].metrics} for n in (count, 2 * count)}
     return Forecast(unit, epochs, trainings, expected)
 
@@ -159,7 +159,7 @@ def plan_parts(count: int, epochs: int, seconds_of_epoch: float, room: float) ->
     return plan if made == epochs else [*plan, (plan[0][0], epochs)]
 
 
-def _train_part(
+def train_part(
     experiment: Experiment, splits: Splits[Any], unit: str, examples: int, epochs: int, report: Report
 ) -> PartTraining:
     """Train for so many epochs on so many examples, and score the best checkpoint on the validation split."""
