@@ -1,9 +1,9 @@
 """Error of the forecasts of ``anaphora check``: ``python -m benchmarks.forecast NAME=FOLDER:SOURCE-TARGET ..``.
 
-For each folder of pairs (``train.*`` and ``val.*``) the experiment that the data chooses is forecast with ``--times`` as
-much time as its full training takes: by parts of all pairs, and as twice the data by parts of a half. The truth is the
-full training, or scores given with ``--truth NAME=METRIC:SCORE``. Trainings are planned by epochs, not by a clock, so
-the table is the same on a busy machine. A line of JSON for each forecast is added to the file ``--output``.
+For each folder of pairs (``train.*`` and ``val.*``) what the data chooses is forecast with ``--times`` as much time as
+its full training takes: by subsets of all pairs, and as twice the data by subsets of a half. The truth is that
+training, or scores given with ``--truth NAME=METRIC:SCORE``. Trainings are planned by epochs, not by a clock, so the
+table is the same on a busy machine. A line of JSON for each forecast is added to the file ``--output``.
 """
 
 import argparse
@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from anaphora.datacheck.forecast import Expected, PartTraining, expect
+from anaphora.datacheck.forecast import Expected, SubsetTraining, expect
 from anaphora.events import Report, silent
 from anaphora.experiment.auto import automatic
-from anaphora.experiment.check import plan_parts, train_part
+from anaphora.experiment.check import plan_subsets, train_subset
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.registry import task_of
 
@@ -58,9 +58,9 @@ def measure(
         splits, epochs = task_of(experiment).job(experiment, silent).splits, experiment.training.epochs
 
         @cache
-        def trained(examples: int, made: int) -> PartTraining:
+        def trained(examples: int, made: int) -> SubsetTraining:
             began = time.process_time()
-            found = train_part(experiment, splits, "pair", examples, made, report)
+            found = train_subset(experiment, splits, "pair", examples, made, report)
             scores = {metric: round(found.metrics[metric].value, 2) for metric in METRICS}
             print(
                 f"{name}, {examples:,} pairs, {made} epochs: {scores}, {time.process_time() - began:.0f} s", flush=True
@@ -69,8 +69,8 @@ def measure(
 
         count, rows = splits.train.count, list[Row]()
         for share in times:
-            for data_used, part in (("half", count // 2), ("all", count)):
-                trainings = [trained(*one) for one in plan_parts(part, epochs, part / count, share * epochs)]
+            for data_used, part in (("all", count), ("half", count // 2)):
+                trainings = [trained(*one) for one in plan_subsets(part, epochs, part / count, share * epochs)]
                 if not truth:
                     full = trained(count, epochs)
                     truth = {metric: full.metrics[metric].value for metric in METRICS}

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from anaphora.datacheck.forecast import PARTS, PartTraining, expect
+from anaphora.datacheck.forecast import SUBSETS, SubsetTraining, expect
 from anaphora.evaluation.segments import Better, SegmentMetric, fraction
 
 
-def trainings(scores: Sequence[float], better: Better = "higher", count: int = 4000) -> list[PartTraining]:
+def trainings(scores: Sequence[float], better: Better = "higher", count: int = 4000) -> list[SubsetTraining]:
     """Trainings on parts of ``count`` examples; one more score is that of more epochs on the smallest."""
     metrics = [SegmentMetric("score", np.tile([score, 1.0], (200, 1)), fraction, better) for score in scores]
-    shares = (*PARTS, PARTS[0])[: len(scores)]
-    return [PartTraining(int(share * count), 5, {"score": one}) for share, one in zip(shares, metrics, strict=True)]
+    shares = (*SUBSETS, SUBSETS[0])[: len(scores)]
+    return [SubsetTraining(int(share * count), 5, {"score": one}) for share, one in zip(shares, metrics, strict=True)]
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])

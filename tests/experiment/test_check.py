@@ -9,7 +9,7 @@ import pytest
 import anaphora
 from anaphora.datacheck.findings import Finding
 from anaphora.errors import DataError
-from anaphora.experiment.check import CheckResult, check, plan_parts
+from anaphora.experiment.check import CheckResult, check, plan_subsets
 from anaphora.experiment.run_training import train
 from anaphora.inspection.drawing import charts
 from anaphora.run import Run
@@ -148,4 +148,4 @@ def test_a_long_trial_forecasts_scores_by_nested_parts_of_the_data(
 def test_a_forecast_shortens_its_trainings_before_it_makes_parts_smaller(
     room: float, expected: list[tuple[int, int]]
 ) -> None:
-    assert plan_parts(10_000, 20, 1.0, room) == expected
+    assert plan_subsets(10_000, 20, 1.0, room) == expected

@@ -1,14 +1,14 @@
-"""Scores that a training is expected to reach, by those of whole trainings on nested parts of its data.
+"""Scores that a training is expected to reach, by those of whole trainings on nested subsets of its data.
 
-All parts are trained on for as many epochs, with the schedule of the learning rate for so many. What is left to lose
+All subsets are trained on for as many epochs, with the schedule of the learning rate for so many. What is left to lose
 after n examples, y, is taken to follow a power law,
 
     y(n) = a + b n^-c,    (1)
 
 where y is a score turned so that less is better, or the logarithm of a loss; a and b are fitted by least squares, since
-three points leave no room for c. Where the epochs are fewer than those of a full training, the smallest part is trained
-on for all of them too, and a part of its gain is added to y. The interval covers other exponents c and other parts of
-the gain, the residuals of (1), and the drawing of the validation examples.
+three points leave no room for c. Where the epochs are fewer than those of a full training, the smallest subset is
+trained on for all of them too, and half of its gain is added to y. The interval covers other exponents c, all or none
+of the gain, the residuals of (1), and the drawing of the validation examples.
 """
 
 import math
@@ -22,19 +22,19 @@ from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.evaluation.significance import bootstrap
 from anaphora.wording import inflect
 
-PARTS = (0.25, 0.5, 1.0)
-"""Sizes of the parts, as fractions of the largest."""
+SUBSETS = (0.25, 0.5, 1.0)
+"""Sizes of the subsets, as fractions of the largest."""
 
 _EXPONENTS = (0.05, 0.4, 0.8)
 """The exponents c of equation (1): that of the expected value in the middle, those of the interval around it."""
 _GAIN = 0.5
-"""Fraction of the smallest part's gain by more epochs that all of the data gains, give or take as much."""
+"""Fraction of the smallest subset's gain by more epochs that all of the data gains, give or take as much."""
 _LEAST = 1e-9
 """Value below which losses count as equal."""
 
 
-class PartTraining(NamedTuple):
-    """Scores of a training on a part of the data."""
+class SubsetTraining(NamedTuple):
+    """Scores of a training on a subset of the data."""
 
     examples: int
     epochs: int
@@ -60,7 +60,7 @@ class Forecast:
     """Noun of an example."""
     epochs: int
     """Of a full training."""
-    trainings: Sequence[PartTraining]
+    trainings: Sequence[SubsetTraining]
     expected: Mapping[int, Mapping[str, Expected]]
     """Scores by metric, on as many examples as the training split has and on twice as many."""
 
@@ -90,23 +90,23 @@ class Forecast:
         return {"sentence": f"{self}.", "trainings": trainings, "expected": expected}
 
 
-def expect(trainings: Sequence[PartTraining], name: str, examples: float) -> Expected:
+def expect(trainings: Sequence[SubsetTraining], name: str, examples: float) -> Expected:
     """Return a metric that a full training on so many ``examples`` is expected to reach, by equation (1).
 
-    The ``trainings`` are on parts of three sizes, with as many epochs; there may be one on the smallest with all.
+    The ``trainings`` are on subsets of three sizes, with as many epochs; there may be one on the smallest with all.
     """
-    metrics, parts = [one.metrics[name] for one in trainings], len(PARTS)
-    sizes_K = np.array([float(one.examples) for one in trainings[:parts]])
+    metrics, sizes = [one.metrics[name] for one in trainings], len(SUBSETS)
+    sizes_K = np.array([float(one.examples) for one in trainings[:sizes]])
     y_K = np.array([float(_loss_of(metric, np.array(metric.value))) for metric in metrics])
-    gain = _GAIN * min(0.0, y_K[-1] - y_K[0]) if len(trainings) > parts else 0.0
+    gain = _GAIN * min(0.0, y_K[-1] - y_K[0]) if len(trainings) > sizes else 0.0
     found, residuals = list[float](), list[float]()
     for exponent in _EXPONENTS:
         x_K = (sizes_K / sizes_K[-1]) ** -exponent
-        b = max(0.0, float(np.polyfit(x_K, y_K[:parts], 1)[0]))  # more data does no harm
-        a = float(np.mean(y_K[:parts] - b * x_K))
+        b = max(0.0, float(np.polyfit(x_K, y_K[:sizes], 1)[0]))  # more data does no harm
+        a = float(np.mean(y_K[:sizes] - b * x_K))
         found.append(a + b * float((examples / sizes_K[-1]) ** -exponent) + gain)
-        residuals.append(float(np.linalg.norm(y_K[:parts] - a - b * x_K)))
-    largest = metrics[parts - 1]
+        residuals.append(float(np.linalg.norm(y_K[:sizes] - a - b * x_K)))
+    largest = metrics[sizes - 1]
     drawn_N = _loss_of(largest, bootstrap([largest]))
     around = float(np.linalg.norm([2 * drawn_N.std(), 2 * residuals[1], gain]))
     ends = (found[1], min(found) - around, max(found) + around)

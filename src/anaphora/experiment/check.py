@@ -7,7 +7,7 @@ from typing import Any
 
 from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.datacheck.findings import Finding
-from anaphora.datacheck.forecast import PARTS, Forecast, PartTraining, expect
+from anaphora.datacheck.forecast import SUBSETS, Forecast, SubsetTraining, expect
 from anaphora.datacheck.splits import unknown_tokens
 from anaphora.datacheck.survey import Survey, survey_corpus
 from anaphora.datacheck.tables import Table, survey_tables
@@ -28,7 +28,7 @@ LEAST_EXAMPLES = 100
 """Examples that a forecast needs."""
 
 _LEAST_EPOCHS = 0.25
-"""Fraction of the epochs that a part is trained for; where the time does not suffice for it, parts are smaller."""
+"""Fraction of the epochs that a subset is trained for; where the time does not suffice for it, subsets are smaller."""
 _SPARE = 0.9
 """Fraction of the time of a forecast that its epochs are to take."""
 _SHOWN = 2
@@ -88,7 +88,7 @@ def check(
 ) -> CheckResult:
     """Look at the data of ``experiment``, and train for about ``trial`` seconds (0: not at all) to see what it takes.
 
-    In ``LEAST_SECONDS`` or more, parts of the data are trained on too, to forecast the scores of the whole training.
+    In ``LEAST_SECONDS`` or more, subsets of the data are trained on too, to forecast the scores of the whole training.
     A training split of a million lines or more is sampled, as a finding says, unless the counts are to be ``exact``.
     What keeps the experiment from being trained is an error among the findings, not an exception.
     """
@@ -132,7 +132,7 @@ def _try_out(checked: CheckResult, job: TrainingJob, trial: float, report: Repor
 
 
 def _forecast(experiment: Experiment, splits: Splits[Any], found: Estimate, seconds: float, report: Report) -> Forecast:
-    """Train ``experiment`` on parts of ``splits`` for about ``seconds`` in all, by the speed that was ``found``.
+    """Train ``experiment`` on subsets of ``splits`` for about ``seconds`` in all, by the speed that was ``found``.
 
     Raises ConfigError for too few examples, and what ``run_training.train`` raises.
     """
@@ -140,28 +140,28 @@ def _forecast(experiment: Experiment, splits: Splits[Any], found: Estimate, seco
     unit, count, epochs = units.get(type(splits.train), "example"), splits.train.count, experiment.training.epochs
     if count < LEAST_EXAMPLES:
         raise ConfigError(f"{inflect(count, unit)} are too few, {LEAST_EXAMPLES} are needed.")
-    plan = plan_parts(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
-    trainings = [train_part(experiment, splits, unit, *planned, report) for planned in plan]
+    plan = plan_subsets(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
+    trainings = [train_subset(experiment, splits, unit, *planned, report) for planned in plan]
     expected = {n: {name: expect(trainings, name, n) for name in trainings[0].metrics} for n in (count, 2 * count)}
     return Forecast(unit, epochs, trainings, expected)
 
 
-def plan_parts(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list[tuple[int, int]]:
-    """Return the examples and epochs of each training, on parts of ``count`` examples.
+def plan_subsets(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list[tuple[int, int]]:
+    """Return the examples and epochs of each training, on subsets of ``count`` examples.
 
     An epoch over all takes ``seconds_of_epoch``; all trainings together are to take ``room``, also in seconds.
     """
-    share, whole, parts, made = min(1.0, SAMPLED / count), epochs * seconds_of_epoch, sum(PARTS), epochs
-    if parts * whole * share > room:
-        share = max(LEAST_EXAMPLES / count, min(share, room / whole / (PARTS[0] + parts * _LEAST_EPOCHS)))
-        made = max(1, min(epochs, round(epochs * (room / (whole * share) - PARTS[0]) / parts)))
-    plan = [(round(share * part * count), made) for part in PARTS]
+    share, whole, total, made = min(1.0, SAMPLED / count), epochs * seconds_of_epoch, sum(SUBSETS), epochs
+    if total * whole * share > room:
+        share = max(LEAST_EXAMPLES / count, min(share, room / whole / (SUBSETS[0] + total * _LEAST_EPOCHS)))
+        made = max(1, min(epochs, round(epochs * (room / (whole * share) - SUBSETS[0]) / total)))
+    plan = [(round(share * size * count), made) for size in SUBSETS]
     return plan if made == epochs else [*plan, (plan[0][0], epochs)]
 
 
-def train_part(
+def train_subset(
     experiment: Experiment, splits: Splits[Any], unit: str, examples: int, epochs: int, report: Report
-) -> PartTraining:
+) -> SubsetTraining:
     """Train for so many epochs on so many examples, and score the best checkpoint on the validation split."""
     task = f"forecast: training on {inflect(examples, unit)}"
 
@@ -170,11 +170,11 @@ def train_part(
             done = (event.epoch - 1) * event.total + event.done
             report(Progress(task, done, event.epochs * event.total, "updates"))
 
-    with sampled(experiment, splits, {"epochs": epochs}, examples) as (part, folder, (count, _)):
-        train(part, folder / "run", progress)
-        [scored] = task_of(part).evaluate([folder / "run"], Request(keep=False), silent).scored
+    with sampled(experiment, splits, {"epochs": epochs}, examples) as (sample, folder, (count, _)):
+        train(sample, folder / "run", progress)
+        [scored] = task_of(sample).evaluate([folder / "run"], Request(keep=False), silent).scored
         [scores] = scored.results.values()
-    return PartTraining(count, epochs, {metric.name: metric for metric in scores.segment_metrics()[:_SHOWN]})
+    return SubsetTraining(count, epochs, {metric.name: metric for metric in scores.segment_metrics()[:_SHOWN]})
 
 
 def _tokens(
