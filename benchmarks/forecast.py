@@ -77,6 +77,7 @@ def measure(
                 for metric in METRICS:
                     expected = expect(trainings, metric, count)
                     rows.append(Row(name, count, data_used, share, metric, expected, truth[metric]))
+                    print(rows[-1], flush=True)
         return rows
 
 
@@ -99,7 +100,7 @@ def main() -> None:
         with options.output.open("a") as stream:
             stream.writelines(json.dumps(row._asdict() | {"expected": row.expected._asdict()}) + "\n" for row in found)
         rows += found
-    print("| set | pairs | made with | time | metric | expected | interval | truth | error | inside |")
+    print("\n| set | pairs | made with | time | metric | expected | interval | truth | error | inside |")
     print("| --- | --: | --- | --: | --- | --: | --- | --: | --: | --- |", *rows, sep="\n")
 
 

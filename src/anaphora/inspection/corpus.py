@@ -18,7 +18,7 @@ from anaphora.formats.lines import replacing
 from anaphora.inspection.drawing import canvas, charts
 from anaphora.inspection.page import page, picture
 
-_FORECAST = "Scores on the validation split, measured and expected with an interval; the numbers are below"
+_FORECAST = "Scores on the validation split, measured and expected with an interval; the numbers are below."
 
 
 def write_report(
