@@ -2,8 +2,8 @@
 
 For each folder of pairs (``train.*`` and ``val.*``) what the data chooses is forecast with ``--times`` as much time as
 its full training takes: by subsets of all pairs, and as twice the data by subsets of a half. The truth is that
-training, or scores given with ``--truth NAME=METRIC:SCORE``. Trainings are planned by epochs, not by a clock, so the
-table is the same on a busy machine. A line of JSON for each forecast is added to the file ``--output``.
+training, or scores given with ``--truth NAME=METRIC:SCORE``. Subsets are sized by their examples, not by a clock, so
+the table is the same on a busy machine. A line of JSON for each forecast is added to the file ``--output``.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from anaphora.datacheck.forecast import Expected, SubsetTraining, expect
 from anaphora.events import Report, silent
 from anaphora.experiment.auto import automatic
-from anaphora.experiment.check import plan_subsets, train_subset
+from anaphora.experiment.check import subset_sizes, train_subset
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.registry import task_of
 
@@ -55,24 +55,22 @@ def measure(
             (Path(copied) / path.name).write_bytes(path.read_bytes())
         text, data = automatic([Path(copied)], source, target), [Path(copied)]
         experiment = read_experiment(text, "auto", ["training.threads=1"], data=data, source=source, target=target)
-        splits, epochs = task_of(experiment).job(experiment, silent).splits, experiment.training.epochs
+        splits = task_of(experiment).job(experiment, silent).splits
 
         @cache
-        def trained(examples: int, made: int) -> SubsetTraining:
+        def trained(examples: int) -> SubsetTraining:
             began = time.process_time()
-            found = train_subset(experiment, splits, "pair", examples, made, report)
+            found = train_subset(experiment, splits, "pair", examples, report)
             scores = {metric: round(found.metrics[metric].value, 2) for metric in METRICS}
-            print(
-                f"{name}, {examples:,} pairs, {made} epochs: {scores}, {time.process_time() - began:.0f} s", flush=True
-            )
+            print(f"{name}, {examples:,} pairs: {scores}, {time.process_time() - began:.0f} s", flush=True)
             return found
 
         count, rows = splits.train.count, list[Row]()
         for share in times:
             for data_used, part in (("all", count), ("half", count // 2)):
-                trainings = [trained(*one) for one in plan_subsets(part, epochs, part / count, share * epochs)]
+                trainings = [trained(size) for size in subset_sizes(part, share * count / part)]
                 if not truth:
-                    full = trained(count, epochs)
+                    full = trained(count)
                     truth = {metric: full.metrics[metric].value for metric in METRICS}
                 for metric in METRICS:
                     expected = expect(trainings, metric, count)

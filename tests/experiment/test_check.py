@@ -9,7 +9,7 @@ import pytest
 import anaphora
 from anaphora.datacheck.findings import Finding
 from anaphora.errors import DataError
-from anaphora.experiment.check import CheckResult, check, plan_subsets
+from anaphora.experiment.check import CheckResult, check, subset_sizes
 from anaphora.experiment.run_training import train
 from anaphora.inspection.drawing import charts
 from anaphora.run import Run
@@ -114,6 +114,11 @@ def test_a_long_trial_forecasts_scores_by_nested_parts_of_the_data(
     assert found.trainable and found.forecasts == []
     assert "12 pairs are too few" in str(next(one for one in found.findings if one.kind == "forecast"))
     monkeypatch.setattr("anaphora.experiment.check.LEAST_EXAMPLES", 3)
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_SECONDS", 0.01)
+    found = checked(tiny_translator, toy_pairs, trial=0.01)
+    assert "are too short, since a full training takes" in str(
+        next(one for one in found.findings if one.kind == "forecast")
+    )
     monkeypatch.setattr("anaphora.experiment.check.TRIAL_SECONDS", 0.1)
     read = dict[int, set[str]]()
 
@@ -137,15 +142,12 @@ def test_a_long_trial_forecasts_scores_by_nested_parts_of_the_data(
 
 
 @pytest.mark.parametrize(
-    ("room", "expected"),
+    ("count", "times", "sizes"),
     [
-        (1e9, [(2500, 20), (5000, 20), (10_000, 20)]),
-        (20 * 0.25 + 8 * 1.75, [(2500, 8), (5000, 8), (10_000, 8), (2500, 20)]),
-        (1.0, [(182, 5), (364, 5), (727, 5), (182, 20)]),
-        (0.01, [(25, 1), (50, 1), (100, 1), (25, 20)]),
+        (10_000, 3.0, [2500, 5000, 10_000]),
+        (10_000, 0.7, [1000, 2000, 4000]),
+        (1_000_000, 1.75, [12_500, 25_000, 50_000]),
     ],
 )
-def test_a_forecast_shortens_its_trainings_before_it_makes_parts_smaller(
-    room: float, expected: list[tuple[int, int]]
-) -> None:
-    assert plan_subsets(10_000, 20, 1.0, room) == expected
+def test_subsets_are_as_large_as_their_trainings_have_time(count: int, times: float, sizes: list[int]) -> None:
+    assert subset_sizes(count, times) == sizes

@@ -1,14 +1,13 @@
 """Scores that a training is expected to reach, by those of whole trainings on nested subsets of its data.
 
-All subsets are trained on for as many epochs, with the schedule of the learning rate for so many. What is left to lose
-after n examples, y, is taken to follow a power law,
+All subsets are trained on for as many epochs as all of the data would be, so each score is that of a full training on
+less data. What is left to lose after n examples, y, is taken to follow a power law,
 
     y(n) = a + b n^-c,    (1)
 
 where y is a score turned so that less is better, or the logarithm of a loss; a and b are fitted by least squares, since
-three points leave no room for c. Where the epochs are fewer than those of a full training, the smallest subset is
-trained on for all of them too, and half of its gain is added to y. The interval covers other exponents c, all or none
-of the gain, the residuals of (1), and the drawing of the validation examples.
+three points leave no room for c. The interval covers other exponents c, the standard error of (1), and the drawing of
+the validation examples.
 """
 
 import math
@@ -27,8 +26,6 @@ SUBSETS = (0.25, 0.5, 1.0)
 
 _EXPONENTS = (0.05, 0.4, 0.8)
 """The exponents c of equation (1): that of the expected value in the middle, those of the interval around it."""
-_GAIN = 0.5
-"""Fraction of the smallest subset's gain by more epochs that all of the data gains, give or take as much."""
 _LEAST = 1e-9
 """Value below which losses count as equal."""
 
@@ -37,7 +34,6 @@ class SubsetTraining(NamedTuple):
     """Scores of a training on a subset of the data."""
 
     examples: int
-    epochs: int
     metrics: Mapping[str, SegmentMetric]
 
 
@@ -58,8 +54,6 @@ class Forecast:
 
     unit: str
     """Noun of an example."""
-    epochs: int
-    """Of a full training."""
     trainings: Sequence[SubsetTraining]
     expected: Mapping[int, Mapping[str, Expected]]
     """Scores by metric, on as many examples as the training split has and on twice as many."""
@@ -75,14 +69,13 @@ class Forecast:
         """Yield the trainings and what they let expect, with a cell for each metric."""
         for one in self.trainings:
             scores = (_digits(metric.value) for metric in one.metrics.values())
-            yield f"{inflect(one.examples, self.unit)}, {inflect(one.epochs, 'epoch')}", *scores
+            yield inflect(one.examples, self.unit), *scores
         for count, of in self.expected.items():
-            yield f"{inflect(count, self.unit)}, {inflect(self.epochs, 'epoch')}: expected", *map(str, of.values())
+            yield f"{inflect(count, self.unit)}: expected", *map(str, of.values())
 
     def json(self) -> dict[str, Any]:
         trainings = [
-            {"examples": n, "epochs": epochs} | {name: metric.value for name, metric in metrics.items()}
-            for n, epochs, metrics in self.trainings
+            {"examples": n} | {name: metric.value for name, metric in metrics.items()} for n, metrics in self.trainings
         ]
         expected = [
             {"examples": n} | {name: one._asdict() for name, one in of.items()} for n, of in self.expected.items()
@@ -93,27 +86,26 @@ class Forecast:
 def expect(trainings: Sequence[SubsetTraining], name: str, examples: float) -> Expected:
     """Return a metric that a full training on so many ``examples`` is expected to reach, by equation (1).
 
-    The ``trainings`` are on subsets of three sizes, with as many epochs; there may be one on the smallest with all.
+    The ``trainings`` are on subsets of growing size.
     """
-    metrics, sizes = [one.metrics[name] for one in trainings], len(SUBSETS)
-    sizes_K = np.array([float(one.examples) for one in trainings[:sizes]])
+    metrics = [one.metrics[name] for one in trainings]
+    sizes_K = np.array([float(one.examples) for one in trainings])
     y_K = np.array([float(_loss_of(metric, np.array(metric.value))) for metric in metrics])
-    gain = _GAIN * min(0.0, y_K[-1] - y_K[0]) if len(trainings) > sizes else 0.0
-    found, residuals = list[float](), list[float]()
+    found, errors = list[float](), list[float]()
     for exponent in _EXPONENTS:
-        x_K = (sizes_K / sizes_K[-1]) ** -exponent
-        b = max(0.0, float(np.polyfit(x_K, y_K[:sizes], 1)[0]))  # more data does no harm
-        a = float(np.mean(y_K[:sizes] - b * x_K))
-        found.append(a + b * float((examples / sizes_K[-1]) ** -exponent) + gain)
-        residuals.append(float(np.linalg.norm(y_K[:sizes] - a - b * x_K)))
-    largest = metrics[sizes - 1]
-    drawn_N = _loss_of(largest, bootstrap([largest]))
-    around = float(np.linalg.norm([2 * drawn_N.std(), 2 * residuals[1], gain]))
+        x_K, x = (sizes_K / sizes_K[-1]) ** -exponent, float((examples / sizes_K[-1]) ** -exponent)
+        b = max(0.0, float(np.polyfit(x_K, y_K, 1)[0]))  # more data does no harm
+        a = float(np.mean(y_K - b * x_K))
+        found.append(a + b * x)
+        leverage = (1 + (x - x_K.mean()) ** 2 / x_K.var()) / len(x_K)
+        errors.append(float(np.linalg.norm(y_K - a - b * x_K)) * math.sqrt(leverage))
+    deviation = _loss_of(metrics[0], bootstrap([metrics[-1]])).std()
+    around = float(np.linalg.norm([2 * deviation, 2 * errors[1]]))
     ends = (found[1], min(found) - around, max(found) + around)
-    if largest.better == "lower":
+    if metrics[0].better == "lower":
         return Expected(*map(math.exp, ends))
     scores = [metric.value for one in trainings for metric in one.metrics.values()]
-    top = next(top for top in (1.0, 100.0, math.inf) if max(scores) <= top)
+    top = next(top for top in (1, 100, math.inf) if max(scores) <= top)
     value, high, low = np.clip(np.negative(ends), 0.0 if min(scores) >= 0 else -math.inf, top) + 0.0  # no -0
     return Expected(float(value), float(low), float(high))
 

@@ -26,9 +26,9 @@ LEAST_SECONDS = 60.0
 """Time from which on a trial is a forecast."""
 LEAST_EXAMPLES = 100
 """Examples that a forecast needs."""
+LEAST_UPDATES = 150
+"""Updates that the smallest subset of a forecast needs: scores after fewer tell nothing."""
 
-_LEAST_EPOCHS = 0.25
-"""Fraction of the epochs that a subset is trained for; where the time does not suffice for it, subsets are smaller."""
 _SPARE = 0.9
 """Fraction of the time of a forecast that its epochs are to take."""
 _SHOWN = 2
@@ -134,35 +134,32 @@ def _try_out(checked: CheckResult, job: TrainingJob, trial: float, report: Repor
 def _forecast(experiment: Experiment, splits: Splits[Any], found: Estimate, seconds: float, report: Report) -> Forecast:
     """Train ``experiment`` on subsets of ``splits`` for about ``seconds`` in all, by the speed that was ``found``.
 
-    Raises ConfigError for too few examples, and what ``run_training.train`` raises.
+    Raises ConfigError for too few examples or too little time, and what ``run_training.train`` raises.
     """
     units = {PairCorpus: "pair", TextCorpus: "line"}
     unit, count, epochs = units.get(type(splits.train), "example"), splits.train.count, experiment.training.epochs
+    whole = epochs * found.seconds_of_epoch
+    sizes = subset_sizes(count, _SPARE * seconds / whole)
     if count < LEAST_EXAMPLES:
         raise ConfigError(f"{inflect(count, unit)} are too few, {LEAST_EXAMPLES} are needed.")
-    plan = plan_subsets(count, epochs, found.seconds_of_epoch, _SPARE * seconds)
-    trainings = [train_subset(experiment, splits, unit, *planned, report) for planned in plan]
+    if sizes[-1] < count and epochs * found.updates * sizes[0] < LEAST_UPDATES * count:
+        takes = f"a full training takes about {duration(whole)}"
+        raise ConfigError(f"{duration(seconds)} are too short, since {takes}: allow about as long.")
+    trainings = [train_subset(experiment, splits, unit, size, report) for size in sizes]
     expected = {n: {name: expect(trainings, name, n) for name in trainings[0].metrics} for n in (count, 2 * count)}
-    return Forecast(unit, epochs, trainings, expected)
+    return Forecast(unit, trainings, expected)
 
 
-def plan_subsets(count: int, epochs: int, seconds_of_epoch: float, room: float) -> list[tuple[int, int]]:
-    """Return the examples and epochs of each training, on subsets of ``count`` examples.
-
-    An epoch over all takes ``seconds_of_epoch``; all trainings together are to take ``room``, also in seconds.
-    """
-    share, whole, total, made = min(1.0, SAMPLED / count), epochs * seconds_of_epoch, sum(SUBSETS), epochs
-    if total * whole * share > room:
-        share = max(LEAST_EXAMPLES / count, min(share, room / whole / (SUBSETS[0] + total * _LEAST_EPOCHS)))
-        made = max(1, min(epochs, round(epochs * (room / (whole * share) - SUBSETS[0]) / total)))
-    plan = [(round(share * size * count), made) for size in SUBSETS]
-    return plan if made == epochs else [*plan, (plan[0][0], epochs)]
+def subset_sizes(count: int, times: float) -> list[int]:
+    """Return the sizes of the subsets of ``count`` examples whose trainings take ``times`` as long as that of all."""
+    largest = min(count, SAMPLED, times / sum(SUBSETS) * count)
+    return [round(size * largest) for size in SUBSETS]
 
 
 def train_subset(
-    experiment: Experiment, splits: Splits[Any], unit: str, examples: int, epochs: int, report: Report
+    experiment: Experiment, splits: Splits[Any], unit: str, examples: int, report: Report
 ) -> SubsetTraining:
-    """Train for so many epochs on so many examples, and score the best checkpoint on the validation split."""
+    """Train on so many examples, and score the best checkpoint on the validation split."""
     task = f"forecast: training on {inflect(examples, unit)}"
 
     def progress(event: Event) -> None:
@@ -170,11 +167,11 @@ def train_subset(
             done = (event.epoch - 1) * event.total + event.done
             report(Progress(task, done, event.epochs * event.total, "updates"))
 
-    with sampled(experiment, splits, {"epochs": epochs}, examples) as (sample, folder, (count, _)):
+    with sampled(experiment, splits, {}, examples) as (sample, folder, (count, _)):
         train(sample, folder / "run", progress)
         [scored] = task_of(sample).evaluate([folder / "run"], Request(keep=False), silent).scored
         [scores] = scored.results.values()
-    return SubsetTraining(count, epochs, {metric.name: metric for metric in scores.segment_metrics()[:_SHOWN]})
+    return SubsetTraining(count, {metric.name: metric for metric in scores.segment_metrics()[:_SHOWN]})
 
 
 def _tokens(
