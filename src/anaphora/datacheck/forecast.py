@@ -38,7 +38,7 @@ class SubsetTraining(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """A score that is expected, and an interval that holds it in 95 of 100 forecasts, as far as three points tell."""
+    """A score that is expected, and the ends of an interval around it."""
 
     value: float
     low: float
