@@ -1,6 +1,9 @@
 """``train`` beside a run: one that it starts from, or goes on with."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -80,3 +83,24 @@ def test_a_file_of_an_experiment_that_names_its_data_goes_on_with_that(
     toy_book.rename(moved)
     mine.write_text(text.replace("[data]\n", f'[data]\nfiles = ["{moved}"]\n'))
     assert f"is read from {moved} this time" in cli("train", mine, "--resume", "--run", run).said
+
+
+def test_a_time_chooses_the_epochs_of_a_new_run_unless_they_are_set(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[Any]()
+
+    def fit(experiment: Any, smaller: Any, report: object) -> Any:
+        asked.append(smaller)
+        return experiment.with_options({"training.epochs": 1})
+
+    monkeypatch.setattr("anaphora.experiment.estimate.fit_to_time", fit)
+    timed = ["--data", toy_pairs, "--source", "en", "--target", "fr", "--time", "9m", "--run"]
+    cli("train", *timed, tmp_path / "chosen")
+    cli("train", tiny_translator, *timed, tmp_path / "own")
+    cli("train", tiny_translator, *timed, tmp_path / "set", "--set", "training.epochs=2")
+    cli("train", "--resume", "--run", tmp_path / "own", "--time", "8m")
+    found = [experiment_of(tmp_path / name).training for name in ("chosen", "own", "set")]
+    assert [(one.epochs, one.minutes) for one in found] == [(1, 9), (1, 8), (2, 9)]
+    smaller, none = asked
+    assert none is None and smaller(30_000).training.epochs == 40

@@ -9,7 +9,9 @@ import pytest
 import anaphora
 from anaphora.datacheck.findings import Finding
 from anaphora.errors import DataError
-from anaphora.experiment.check import CheckResult, check
+from anaphora.experiment.check import CheckResult, check, subset_sizes
+from anaphora.experiment.run_training import train
+from anaphora.inspection.drawing import charts
 from anaphora.run import Run
 from anaphora.run.summary import about
 from tests.conftest import Trained
@@ -99,6 +101,53 @@ def test_an_error_in_a_trial_does_not_name_its_folder(
     def refuse(experiment: Any, *_: object) -> None:
         raise DataError(f"{experiment.data.files[0]}/train.en:3 is empty: fill it in.")
 
-    monkeypatch.setattr("anaphora.experiment.check.train", refuse)
+    monkeypatch.setattr("anaphora.experiment.estimate.train", refuse)
     error = only_error(checked(tiny_translator, toy_pairs, trial=0.1))
     assert error.what == "the trial's train.en:3 is empty: fill it in"
+
+
+def test_a_long_trial_forecasts_scores_by_nested_parts_of_the_data(
+    tiny_translator: Path, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_SECONDS", 5.0)
+    found = checked(tiny_translator, toy_pairs, trial=5.0)
+    assert found.trainable and found.forecasts == []
+    assert "12 pairs are too few" in str(next(one for one in found.findings if one.kind == "forecast"))
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_EXAMPLES", 3)
+    monkeypatch.setattr("anaphora.experiment.check.LEAST_SECONDS", 0.01)
+    found = checked(tiny_translator, toy_pairs, trial=0.01)
+    assert "are too short, since a full training takes" in str(
+        next(one for one in found.findings if one.kind == "forecast")
+    )
+    monkeypatch.setattr("anaphora.experiment.check.TRIAL_SECONDS", 0.1)
+    read = dict[int, set[str]]()
+
+    def reading(experiment: Any, path: Path, *others: Any) -> object:
+        lines = (Path(experiment.data.files[0]) / "train.en").read_text().splitlines()
+        read.setdefault(len(lines), set(lines))
+        assert read[len(lines)] == set(lines)
+        return train(experiment, path, *others)
+
+    monkeypatch.setattr("anaphora.experiment.check.train", reading)
+    for _ in range(2):
+        found = checked(tiny_translator, toy_pairs, trial=5.0)
+        [forecast] = found.forecasts
+        assert [one.examples for one in forecast.trainings] == [3, 6, 12] and list(forecast.expected) == [12, 24]
+    assert read[3] < read[6] < read[12]
+    shown = found.json()["forecast"]
+    assert [one["examples"] for one in shown["expected"]] == [12, 24] and "twice as many" in shown["sentence"]
+    assert len(found.tables()[-1].rows) == 5
+    axes = [one.get_ylabel() for one in charts.forecast_figure(forecast).axes]
+    assert axes == ["BLEU", "chrF2"]
+
+
+@pytest.mark.parametrize(
+    ("count", "times", "sizes"),
+    [
+        (10_000, 3.0, [2500, 5000, 10_000]),
+        (10_000, 0.7, [1000, 2000, 4000]),
+        (1_000_000, 1.75, [12_500, 25_000, 50_000]),
+    ],
+)
+def test_subsets_are_as_large_as_their_trainings_have_time(count: int, times: float, sizes: list[int]) -> None:
+    assert subset_sizes(count, times) == sizes

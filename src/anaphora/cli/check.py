@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, ExperimentRequest, requested_experiment, with_languages
-from anaphora.cli.options import Json
+from anaphora.cli.options import Json, seconds
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import console, print_json, say
 from anaphora.errors import AnaphoraError, DataError
@@ -24,6 +24,7 @@ EXAMPLES = (
     "anaphora check quickstart --data pairs.tsv --source en --target cs --output report",
     "anaphora check character-lm --data book.txt --trial 0 --json",
     "anaphora check --data book.txt",
+    "anaphora check --data my-folder --source en --target cs --trial 10m",
 )
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -32,8 +33,8 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 def run(
     asked: ExperimentRequest,
     trial: Annotated[
-        float, Option("Duration of the trial training for the estimate; 0 skips it.", min=0, metavar="SECONDS")
-    ] = 5.0,
+        str, Option("Time of the trial, in seconds or as 10m: from 1m on it forecasts scores.", metavar="TIME")
+    ] = "5",
     output: Annotated[
         Path | None, Option("Write a report page, plots and JSON into this folder.", metavar="FOLDER")
     ] = None,
@@ -43,17 +44,18 @@ def run(
 ) -> None:
     """Check data before training.
 
-    It finds faults, duplicates and unknown words, and estimates time and memory. The exit code is 0 if the data can
-    be trained on, and 2 if not.
+    It finds faults, duplicates and unknown words, estimates time and memory, and in a trial of a minute or more
+    forecasts scores. The exit code is 0 if the data can be trained on, and 2 if not.
     """
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
     from anaphora.experiment.check import check
 
+    duration = 0.0 if trial == "0" else seconds(f"{trial}s" if trial[-1:].isdecimal() else trial, "--trial")
     with listening() as report:
         experiment = requested_experiment(with_languages(asked, report), report)
-        checked = check(experiment, trial=trial, exact=exact, report=report)
+        checked = check(experiment, trial=duration, exact=exact, report=report)
     if as_json:
         print_json(checked.json())
     else:
@@ -63,7 +65,9 @@ def run(
 
         looked_at = [str(path) for path in asked.data or experiment.data.files] or [experiment.data.corpus]
         title, survey = f"{asked.recipe or AUTO}: {', '.join(looked_at)}", checked.survey
-        page = write_report(output, title, checked.tables(), checked.findings, survey.histograms, checked.json())
+        page = write_report(
+            output, title, checked.tables(), checked.findings, survey.histograms, checked.forecasts, checked.json()
+        )
         say(f"The report is {page}")
     failing = ("error", "warning") if strict else ("error",)
     if any(finding.severity in failing for finding in checked.findings):

@@ -14,7 +14,7 @@ from anaphora.cli.options import ColumnsOption, SettingsOption, TrainingThreads,
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
-from anaphora.options import Argument, Option
+from anaphora.options import MAX_COUNT, Argument, Option
 from anaphora.tasks.registry import TASKS, find_tasks, named_in
 
 if TYPE_CHECKING:
@@ -58,16 +58,20 @@ class ExperimentRequest:
         return [*data, *(self.settings or []), *threads]
 
 
-def experiment_text(asked: ExperimentRequest, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
+def experiment_text(
+    asked: ExperimentRequest, report: Report, text: "AnyTokenizer | None" = None, at_most: int = MAX_COUNT
+) -> tuple[str, str]:
     """Return the TOML of an experiment, and what messages call it; ConfigError when there is none.
 
-    ``text`` is that of the run whose vocabulary it takes over, where it does.
+    ``text`` is that of the run whose vocabulary it takes over, where it does. What the data chooses is sized for
+    ``at_most`` so much.
     """
     recipe, data, settings, task = asked.recipe, asked.data or [], asked.changes, asked.task
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        chosen = automatic(data, asked.source, asked.target, report, settings=settings, text=text, task=task)
+        languages = (asked.source, asked.target)
+        chosen = automatic(data, *languages, report, settings=settings, text=text, task=task, at_most=at_most)
         return chosen, f"the experiment for {data[0]}"
     if task:
         raise ConfigError(f"--task chooses an experiment by the data, but {recipe} names one: keep one of them.")

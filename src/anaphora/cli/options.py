@@ -215,16 +215,16 @@ class Machine(Processor):
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 
 
-def minutes(text: str) -> float:
-    """Return the minutes in a time such as ``30m``, ``1h30m`` or ``90s``.
+def seconds(text: str, option: str) -> float:
+    """Return the seconds in the time of an ``option``, such as ``30m``, ``1h30m`` or ``90s``.
 
     ConfigError for anything else, and for none.
     """
     match = _DURATION.fullmatch(text.strip().lower())
-    hours, rest, seconds = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0)
-    found = hours * 60 + rest + seconds / 60
+    hours, minutes, rest = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0)
+    found = hours * 3600 + minutes * 60 + rest
     if not found:
-        raise ConfigError(f"--time must be a duration such as 30m, 1h30m or 90s, but is '{text}'.")
+        raise ConfigError(f"{option} must be a duration such as 30m, 1h30m or 90s, but is '{text}'.")
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_text, requested_experiment, with_languages
-from anaphora.cli.options import Json, minutes
+from anaphora.cli.options import Json, seconds
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, report_kept_checkpoint
 from anaphora.cli.talk import print_json, say, show
@@ -65,7 +65,7 @@ def run(
     run_folder: Annotated[
         Path | None, Option("Run folder to create.", default="runs/RECIPE", metavar="DIR", name="--run")
     ] = None,
-    time: Annotated[str, Option("Maximum training time, resumed parts included.", metavar="30m")] = "",
+    time: Annotated[str, Option("Training time, which the epochs fill; resumed parts included.", metavar="30m")] = "",
     board: BoardOption = None,
     resume: Annotated[bool, Option("Continue the run from its latest checkpoint.")] = False,
     parent: Annotated[
@@ -82,7 +82,7 @@ def run(
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
     if time:
-        asked = replace(asked, settings=[*(asked.settings or []), f"training.minutes={minutes(time)}"])
+        asked = replace(asked, settings=[*(asked.settings or []), f"training.minutes={seconds(time, '--time') / 60}"])
     start = _start(parent, vocabulary, replay, recipe)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
@@ -93,6 +93,8 @@ def run(
     try:
         with join_ranks() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
             experiment = ranks.run_on_each(lambda: _experiment(asked, resumed, parent, start, report))
+            if time and not resume and ranks.size == 1:
+                experiment = _fitted(experiment, asked, parent, folder, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
             exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
     except (KeyboardInterrupt, typer.Exit):
@@ -132,6 +134,22 @@ def _experiment(
     elif asked.recipe or not parent:
         asked = with_languages(asked, report)
     return requested_experiment(asked, report, _toml(asked, resumed or parent, start, report), start)
+
+
+def _fitted(
+    experiment: "Experiment", asked: ExperimentRequest, parent: Path | None, folder: Path, report: "Report"
+) -> "Experiment":
+    """Return a new experiment with epochs that fit into its time, unless the command sets them."""
+    from anaphora.experiment.estimate import fit_to_time
+    from anaphora.run.layout import check_free
+
+    def chosen(amount: int) -> "Experiment":
+        return requested_experiment(asked, silent, experiment_text(asked, silent, at_most=amount))
+
+    check_free(folder)
+    if any(setting.replace(" ", "").startswith("training.epochs=") for setting in asked.settings or []):
+        return experiment
+    return fit_to_time(experiment, chosen if asked.recipe in ("", AUTO) and not parent else None, report)
 
 
 def _resumed_request(run: Path, asked: ExperimentRequest) -> ExperimentRequest:
@@ -210,5 +228,6 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     }[outcome.reason]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {inflect(outcome.update, 'update')}. "
-        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {outcome.verdict} {following}"
+        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. "
+        + f"{outcome.verdict} {following}".lstrip()
     )

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -76,12 +75,6 @@ class LocatedExamples(ABC, Generic[Example]):
         By default there is none.
         """
         return iter(())
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
-        sample = list(islice(self.examples(), limit))
-        self.write(sample, folder, name)
-        return len(sample)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import Setting, Table, override
 from anaphora.formats.tsv import Layout
+from anaphora.options import MAX_COUNT
 from anaphora.tasks.registry import TASKS, find_tasks, parse
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
 from anaphora.tasks.task import GivenData, Task
@@ -49,13 +50,14 @@ def automatic(
     settings: Sequence[str] = (),
     text: AnyTokenizer | None = None,
     task: str = "",
+    at_most: int = MAX_COUNT,
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
     What is reported of it is what ``settings`` will make of it; a tokenizer that they name has its usual options.
     ``text`` is that of the run whose vocabulary is taken over, where one is; ``task`` names the task, which the data
-    decides otherwise. Raises ConfigError when no data is given, a setting is none or no task of that name chooses by
-    the data, DataError for data that cannot be read.
+    decides otherwise; a translator is sized for ``at_most`` so many pairs. Raises ConfigError when no data is given, a
+    setting is none or no task of that name chooses by the data, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -73,7 +75,7 @@ def automatic(
     if task and task not in tasks:
         raise ConfigError(unknown("--task", task, tasks))
     # the first task takes what no other claims
-    given = GivenData(data, names, languages, text, word_at(named, "data.encoding") or "utf-8")
+    given = GivenData(data, names, languages, text, word_at(named, "data.encoding") or "utf-8", at_most)
     chosen = tasks[task] if task else next(one for one in reversed(tasks.values()) if one.suits(given))
     sized = chosen.choose(given)
     table = sized.table

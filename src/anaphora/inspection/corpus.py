@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.forecast import Forecast
 from anaphora.datacheck.tables import Table
 from anaphora.errors import MissingExtraError, refuse_os_errors
 from anaphora.formats.html_table import table
@@ -16,6 +18,8 @@ from anaphora.formats.lines import replacing
 from anaphora.inspection.drawing import canvas, charts
 from anaphora.inspection.page import page, picture
 
+_FORECAST = "Scores on the validation split, measured and expected with an interval; the numbers are below."
+
 
 def write_report(
     folder: Path,
@@ -23,6 +27,7 @@ def write_report(
     tables: Sequence[Table],
     findings: Sequence[Finding],
     histograms: Sequence[Histogram],
+    forecasts: Sequence[Forecast],
     figures: Mapping[str, Any],
 ) -> Path:
     """Write ``check.html``, ``histograms.svg``, ``histograms.png`` and ``check.json``, with ``figures``, into a folder.
@@ -40,6 +45,9 @@ def write_report(
             canvas.draw(paths, lambda: charts.histograms_figure(histograms))
             svg = paths[1].read_text(encoding="utf-8")
             body.append(picture(svg[svg.find("<svg") :], "Histograms; their numbers are below"))
+    with suppress(MissingExtraError):
+        for found in forecasts:
+            body.append(picture(canvas.svg(partial(charts.forecast_figure, found)), _FORECAST, _FORECAST))
     body += map(_table, tables)
     for name, text in (("check.html", page(title, *body)), ("check.json", f"{figures_as_json(figures, indent=2)}\n")):
         with replacing(folder / name) as stream:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from anaphora.run.logs import numbers_in
-from anaphora.wording import inflect
 
-Trend = Literal["short", "improving", "flat", "overfitting"]
+Trend = Literal["improving", "flat", "overfitting"]
 
 MIN_VALIDATIONS = 4
 """Validations below which a curve has no trend."""
@@ -30,7 +29,7 @@ class Verdict:
 
 
 def verdict(lines: Iterable[Mapping[str, Any]], metric: str) -> Verdict | None:
-    """Return the verdict on the lines of a ``metrics.jsonl``; None for a model that is not validated as it trains.
+    """Return the verdict on the lines of a ``metrics.jsonl``; None where there are too few validations to see a trend.
 
     The curve is that of ``metric``, which decides which checkpoint is the best. The last third of the validations is
     compared with those before. A run overfits if its validation loss rose over that time while its training loss fell.
@@ -43,11 +42,9 @@ def verdict(lines: Iterable[Mapping[str, Any]], metric: str) -> Verdict | None:
             bests += [(line["update"], figures[metric])] if line.get("best") else []
         elif "loss" in line:
             training.append((line["update"], line["loss"]))
-    if not bests:
-        return None
     count = len(validations)
-    if count < MIN_VALIDATIONS:
-        return Verdict("short", f"{inflect(count, 'validation')}: too few to see a trend.")
+    if not bests or count < MIN_VALIDATIONS:
+        return None
     last = max(2, count // 3)
     begin, end = validations[-last - 1][0], validations[-1][0]
     best_update, best = bests[-1]

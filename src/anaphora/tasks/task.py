@@ -12,6 +12,7 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report
 from anaphora.models import registry as networks
 from anaphora.models.registry import Network
+from anaphora.options import MAX_COUNT
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.registry import predictor_module
@@ -57,6 +58,8 @@ class GivenData(NamedTuple):
     """The [text] table that is taken over, if any."""
     encoding: str = "utf-8"
     """Character encoding of the files, as it was given, unchecked."""
+    at_most: int = MAX_COUNT
+    """Amount that a translator is sized for at most, whatever there is."""
 
 
 class SizedExperiment(NamedTuple):

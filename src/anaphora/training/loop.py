@@ -69,7 +69,7 @@ class Outcome:
     seconds: float
     """Wall-clock time of all parts of this training."""
     verdict: str = ""
-    """Sentences on the validation curve, and what to try next; empty for a model that was fitted in one go."""
+    """Sentences on the validation curve, and what to try next; empty where a few or none were made."""
 
 
 def never() -> bool:
@@ -323,7 +323,7 @@ class _Training:
     def _report_trend(self) -> None:
         """Report the verdict on the training so far where its trend is another than before."""
         found = self._verdict()
-        if found and found.trend not in ("short", self._trend):
+        if found and found.trend != self._trend:
             self._trend = found.trend
             self._report(Note(found.text))
 

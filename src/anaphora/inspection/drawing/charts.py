@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anaphora.datacheck.distribution import Histogram
+from anaphora.datacheck.forecast import Forecast
 from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
@@ -24,7 +25,7 @@ from anaphora.inspection.neighbours import TrainingNeighbours
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.span import Spans
 from anaphora.kernels.cells.cell import LSTM_GATES
-from anaphora.wording import inflect
+from anaphora.wording import inflect, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -349,6 +350,24 @@ def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
         axes.set_title(f"{histogram.title} ({histogram.unit})")
         if len(histogram.series) > 1:
             axes.legend(fontsize=9)
+    return figure
+
+
+def forecast_figure(found: Forecast) -> "Figure":
+    """Draw scores by the number of examples: those of trainings, and the expected ones with their intervals."""
+    names = list(found.trainings[0].metrics)
+    figure, panels = canvas.panels(len(names), 4.2, 3.0)
+    for axes, name in zip(panels, names, strict=True):
+        sizes, values = zip(*((one.examples, one.metrics[name].value) for one in found.trainings), strict=True)
+        expected = {count: of[name] for count, of in found.expected.items()}
+        _line(axes, 0, [*expected], [one.value for one in expected.values()], "expected", _MARKERS[0])
+        _bars(axes, 0, [*expected], [(one.low, one.high) for one in expected.values()])
+        axes.scatter(sizes, values, color=COLOURS[1], marker=_MARKERS[1], label="measured", zorder=3)
+        axes.set_xscale("log")
+        axes.set_xticks(ticks := sorted({*sizes, *expected}), [f"{n:,}" for n in ticks], rotation=45, ha="right")
+        axes.minorticks_off()
+        axes.set(xlabel=f"{plural(found.unit)} to train on", ylabel=name)
+    panels[0].legend(loc="upper left")
     return figure
 
 

@@ -123,7 +123,7 @@ class SentenceTranslation(Task):
         # with the sides' usual names where none are given, as an experiment has them
         source, target = data.languages[0] or "en", data.languages[1] or "de"
         pairs = translation_splits(data.paths, source, target, data.names).train
-        table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target.split(",")))
+        table = _translator(tier_for(min(pairs.count, data.at_most), TIERS), data.text, _metric(target.split(",")))
         if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
             table["data"] = {"placeholders": PLACEHOLDERS}
         return SizedExperiment(table, inflect(pairs.count, "pair"))

@@ -1,0 +1,42 @@
+"""Scores to expect, by scores of trainings on subsets of the data."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from anaphora.datacheck.forecast import SUBSETS, SubsetTraining, expect
+from anaphora.evaluation.segments import Better, SegmentMetric, fraction
+
+
+def trainings(scores: Sequence[float], better: Better = "higher", count: int = 4000) -> list[SubsetTraining]:
+    """Trainings on subsets of ``count`` examples."""
+    metrics = [SegmentMetric("score", np.tile([score, 1.0], (200, 1)), fraction, better) for score in scores]
+    sizes = [int(share * count) for share in SUBSETS]
+    return [SubsetTraining(size, {"score": one}) for size, one in zip(sizes, metrics, strict=True)]
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_a_power_law_is_continued(better: Better) -> None:
+    left = [10 - 4 * n**-0.4 for n in (0.25, 0.5, 1.0, 2.0, 8.0)]
+    *measured, double, eightfold = left if better == "higher" else np.exp([1 + 1 / one for one in left]).tolist()
+    law = left if better == "higher" else None
+    full, twice, more = (expect(trainings(measured, better), "score", n) for n in (4000, 8000, 32000))
+    if law:
+        assert full.value == pytest.approx(measured[-1]) and twice.value == pytest.approx(double)
+        assert more.value == pytest.approx(eightfold)
+    assert twice.low < double < twice.high and more.low < eightfold < more.high
+    assert more.high - more.low > twice.high - twice.low > full.high - full.low
+
+
+def test_more_data_does_no_harm_and_noise_widens_the_interval() -> None:
+    falling, steady = trainings([0.7, 0.6, 0.62]), trainings([0.64, 0.64, 0.64])
+    full, double = (expect(falling, "score", n) for n in (4000, 8000))
+    assert full.value == double.value == pytest.approx(0.64)
+    plain = expect(steady, "score", 8000)
+    assert double.low < plain.low <= plain.value <= plain.high < double.high
+
+
+def test_a_score_stays_within_what_is_possible() -> None:
+    found = expect(trainings([0.5, 0.9, 0.99]), "score", 64_000)
+    assert 0 <= found.low <= found.value <= found.high == 1
