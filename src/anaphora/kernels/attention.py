@@ -91,3 +91,32 @@ class Attend:
     def obstacle(self) -> str:
         """That of score, span or normalizer."""
         return self.score.obstacle() or self.span.obstacle() or self.normalizer.obstacle()
+
+
+@dataclass(frozen=True)
+class ScorePositions:
+    """Scores of the positions of a sentence, and nothing else: step 1 of ``Attend`` before it is scaled.
+
+    Those past the end are of no consequence. It writes ``scores``.
+    """
+
+    name: str
+    score: Score
+    query: str
+
+    by_sentence: ClassVar[bool] = True
+    writes: ClassVar[tuple[str, ...]] = ("scores",)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.query,)
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
+        e, saved = self.score.forward(ops, inputs[0], [], ops.whole())
+        return [e], saved
+
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
+        return self.score.backward(ops, saved, doutputs[0], ops.whole())
+
+    def obstacle(self) -> str:
+        return self.score.obstacle()

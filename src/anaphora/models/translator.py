@@ -6,7 +6,7 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 (2014).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -26,7 +26,7 @@ from anaphora.nn.encoders import AnyEncoder
 from anaphora.nn.encoders.encoder import EncoderOutput
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
-from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs import AnyCopyingOutput
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.options import Conflict, other_than
@@ -94,7 +94,7 @@ class TranslatorConfig(Config):
     """Decoder."""
     attention: AnyAttention = AttentionConfig()
     """Attention."""
-    output: AnyOutput = Full()
+    output: AnyCopyingOutput = Full()
     """Output layer."""
     fusion: AnyFusion = NoFusion()
     """Deep fusion with a language model; only the readout and the output layer are trained then."""
@@ -119,7 +119,26 @@ class TranslatorConfig(Config):
             'attention learns no more; set guided_alignment = "none", or train the translator with it before it is '
             "fused",
         ),
+        Conflict(
+            {"guided_alignment.kind": other_than("none"), "attention.kind": "hard-monotonic"},
+            'it learns from all alignments; set guided_alignment = "none"',
+        ),
+        Conflict(
+            {"output.kind": "pointer-generator", "attention.kind": other_than("soft")},
+            'it copies what soft attention looks at; set attention.kind = "soft", or output.kind = "full"',
+        ),
+        Conflict(
+            {"output.kind": "pointer-generator", "fusion.kind": other_than("none")},
+            'its gate would learn no more; set fusion.kind = "none"',
+        ),
     )
+
+
+NEED_ONE_VOCABULARY: Mapping[str, Callable[[TranslatorConfig], bool]] = {
+    "embedding.shared": lambda config: config.embedding.shared,
+    'output.kind = "pointer-generator"': lambda config: config.output.kind == "pointer-generator",
+}
+"""Options that need one vocabulary for both sides, and whether a translator has them."""
 
 
 class Translator(EncoderDecoder):
@@ -134,11 +153,12 @@ class Translator(EncoderDecoder):
             ConfigError: the options do not go together, or not with the vocabularies.
         """
         super().__init__()
-        if config.embedding.shared and source != target:
-            raise ConfigError(
-                f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} tokens "
-                f"and the target {target.size}: set text.joint = true, or embedding.shared = false."
-            )
+        for option, needed in NEED_ONE_VOCABULARY.items():
+            if needed(config) and source != target:
+                raise ConfigError(
+                    f"{option} needs one vocabulary for both sides, but the source has {source.size} tokens and the "
+                    f"target {target.size}: set text.joint = true, or leave {option} out."
+                )
         self.config, self.symbols, self.attention = config, target, config.attention
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
@@ -146,7 +166,8 @@ class Translator(EncoderDecoder):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
-        self.decoder = Decoder(config.decoder, config.attention, width, self.encoder.spec, config.fusion)
+        decoder = config.decoder, config.attention, width, self.encoder.spec, config.fusion
+        self.decoder = Decoder(*decoder, copies=config.output.kind == "pointer-generator")
         self.output = config.output.build(self.target_embedding, config.decoder.readout_width, target)
         self.language_model: FrozenLanguageModel | None = None
         if isinstance(config.fusion, DeepFusion):

@@ -135,7 +135,11 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     summary = summaries[-1]["h"]
     state = decoder.start(graph, annotations or summary, summaries)
     if decoder.attention:
-        return DecoderStart(_attention_memory(graph, decoder, annotations), state)
+        memory = _attention_memory(graph, decoder, annotations)
+        if decoder.latent:
+            positions = decoder.project_positions(graph, annotations)
+            memory |= {name: graph.add("rows_first", of, transposed=False) for name, of in positions.items()}
+        return DecoderStart(memory, state)
     return DecoderStart(decoder.project_summary(graph, summary), state)
 
 

@@ -22,6 +22,7 @@ from anaphora.nn.outputs.adaptive import AdaptiveOutput
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.nn.outputs.hierarchical import HierarchicalOutput
 from anaphora.nn.outputs.output import EstimatedOutput, Output, SoftmaxOutput
+from anaphora.nn.outputs.pointer_generator import PointerGeneratorOutput
 from anaphora.nn.outputs.tags import LinearChainTags, SigmoidTags
 from anaphora.nn.outputs.values import MixtureOutput
 
@@ -89,6 +90,8 @@ def _decoder(graph: Graph, model: EncoderDecoder | SynthesisNetwork, encoded: En
     signals = {f"memory {name}": signal for name, signal in memory.items()}
     signals |= {f"state {name}": signal for name, signal in state.items()}
     step = graph.names.step(model.decoder.program, model.decoder.weights)
+    if model.decoder.alignments:
+        step["alignments"] = model.decoder.alignments._asdict()
     return {"encoder": graph.data(signals), "decoder": step}
 
 
@@ -199,6 +202,8 @@ def _output(names: Names, output: Output) -> Table:
         case SoftmaxOutput():
             never = list(output.text.unwritten) if isinstance(output, EstimatedOutput) else []
             return {"kind": "softmax", **_of(names, output, "weight", "bias"), "never": never}
+        case PointerGeneratorOutput():
+            return {"kind": "pointer-generator", **_of(names, output, "weight", "bias"), "never": []}
         case ClassFactoredOutput():
             own = _of(names, output, "weight", "bias", "class_weight", "class_bias")
             return {"kind": "class-factored", **own, "classes": output.classes.class_V.tolist()}
