@@ -10,7 +10,7 @@ from anaphora.inference.operations import Graph, Recurrence
 from anaphora.inference.outputs import NetworkStepper, output_of
 from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights
-from anaphora.kernels.alignments import POSITIONS, Alignments, filter_step, first_joint
+from anaphora.kernels.alignments import POSITIONS, Alignments, filter_step, first_joint, forward_backward
 from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.log_probs import Attended, to_host
 from anaphora.kernels.program_data import program_from_data
@@ -43,10 +43,9 @@ class Decoder:
     def advance(
         self, x_KBD: Any, state: Arrays, memory: Arrays, language_KBL: Array | None = None
     ) -> tuple[Arrays, Arrays]:
-        """Return one step of K rows a sentence, K x B x width: what the program returns, and the new state."""
+        """Return one step of K rows a sentence, K x B x width: its signals, and the new state."""
         signals = advance(self.program, _inputs(x_KBD, language_KBL), state, self.weights, memory)
-        returned, carried = ({name: signals[name] for name in of} for of in (self.program.returns, self.program.carried))
-        return returned, carried
+        return signals, {name: signals[name] for name in self.program.carried}
 
     def scan(
         self, x_TBD: Any, lengths_B: Array, state: Arrays, memory: Arrays, language_TBL: Array | None = None
@@ -100,8 +99,8 @@ class EncoderDecoder:
         """Return the memory of the decoder, its initial state, and the positions of each row."""
         return self.decoder.encode(batch)
 
-    def target_states(self, batch: Batch) -> Array:
-        """Return the states that the targets of a batch are predicted from, T x B x width."""
+    def target_signals(self, batch: Batch) -> tuple[Arrays, Arrays]:
+        """Return what the decoder returns for the targets of a batch, T x B x width by signal, and its memory."""
         memory, first, _ = self.encode(batch)
         ids_TB, lengths_B = batch.target_ids.ids_BT.T, batch.target_ids.lengths_B
         shifted_TB = np.concatenate([np.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
@@ -109,7 +108,11 @@ class EncoderDecoder:
         if beside := self.language_model:
             start = beside.recurrence.initial_state(len(lengths_B))
             language_TBL = beside.recurrence.scan(beside.read(shifted_TB), lengths_B, start)[0]
-        return self.decoder.scan(self.words(shifted_TB), lengths_B, first, memory, language_TBL)["o"]
+        return self.decoder.scan(self.words(shifted_TB), lengths_B, first, memory, language_TBL), memory
+
+    def target_states(self, batch: Batch) -> Array:
+        """Return the states that the targets of a batch are predicted from, T x B x width."""
+        return self.target_signals(batch)[0]["o"]
 
     def stepper(self) -> "DecodingStepper":
         """Return the model one token at a time."""
@@ -184,8 +187,8 @@ class DecodingStepper(NetworkStepper):
             language_NL, language = beside.advance(ids_N, language)
             language_KBL = by_sentence(language_NL)
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        returned, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
-        found = {name: by_row(block) for name, block in returned.items()}
+        written, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
+        found = {name: by_row(written[name]) for name in self._model.decoder.program.returns}
         o_NH, weights_NS, candidates_BC, joint = found["o"], found.get("weights"), None, dict[str, Array]()
         if shortlist and narrow:
             log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.candidates.ids_BC
@@ -201,15 +204,36 @@ class DecodingStepper(NetworkStepper):
 
     def _align(self, memory: DecodingMemory, joint_NSV: Array, ids_N: Any, found: Arrays) -> tuple[Any, Any, Array]:
         """Return ln p of the words, p of the positions, and both together, of a step of hard attention."""
-        closed_BS, positions_BSR = (to_host(memory.encoded[name]) for name in ("attention.closed", POSITIONS))
-        arrays, hypotheses = {name: to_host(rows) for name, rows in found.items()}, len(joint_NSV) // len(closed_BS)
-        states_NSR = np.tanh(arrays["o"][:, None] + positions_BSR.repeat(hypotheses, 0))
-        given = self.as_given(states_NSR.reshape(-1, states_NSR.shape[-1]))
-        o_NSV = to_host(self._model.output.log_probs(given)).reshape(joint_NSV.shape)
-        closed_NS = closed_BS.repeat(hypotheses, 0)
-        q_NSS = self._model.decoder.alignments.transitions(arrays["scores"], arrays.get("jumps"), closed_NS)
+        states_XH, q_NSS = self._positions(found, memory.encoded, len(joint_NSV) // memory.sentences)
+        o_NSV = to_host(self._model.output.log_probs(states_XH)).reshape(joint_NSV.shape)
         log_probs_NV, weights_NS, joint_NSV = filter_step(joint_NSV, to_host(ids_N), q_NSS, o_NSV)
         return self.as_given(log_probs_NV), self.as_given(weights_NS), joint_NSV
+
+    def _positions(self, found: Arrays, encoded: Arrays, hypotheses: int = 1) -> tuple[Any, Array]:
+        """Return o of each position of rows as one after the other, and the transitions between these.
+
+        Rows are some ``hypotheses`` of each sentence, or steps of all.
+        """
+        arrays = {name: to_host(rows) for name, rows in found.items()}
+        closed_XS, positions_XSR = (
+            to_host(encoded[name]).repeat(hypotheses, 0) for name in ("attention.closed", POSITIONS)
+        )
+        states_XSR = np.tanh(arrays["o"][..., None, :] + positions_XSR)
+        q_XSS = self._model.decoder.alignments.transitions(arrays["scores"], arrays.get("jumps"), closed_XS)
+        return self.as_given(states_XSR.reshape(-1, states_XSR.shape[-1])), q_XSS
+
+    def posteriors(self, batch: Batch) -> Array | None:
+        """Return p of each position of hard attention given all targets, B x T x S; None for other attention."""
+        if not self._model.decoder.alignments:
+            return None
+        signals, memory = self._model.target_signals(batch)
+        states_XH, q_TBSS = self._positions(signals, memory)
+        targets, closed_BS = batch.target_ids, to_host(memory["attention.closed"])
+        ids_X = targets.ids_BT.T.repeat(closed_BS.shape[1])
+        o_X = self._model.output.log_probs_of(states_XH, np.arange(len(ids_X)), ids_X)
+        o_TBS = np.where(closed_BS, -np.inf, o_X.reshape(q_TBSS.shape[:3]))
+        gamma_TBS = forward_backward(o_TBS, q_TBSS, targets.lengths_B)[1]
+        return gamma_TBS.swapaxes(0, 1).astype(np.float32)
 
     def as_given(self, array: Array) -> Any:
         """Return an array as the network computes with it."""

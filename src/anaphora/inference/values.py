@@ -85,8 +85,8 @@ class SynthesisNetwork:
     def advance(self, before: ValueState, x_BX: Any) -> tuple[Any, ValueState]:
         """Return the states to predict from after one vector and its pen flag, and the new state."""
         state = {name: rows[None] for name, rows in before.state.items()}
-        returned, after = self.decoder.advance(x_BX[None], state, before.memory)
-        return returned["o"][0], before._replace(state={name: rows[0] for name, rows in after.items()})
+        signals, after = self.decoder.advance(x_BX[None], state, before.memory)
+        return signals["o"][0], before._replace(state={name: rows[0] for name, rows in after.items()})
 
     def predict(self, batch: Batch) -> ValuePredictions:
         """Predict each true vector."""

@@ -4,7 +4,7 @@ With scores e of positions and d of distances, and o_t(j) = ln p(y_t | a_t = j) 
 
     1  z_t(k, j) = b e_t(j) + d_t(j - k)           -inf past the end and, if alignments never go back, for j < k
     2  q_t(k, j) = z_t(k, j) - log sum_i exp z_t(k, i)              ln p(a_t = j | a_{t-1} = k)
-    3  alpha_t(j) = o_t(j) + log sum_k exp(alpha_{t-1}(k) + q_t(k, j))      alpha_0 is 0 at the first position, else -inf
+    3  alpha_t(j) = o_t(j) + log sum_k exp(alpha_{t-1}(k) + q_t(k, j))      alpha_0: 0 at the first position, else -inf
     4  L = -log sum_j exp alpha_T(j)
 
     4' beta_T = 0,   beta_{t-1}(k) = log sum_j exp(q_t(k, j) + o_t(j) + beta_t(j))
@@ -79,6 +79,7 @@ def forward_backward(o_TBS: Array, q_TBSS: Array, lengths_B: Array) -> tuple[Arr
     """Return L of each row, gamma (T x B x S) and xi (T x B x S x S); both are 0 in the padding."""
     steps, rows, positions = o_TBS.shape
     open_TB = np.arange(steps)[:, None] < lengths_B
+    o_TBS = np.where(open_TB[..., None], o_TBS, -np.inf)
     alpha_BS = np.full((rows, positions), -np.inf)
     alpha_BS[:, 0] = 0
     alphas = [alpha_BS]

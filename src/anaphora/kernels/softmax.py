@@ -106,7 +106,7 @@ def target_log_probs(hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor, targe
     def forward(recording: bool, *leaves: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         h_NH, w_VH, b_V = leaves
         weight, rows, found = prepare(w_VH), max(8, CHUNK // len(w_VH)), list[Tensor]()
-        for some_NH, ids_N in zip(h_NH.split(rows), targets_N.split(rows), strict=True):
+        for some_NH, ids_N in zip(torch.split(h_NH, rows), torch.split(targets_N, rows), strict=True):
             _, (top_N, s_N, right_N, _) = _derive(False, weight.times(some_NH), b_V, ids_N, None, 0.0)
             found.append(right_N - top_N - s_N.log())
         return torch.cat(found), leaves if recording else ()

@@ -75,10 +75,15 @@ class EncoderDecoder(Network, ABC):
         return (loss if penalty is None else replace(loss, penalty=penalty)), {}
 
     @torch.no_grad()
+    def target_signals(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Return what the decoder returns for the targets, T x B x width by signal, and its memory."""
+        batch = batch.to(device_of(self))
+        memory = self.encode(batch)
+        return self._decode(batch, memory), memory.signals
+
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets are predicted from, T x B x width."""
-        batch = batch.to(device_of(self))
-        return array_of(self._decode(batch, self.encode(batch))["o"])
+        return array_of(self.target_signals(batch)[0]["o"])
 
     def _attended(self, signals: Mapping[str, Tensor], batch: Batch) -> Attended | None:
         """Return the source of each target for an output that copies from it; None for others."""
@@ -111,9 +116,7 @@ class EncoderDecoder(Network, ABC):
             shifted_TB = self._sample_inputs(shifted_TB, batch, memory, sampling)
         x_TBD = self.written.read(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
-        found: dict[str, Tensor] = self.decoder(
-            x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL
-        )
+        found: dict[str, Tensor] = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
         return found
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:

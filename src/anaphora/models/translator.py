@@ -6,7 +6,7 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 (2014).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -103,6 +103,12 @@ class TranslatorConfig(Config):
     initializer: AnyStart = Orthogonal()
     """Initial weights."""
 
+    @property
+    def joint_option(self) -> str:
+        """An option that needs one vocabulary for both sides; empty for none."""
+        copying = 'output.kind = "pointer-generator"' if self.output.kind == "pointer-generator" else ""
+        return "embedding.shared" if self.embedding.shared else copying
+
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *CONFLICTS,
         Conflict(
@@ -134,13 +140,6 @@ class TranslatorConfig(Config):
     )
 
 
-NEED_ONE_VOCABULARY: Mapping[str, Callable[[TranslatorConfig], bool]] = {
-    "embedding.shared": lambda config: config.embedding.shared,
-    'output.kind = "pointer-generator"': lambda config: config.output.kind == "pointer-generator",
-}
-"""Options that need one vocabulary for both sides, and whether a translator has them."""
-
-
 class Translator(EncoderDecoder):
     """An encoder of sentences over word vectors, and a decoder."""
 
@@ -153,12 +152,11 @@ class Translator(EncoderDecoder):
             ConfigError: the options do not go together, or not with the vocabularies.
         """
         super().__init__()
-        for option, needed in NEED_ONE_VOCABULARY.items():
-            if needed(config) and source != target:
-                raise ConfigError(
-                    f"{option} needs one vocabulary for both sides, but the source has {source.size} tokens and the "
-                    f"target {target.size}: set text.joint = true, or leave {option} out."
-                )
+        if config.joint_option and source != target:
+            raise ConfigError(
+                f"{config.joint_option} needs one vocabulary for both sides, but the source has {source.size} tokens "
+                f"and the target {target.size}: set text.joint = true, or leave it out."
+            )
         self.config, self.symbols, self.attention = config, target, config.attention
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (

@@ -115,7 +115,7 @@ class HardAttention(AttentionBase):
         Conflict({"jumps": SET, "order": 0}, "no distance has a score; leave it out, or set attention.order = 1"),
         Conflict(
             lambda table: table.query != "current" or table.context != "output",
-            "{at}kind = \"hard-monotonic\" reads what was written alone: leave {at}query and {at}context out",
+            '{at}kind = "hard-monotonic" reads what was written alone: leave {at}query and {at}context out',
         ),
     )
 
@@ -269,7 +269,9 @@ class SoftAttention(ScoredAttention):
             Gated("gated_context", "attended_context", "context", "context_gate"),
         )
         target = "attended_context" if self.config.gate else "context"
-        attend = Attend(self.name, self.config.score, self.config.window, self.config.normalizer, self.scale, query, target)
+        attend = Attend(
+            self.name, self.config.score, self.config.window, self.config.normalizer, self.scale, query, target
+        )
         clock = (Clock(),) if "clock" in attend.reads else ()
         covered = previous("coverage")
         coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()

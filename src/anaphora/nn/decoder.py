@@ -45,7 +45,6 @@ from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 from anaphora.options import SET, Conflict, other_than
 from anaphora.protocols import PartDescription
 
-
 CONFLICTS = (
     Conflict(
         {"decoder.input_feeding_from": "context", "attention.kind": "none"},
@@ -57,7 +56,7 @@ CONFLICTS = (
         'decoder.sentence_encoding = "every-step"',
     ),
     Conflict(
-        {"decoder.sentence_encoding": "every-step", "attention.kind": ("soft", "gaussian-window")},
+        {"decoder.sentence_encoding": "every-step", "attention.kind": other_than("none")},
         'the context takes its place: set attention = "none", or decoder.sentence_encoding = "initial-state"',
     ),
     Conflict(
@@ -72,8 +71,13 @@ CONFLICTS = (
         Conflict({option: value, "attention.kind": "hard-monotonic"}, f"{reason}; set {remedy}")
         for option, value, reason, remedy in (
             ("decoder.input_feeding", True, "nothing but words may enter its state", "decoder.input_feeding = false"),
-            ("decoder.readout_layer", other_than("tanh"), "each position is read out", 'decoder.readout_layer = "tanh"'),
-            ("decoder.scheduled_sampling.kind", other_than("none"), "it has no soft weights", "it to \"none\""),
+            (
+                "decoder.readout_layer",
+                other_than("tanh"),
+                "each position is read out",
+                'decoder.readout_layer = "tanh"',
+            ),
+            ("decoder.scheduled_sampling.kind", other_than("none"), "it has no soft weights", 'it to "none"'),
             ("output.kind", other_than("full"), "every position has its softmax", 'output.kind = "full"'),
             ("output.label_smoothing", SET, "its loss is of all alignments", "output.label_smoothing = 0"),
             ("fusion.kind", other_than("none"), "no model stands beside it", 'fusion.kind = "none"'),
@@ -195,7 +199,9 @@ class Decoder(nn.Module):
             after.append(config.dropout.part("dropout", "combined", "o"))
         if self._copies:  # the score of generating a word (See et al. 2017, equation 8)
             terms = {"context": "context", "state": top, "word": "x"}
-            after += [Project(f"copy_{name}", read, f"of_copy_{name}", name == "context") for name, read in terms.items()]
+            after += [
+                Project(f"copy_{name}", read, f"of_copy_{name}", name == "context") for name, read in terms.items()
+            ]
             after.append(Add("copy", tuple(f"of_copy_{name}" for name in terms), "generates"))
         outputs = ("o", "scores", "jumps") if self.latent else ("o", "weights", "generates")
         parts = (*before, *layers, *after)
@@ -275,7 +281,7 @@ class Decoder(nn.Module):
         memory: Mapping[str, Tensor],
         language_TBL: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Return what the program returns for whole sentences, T x B x width by signal: o, and ``weights`` of attention.
+        """Return what the program returns for whole sentences, T x B x width by signal: o, and perhaps ``weights``.
 
         ``language_TBL`` are the states of the language model that it is fused with.
         """
@@ -302,11 +308,10 @@ class Decoder(nn.Module):
         memory: Mapping[str, Tensor],
         language_KBL: Tensor | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Return one step of K hypotheses a sentence: what the program returns, and the new state."""
+        """Return one step of K hypotheses a sentence: its signals, and the new state."""
         program, weights, x_KBW = read_words_of_step(self.program, self.weights.tensors(), x_KBD)
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
-        returned, carried = ({name: signals[name] for name in of} for of in (self.program.returns, self.program.carried))
-        return returned, carried
+        return signals, {name: signals[name] for name in self.program.carried}
 
     @torch.no_grad()
     def describe(self) -> tuple[PartDescription, ...]:

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from anaphora.config import Config
-from anaphora.models.translator import NEED_ONE_VOCABULARY, GivenGuide, NoGuide, TranslatorConfig
+from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.tasks.base import ExperimentBase
@@ -27,14 +27,11 @@ CONFLICTS = (
         "text.{table.text.sampling_option} segments sentences anew every epoch, but guided_alignment links fixed "
         "tokens: leave out one of the two",
     ),
-    *(
-        Conflict(
-            lambda experiment, needed=needed: needed(experiment) and not experiment.text.one_vocabulary,
-            f"{option} needs one vocabulary for both sides, but each side has one of its own: leave it out, or set "
-            "text.joint = true where the vocabulary is learnt and not of words",
-            written=True,
-        )
-        for option, needed in NEED_ONE_VOCABULARY.items()
+    Conflict(
+        lambda experiment: experiment.joint_option and not experiment.text.one_vocabulary,
+        "{table.joint_option} needs one vocabulary for both sides, but each side has one of its own: leave it out, or "
+        "set text.joint = true where the vocabulary is learnt and not of words",
+        written=True,
     ),
     Conflict(
         {"encoder.sentence_encoding_from": SET, "attention.kind": "none", "decoder.initial_state": other_than("mean")},
