@@ -28,8 +28,7 @@ class Decoder:
         self._encoder = Graph(weights, data["encoder"])
         self.program = program_from_data(data["decoder"]["program"])
         self.weights = weights.by_prefix(data["decoder"]["weights"])
-        latent = data["decoder"].get("alignments")
-        self.alignments = Alignments(**latent) if latent else None
+        self.alignments = Alignments(**data["decoder"]["alignments"]) if "alignments" in data["decoder"] else None
 
     def encode(self, batch: Batch) -> tuple[Arrays, Arrays, Array]:
         """Return the memory and the initial state, B in front, and the positions of each row."""
@@ -195,8 +194,7 @@ class DecodingStepper(NetworkStepper):
         elif self._model.decoder.alignments:
             log_probs_NV, weights_NS, joint["joint"] = self._align(memory, state.joint["joint"], ids_N, found)
         elif source_BS is not None:
-            attended = Attended(found["generates"], weights_NS, source_BS)
-            log_probs_NV = self._model.output.log_probs(o_NH, attended)
+            log_probs_NV = self._model.output.log_probs(o_NH, Attended(found["generates"], weights_NS, source_BS))
         else:
             log_probs_NV = (shortlist or self._model.output).log_probs(o_NH)
         signals = {name: by_row(block) for name, block in after.items()}
@@ -215,9 +213,8 @@ class DecodingStepper(NetworkStepper):
         Rows are some ``hypotheses`` of each sentence, or steps of all.
         """
         arrays = {name: to_host(rows) for name, rows in found.items()}
-        closed_XS, positions_XSR = (
-            to_host(encoded[name]).repeat(hypotheses, 0) for name in ("attention.closed", POSITIONS)
-        )
+        of_source = (to_host(encoded[name]).repeat(hypotheses, 0) for name in ("attention.closed", POSITIONS))
+        closed_XS, positions_XSR = of_source
         states_XSR = np.tanh(arrays["o"][..., None, :] + positions_XSR)
         q_XSS = self._model.decoder.alignments.transitions(arrays["scores"], arrays.get("jumps"), closed_XS)
         return self.as_given(states_XSR.reshape(-1, states_XSR.shape[-1])), q_XSS

@@ -100,9 +100,8 @@ def forward_backward(o_TBS: Array, q_TBSS: Array, lengths_B: Array) -> tuple[Arr
 
 def first_joint(positions: int, words: int, rows: int) -> Array:
     """Return what ``filter_step`` starts from, N x S x V: the first position, whatever is read."""
-    joint_NSV = np.full((rows, positions, words), -np.inf, np.float32)
-    joint_NSV[:, 0] = 0
-    return joint_NSV
+    first_S1 = np.where(np.arange(positions) == 0, np.float32(0), np.float32(-np.inf))[:, None]
+    return np.tile(first_S1, (rows, 1, words))
 
 
 def filter_step(joint_NSV: Array, ids_N: Array, q_NSS: Array, o_NSV: Array) -> tuple[Array, Array, Array]:

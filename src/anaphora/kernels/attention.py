@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple
 
 from anaphora.kernels.normalizers import Normalizer
 from anaphora.kernels.ops import Ops, V
+from anaphora.kernels.parts import OneToOne
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
 
@@ -94,22 +95,15 @@ class Attend:
 
 
 @dataclass(frozen=True)
-class ScorePositions:
-    """Scores of the positions of a sentence, and nothing else: step 1 of ``Attend`` before it is scaled.
+class ScorePositions(OneToOne):
+    """Scores of the positions of a sentence for a query, and nothing else: step 1 of ``Attend`` before it is scaled.
 
-    Those past the end are of no consequence. It writes ``scores``.
+    Those past the end are of no consequence.
     """
 
-    name: str
     score: Score
-    query: str
 
     by_sentence: ClassVar[bool] = True
-    writes: ClassVar[tuple[str, ...]] = ("scores",)
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return (self.query,)
 
     def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
         e, saved = self.score.forward(ops, inputs[0], [], ops.whole())

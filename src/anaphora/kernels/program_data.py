@@ -17,10 +17,8 @@ from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.records import Record
 from anaphora.wording import check_known
 
-_PARTS = (
-    *(Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move, Normalise, Project),
-    *(ScorePositions, Unit),
-)
+_PARTS: tuple[Any, ...] = (Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move)
+_PARTS += (Normalise, Project, ScorePositions, Unit)
 """Classes of the parts of inference."""
 
 _OPTIONS = {"score": AnyScore, "span": AnySpan, "normalizer": AnyNormalizer}

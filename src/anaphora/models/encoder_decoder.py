@@ -68,7 +68,7 @@ class EncoderDecoder(Network, ABC):
         """Return the loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
         targets, memory = batch.target_ids, self.encode(batch)
         signals = self._decode(batch, memory)
-        if self.decoder.latent:
+        if self.decoder.alignments:
             return self._alignment_loss(signals, batch, memory), {}
         loss = self.output.loss(signals["o"], targets, batch.supervision, self._attended(signals, batch))
         penalty = self.penalty(signals.get("weights"), memory.lengths_B, batch)
@@ -94,17 +94,17 @@ class EncoderDecoder(Network, ABC):
 
     def _alignment_loss(self, signals: Mapping[str, Tensor], batch: Batch, memory: Memory) -> Loss:
         """Return the loss of the targets over all alignments of hard attention."""
-        latent, (ids_BT, lengths_B) = self.decoder.latent, (batch.target_ids.ids_BT, batch.target_ids.lengths_B)
-        assert latent and isinstance(self.output, SoftmaxOutput)
+        alignments, targets = self.decoder.alignments, batch.target_ids
+        assert alignments and isinstance(self.output, SoftmaxOutput)
         closed_BS, scores_TBS = memory.signals["attention.closed"], signals["scores"]
-        open_TBS = batch.target_ids.mask_BT.T.unsqueeze(2) & ~closed_BS
+        open_TBS = targets.mask_BT.T.unsqueeze(2) & ~closed_BS
         states_NR = self.decoder.at_positions(signals["o"], memory.signals)[open_TBS]
-        ids_N = ids_BT.T.unsqueeze(2).expand(open_TBS.shape)[open_TBS]
+        ids_N = targets.ids_BT.T.unsqueeze(2).expand(open_TBS.shape)[open_TBS]
         log_probs_N = target_log_probs(states_NR, self.output.weight, self.output.used_bias, ids_N)
         emissions_TBS = torch.zeros_like(scores_TBS).masked_scatter(open_TBS, log_probs_N)
         jumps_TBJ = signals.get("jumps", scores_TBS[..., :0])
-        scored = emissions_TBS, scores_TBS, jumps_TBJ, closed_BS, lengths_B, batch.supervision.weights_B
-        return Loss(alignment_loss(latent.alignments, *scored), batch.predictions)
+        scored = emissions_TBS, scores_TBS, jumps_TBJ, closed_BS, targets.lengths_B, batch.supervision.weights_B
+        return Loss(alignment_loss(alignments, *scored), batch.predictions)
 
     def _decode(self, batch: Batch, memory: Memory) -> dict[str, Tensor]:
         """Return what the decoder returns for the targets, each read after the one before, T x B x width by signal."""

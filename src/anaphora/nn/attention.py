@@ -244,7 +244,7 @@ class LatentAttention(ScoredAttention):
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """Score positions and distances: the signals ``scores`` and ``jumps``."""
-        scores = ScorePositions(self.name, self.config.score, query)
+        scores = ScorePositions(self.name, query, "scores", self.config.score)
         return (scores, Project("jumps", query, "jumps", True)) if self.config.order else (scores,)
 
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from anaphora.kernels.alignments import POSITIONS, Alignments
+from anaphora.kernels.alignments import POSITIONS
 from anaphora.kernels.description import describe
 from anaphora.kernels.parts import Add, Clock, Part, Project, previous
 from anaphora.kernels.program import Program
@@ -129,6 +129,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.config, self.spec, self._copies = config, spec, copies
         self.attention = attention_of(attention, config.size, spec)
+        self.alignments = self.attention.alignments if isinstance(self.attention, LatentAttention) else None
         self.bridge = Bridge(config, spec)
         self._readout = Readout(config, self._context, fusion)
         self._context_enters = (
@@ -148,18 +149,8 @@ class Decoder(nn.Module):
         self.program, self._training = self._program(training=False), self._program(training=True)
 
     @property
-    def latent(self) -> LatentAttention | None:
-        """Its hard attention, where it has one."""
-        return self.attention if isinstance(self.attention, LatentAttention) else None
-
-    @property
-    def alignments(self) -> Alignments | None:
-        """The transitions of its hard attention, where it has one."""
-        return self.latent.alignments if self.latent else None
-
-    @property
     def _context(self) -> Context:
-        if self.latent:
+        if self.alignments:
             return "positions"
         if self.attention:
             return "step"
@@ -193,7 +184,7 @@ class Decoder(nn.Module):
         before, beside = self._before_layers()
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         after: list[Part] = [*self.attention.parts(top)] if self.attention and not self._context_enters else []
-        dropped = training and config.dropout.probability > 0 and not self.latent
+        dropped = training and config.dropout.probability > 0 and not self.alignments
         after += self._readout.parts(top, self._top_unit, "combined" if dropped else "o")
         if dropped:
             after.append(config.dropout.part("dropout", "combined", "o"))
@@ -203,7 +194,7 @@ class Decoder(nn.Module):
                 Project(f"copy_{name}", read, f"of_copy_{name}", name == "context") for name, read in terms.items()
             ]
             after.append(Add("copy", tuple(f"of_copy_{name}" for name in terms), "generates"))
-        outputs = ("o", "scores", "jumps") if self.latent else ("o", "weights", "generates")
+        outputs = ("o", "scores", "jumps") if self.alignments else ("o", "weights", "generates")
         parts = (*before, *layers, *after)
         written = {signal for part in parts for signal in part.writes}
         return Program(parts, tuple(name for name in outputs if name in written))
@@ -238,7 +229,7 @@ class Decoder(nn.Module):
         if self.attention:
             memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
             ops = TensorOperations(lengths_B)
-            return memory | (self.project_positions(ops, encoded.annotations_BSM) if self.latent else {})
+            return memory | (self.project_positions(ops, encoded.annotations_BSM) if self.alignments else {})
         held = "columns" if self.bridge.columns else "vector"
         ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
@@ -291,7 +282,7 @@ class Decoder(nn.Module):
         if self.training:
             program, weights = self._training, self.weights.with_dropout("decoder", config.weight_dropout)
             widths = {f"dropout{n}": config.size for n in range(config.layers - 1)}
-            widths |= {} if self.latent else {"dropout": config.readout_width}
+            widths |= {} if self.alignments else {"dropout": config.readout_width}
             masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBW)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
         return dict(scan(program, inputs, first, weights, memory, lengths_B).outputs)

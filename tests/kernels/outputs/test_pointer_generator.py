@@ -22,7 +22,7 @@ def test_the_mixture_and_its_gradients_are_those_of_the_paper() -> None:
     leaves = [leaf.requires_grad_() for leaf in (h, W, b, u, e)]
     a = torch.softmax(e, 1)
     log_probs_N = target_log_probs(h, W, b, TARGETS_N)
-    fast = pointer_generator_loss(log_probs_N, u, a, SOURCE_NS, TARGETS_N, WEIGHTS_N)
+    fast = pointer_generator_loss(log_probs_N, Attended(u[:, None], a, SOURCE_NS), TARGETS_N, WEIGHTS_N)
     p_NV = torch.stack(
         [naive.pointer_generator(softmax(W @ h[n] + b), u[n], a[n], SOURCE_NS[n].tolist()) for n in range(3)]
     )
@@ -35,9 +35,10 @@ def test_the_mixture_and_its_gradients_are_those_of_the_paper() -> None:
 
 
 def test_a_word_that_attention_cannot_point_to_has_finite_gradients() -> None:
-    leaves = torch.tensor([-200.0, -1.0]), torch.tensor([-90.0, 3.0]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    wanted = [leaf.requires_grad_() for leaf in leaves]
-    loss = pointer_generator_loss(*wanted, torch.tensor([[1, 2], [1, 2]]), torch.tensor([2, 1]))
+    leaves = torch.tensor([-200.0, -1.0]), torch.tensor([[-90.0], [3.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    log_probs_N, *seen = wanted = [leaf.requires_grad_() for leaf in leaves]
+    attended = Attended(*seen, torch.tensor([[1, 2], [1, 2]]))
+    loss = pointer_generator_loss(log_probs_N, attended, torch.tensor([2, 1]))
     assert torch.isfinite(loss)
     assert all(torch.isfinite(gradient).all() for gradient in torch.autograd.grad(loss, wanted))
 

@@ -136,7 +136,7 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     state = decoder.start(graph, annotations or summary, summaries)
     if decoder.attention:
         memory = _attention_memory(graph, decoder, annotations)
-        if decoder.latent:
+        if decoder.alignments:
             positions = decoder.project_positions(graph, annotations)
             memory |= {name: graph.add("rows_first", of, transposed=False) for name, of in positions.items()}
         return DecoderStart(memory, state)

@@ -30,8 +30,7 @@ class PointerGeneratorOutput(WordsOutput):
         states_NH, ids_N, weights_N, _, attended = predictions
         assert attended
         log_probs_N = target_log_probs(states_NH, self.weight, self.bias, ids_N)
-        gates_N1, weights_NS, source_NS = attended
-        return pointer_generator_loss(log_probs_N, gates_N1[:, 0], weights_NS, source_NS, ids_N, weights_N)
+        return pointer_generator_loss(log_probs_N, attended, ids_N, weights_N)
 
     def log_probs(self, states_NH: Tensor, attended: Attended | None = None) -> Tensor:
         """ln p of the mixture, which is made on the CPU."""
