@@ -157,8 +157,8 @@ class DecodingStepper(NetworkStepper):
         memory = DecodingMemory(sentences, encoded, shortlist, batch.constraints.narrow, self.source(batch))
         state = self.initial_state(first, sentences)
         if self._model.decoder.alignments:
-            positions = encoded["attention.closed"].shape[1]
-            state = state._replace(joint={"joint": first_joint(positions, self.size, sentences)})
+            joint_NSV = first_joint(encoded["attention.closed"].shape[1], self.size, sentences)
+            state = state._replace(joint={"joint": joint_NSV})
         return SearchStart(memory, state, lengths_B)
 
     def source(self, batch: Batch) -> Any:

@@ -80,14 +80,12 @@ def forward_backward(o_TBS: Array, q_TBSS: Array, lengths_B: Array) -> tuple[Arr
     steps, rows, positions = o_TBS.shape
     open_TB = np.arange(steps)[:, None] < lengths_B
     o_TBS = np.where(open_TB[..., None], o_TBS, -np.inf)
-    alpha_BS = np.full((rows, positions), -np.inf)
-    alpha_BS[:, 0] = 0
-    alphas = [alpha_BS]
+    alphas = [np.tile(np.where(np.arange(positions) == 0, 0.0, -np.inf), (rows, 1))]
     for t in range(steps):
         after_BS = o_TBS[t] + log_sum(alphas[-1][:, :, None] + q_TBSS[t], 1)  # 3
         alphas.append(np.where(open_TB[t][:, None], after_BS, alphas[-1]))
     loss_B = -log_sum(alphas[-1], 1)  # 4
-    gamma_TBS, xi_TBSS, beta_BS = np.zeros_like(o_TBS), np.zeros_like(q_TBSS), np.zeros_like(alpha_BS)
+    gamma_TBS, xi_TBSS, beta_BS = np.zeros_like(o_TBS), np.zeros_like(q_TBSS), np.zeros_like(alphas[0])
     for t in reversed(range(steps)):
         inside_B1 = open_TB[t][:, None]
         ahead_BSS = q_TBSS[t] + (o_TBS[t] + beta_BS)[:, None]

@@ -89,8 +89,8 @@ class EncoderDecoder(Network, ABC):
         """Return the source of each target for an output that copies from it; None for others."""
         if not self.output.copies:
             return None
-        weights_TBS = signals["weights"]
-        return Attended(signals["generates"], weights_TBS, batch.input_ids.ids_BT.expand(weights_TBS.shape))
+        source_TBS = batch.input_ids.ids_BT.expand_as(signals["weights"])
+        return Attended(signals["generates"], signals["weights"], source_TBS)
 
     def _alignment_loss(self, signals: Mapping[str, Tensor], batch: Batch, memory: Memory) -> Loss:
         """Return the loss of the targets over all alignments of hard attention."""
@@ -102,9 +102,9 @@ class EncoderDecoder(Network, ABC):
         ids_N = targets.ids_BT.T.unsqueeze(2).expand(open_TBS.shape)[open_TBS]
         log_probs_N = target_log_probs(states_NR, self.output.weight, self.output.used_bias, ids_N)
         emissions_TBS = torch.zeros_like(scores_TBS).masked_scatter(open_TBS, log_probs_N)
-        jumps_TBJ = signals.get("jumps", scores_TBS[..., :0])
-        scored = emissions_TBS, scores_TBS, jumps_TBJ, closed_BS, targets.lengths_B, batch.supervision.weights_B
-        return Loss(alignment_loss(alignments, *scored), batch.predictions)
+        scored = emissions_TBS, scores_TBS, signals.get("jumps", scores_TBS[..., :0]), closed_BS
+        loss = alignment_loss(alignments, *scored, targets.lengths_B, batch.supervision.weights_B)
+        return Loss(loss, batch.predictions)
 
     def _decode(self, batch: Batch, memory: Memory) -> dict[str, Tensor]:
         """Return what the decoder returns for the targets, each read after the one before, T x B x width by signal."""

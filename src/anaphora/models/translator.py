@@ -104,10 +104,12 @@ class TranslatorConfig(Config):
     """Initial weights."""
 
     @property
-    def joint_option(self) -> str:
-        """An option that needs one vocabulary for both sides; empty for none."""
-        copying = 'output.kind = "pointer-generator"' if self.output.kind == "pointer-generator" else ""
-        return "embedding.shared" if self.embedding.shared else copying
+    def joint_option(self) -> tuple[str, ...]:
+        """An option that needs one vocabulary for both sides, and another choice of it; empty for none."""
+        if self.embedding.shared:
+            return "embedding.shared", "embedding.shared = false"
+        copies = self.output.kind == "pointer-generator"
+        return ('output.kind = "pointer-generator"', 'output.kind = "full"') if copies else ()
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *CONFLICTS,
@@ -154,8 +156,8 @@ class Translator(EncoderDecoder):
         super().__init__()
         if config.joint_option and source != target:
             raise ConfigError(
-                f"{config.joint_option} needs one vocabulary for both sides, but the source has {source.size} tokens "
-                f"and the target {target.size}: set text.joint = true, or leave it out."
+                f"{config.joint_option[0]} needs one vocabulary for both sides, but the source has {source.size} "
+                f"tokens and the target {target.size}: set text.joint = true, or {config.joint_option[1]}."
             )
         self.config, self.symbols, self.attention = config, target, config.attention
         self.target_embedding = Embedding(config.embedding, target.size, "words")

@@ -186,9 +186,9 @@ class Attention(ABC):
     def initialise(self, weights: Weights) -> None:
         """Fill what starts from a number of its own, after all else was filled."""
 
-    @abstractmethod
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Return its state before the first step, B x width by signal; ``ops`` as for ``Bridge.initial_state``."""
+        return {}
 
 
 class ScoredAttention(Attention):
@@ -246,10 +246,6 @@ class LatentAttention(ScoredAttention):
         """Score positions and distances: the signals ``scores`` and ``jumps``."""
         scores = ScorePositions(self.name, query, "scores", self.config.score)
         return (scores, Project("jumps", query, "jumps", True)) if self.config.order else (scores,)
-
-    def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
-        """Nothing is carried."""
-        return {}
 
 
 class SoftAttention(ScoredAttention):

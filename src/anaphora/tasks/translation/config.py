@@ -29,8 +29,8 @@ CONFLICTS = (
     ),
     Conflict(
         lambda experiment: experiment.joint_option and not experiment.text.one_vocabulary,
-        "{table.joint_option} needs one vocabulary for both sides, but each side has one of its own: leave it out, or "
-        "set text.joint = true where the vocabulary is learnt and not of words",
+        "{table.joint_option[0]} needs one vocabulary for both sides, but each side has one of its own: set "
+        "{table.joint_option[1]}, or text.joint = true where the vocabulary is learnt and not of words",
         written=True,
     ),
     Conflict(
