@@ -157,8 +157,8 @@ class DecodingStepper(NetworkStepper):
         memory = DecodingMemory(sentences, encoded, shortlist, batch.constraints.narrow, self.source(batch))
         state = self.initial_state(first, sentences)
         if self._model.decoder.alignments:
-            joint_NSV = first_joint(encoded["attention.closed"].shape[1], self.size, sentences)
-            state = state._replace(joint={"joint": joint_NSV})
+            joint = {"joint": first_joint(encoded["attention.closed"].shape[1], self.size, sentences)}
+            state = state._replace(joint=joint)
         return SearchStart(memory, state, lengths_B)
 
     def source(self, batch: Batch) -> Any:
@@ -213,9 +213,8 @@ class DecodingStepper(NetworkStepper):
         Rows are some ``hypotheses`` of each sentence, or steps of all.
         """
         arrays = {name: to_host(rows) for name, rows in found.items()}
-        of_source = (to_host(encoded[name]).repeat(hypotheses, 0) for name in ("attention.closed", POSITIONS))
-        closed_XS, positions_XSR = of_source
-        states_XSR = np.tanh(arrays["o"][..., None, :] + positions_XSR)
+        closed_XS, own_XSR = (to_host(encoded[name]).repeat(hypotheses, 0) for name in ("attention.closed", POSITIONS))
+        states_XSR = np.tanh(arrays["o"][..., None, :] + own_XSR)
         q_XSS = self._model.decoder.alignments.transitions(arrays["scores"], arrays.get("jumps"), closed_XS)
         return self.as_given(states_XSR.reshape(-1, states_XSR.shape[-1])), q_XSS
 

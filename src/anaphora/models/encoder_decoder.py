@@ -102,9 +102,8 @@ class EncoderDecoder(Network, ABC):
         ids_N = targets.ids_BT.T.unsqueeze(2).expand(open_TBS.shape)[open_TBS]
         log_probs_N = target_log_probs(states_NR, self.output.weight, self.output.used_bias, ids_N)
         emissions_TBS = torch.zeros_like(scores_TBS).masked_scatter(open_TBS, log_probs_N)
-        scored = emissions_TBS, scores_TBS, signals.get("jumps", scores_TBS[..., :0]), closed_BS
-        loss = alignment_loss(alignments, *scored, targets.lengths_B, batch.supervision.weights_B)
-        return Loss(loss, batch.predictions)
+        scored = emissions_TBS, scores_TBS, signals.get("jumps", scores_TBS[..., :0]), closed_BS, targets.lengths_B
+        return Loss(alignment_loss(alignments, *scored, batch.supervision.weights_B), batch.predictions)
 
     def _decode(self, batch: Batch, memory: Memory) -> dict[str, Tensor]:
         """Return what the decoder returns for the targets, each read after the one before, T x B x width by signal."""

@@ -35,5 +35,5 @@ class PointerGeneratorOutput(WordsOutput):
     def log_probs(self, states_NH: Tensor, attended: Attended | None = None) -> Tensor:
         """ln p of the mixture, which is made on the CPU."""
         assert attended
-        log_probs_NV = log_softmax(self.logits(states_NH))
-        return torch.from_numpy(with_copies(array_of(log_probs_NV), attended)).to(states_NH.device)
+        log_probs_NV = array_of(log_softmax(self.logits(states_NH)))
+        return torch.from_numpy(with_copies(log_probs_NV, attended)).to(states_NH.device)
