@@ -71,12 +71,7 @@ CONFLICTS = (
         Conflict({option: value, "attention.kind": "hard-monotonic"}, f"{reason}; set {remedy}")
         for option, value, reason, remedy in (
             ("decoder.input_feeding", True, "nothing but words may enter its state", "decoder.input_feeding = false"),
-            (
-                "decoder.readout_layer",
-                other_than("tanh"),
-                "each position is read out",
-                'decoder.readout_layer = "tanh"',
-            ),
+            ("decoder.readout_layer", other_than("tanh"), "it reads out by tanh", 'decoder.readout_layer = "tanh"'),
             ("decoder.scheduled_sampling.kind", other_than("none"), "it has no soft weights", 'it to "none"'),
             ("output.kind", other_than("full"), "every position has its softmax", 'output.kind = "full"'),
             ("output.label_smoothing", SET, "its loss is of all alignments", "output.label_smoothing = 0"),
