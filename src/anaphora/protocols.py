@@ -253,6 +253,14 @@ class GivesStates(Protocol):
         """Return the states that the targets of a batch are predicted from, T x B x H."""
 
 
+@runtime_checkable
+class GivesPosteriors(Protocol):
+    """A Stepper that may tell where it looked once it knows the whole output."""
+
+    def posteriors(self, batch: Batch) -> Array | None:
+        """Return the weights of attention given all targets, B x T x S; None where they are those of the steps."""
+
+
 class TextStepper(Stepper, Protocol):
     """The Stepper of a language model: it has no memory, and tells how much context its predictions depend on."""
 

@@ -95,6 +95,12 @@ MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
             "model": {"reads": "stream", "embedding": {"size": 4}, "recurrence": {"size": 5, "layers": 2}},
         }
     },
+    "hard-monotonic": {"attention": {"kind": "hard-monotonic"}, "decoder": {"input_feeding": False}},
+    "hard": {
+        "attention": {"kind": "hard-monotonic", "score": {"kind": "concat", "scaled": True}, "monotonic": False},
+        "decoder": {"input_feeding": False, "readout_word": True, "layers": 2},
+    },
+    "copies": {"output": {"kind": "pointer-generator"}, "attention": {"query": "previous", "context": "state"}},
     "multiplicative": {"encoder": {"cell": "multiplicative"}, "decoder": {"cell": "lstm-no-output-tanh"}},
     "light": {"encoder": {"cell": "sru"}, "decoder": {"cell": "ssru", "input_feeding": False}},
     "light, previous query": {"encoder": {"cell": "min-lstm"}, "decoder": {"cell": "qrnn"}, "attention": PREVIOUS},

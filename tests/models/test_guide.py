@@ -43,7 +43,7 @@ def batch(aligned: bool = True) -> Batch:
 def weights_of(model: Translator) -> Tensor:
     memory, first, _ = model.encode(batch().to(torch.device("cpu")))
     x_TBD = model.target_embedding.vectors(torch.tensor([[2, 2], [8, 10], [9, 3]]))
-    return model.decoder(x_TBD, LENGTHS[1], first, memory)[1]
+    return model.decoder(x_TBD, LENGTHS[1], first, memory)["weights"]
 
 
 @pytest.mark.parametrize(("query", "context"), [("current", "output"), ("previous", "state"), ("current", "state")])

@@ -142,26 +142,27 @@ def _write_sample(experiment: Experiment, corpus: Any, folder: Path, name: str, 
         corpus.write(drawn, folder, name)
     elif isinstance(corpus, PairCorpus):
         real = [part for part in corpus.parts if not part.synthetic]
-        return sum(_write_pairs(experiment, part, folder, name, limit // len(real), seed, real) for part in real)
+        sides = experiment.data.languages.values()
+        if len(real) == 1:
+            return _write_pairs(real[0], (*sides,), folder, name, limit, seed)
+        most = limit // len(real)
+        return sum(_write_pairs(one, one.languages, folder / "-".join(one.languages), name, most, seed) for one in real)
     else:
         drawn = list(islice(corpus, limit))
         write_lines(folder / f"{name}.txt", drawn)
     return len(drawn)
 
 
-def _write_pairs(
-    experiment: Experiment, part: PairCorpus, folder: Path, name: str, limit: int, seed: int, parts: Sequence[PairCorpus]
-) -> int:
-    """Write at most ``limit`` pairs of one of the ``parts``, of several in a folder of its own; returns their number."""
-    drawn = _nested(sample(part, SAMPLED)[0], limit, seed)
-    source, target = part.languages if len(parts) > 1 else experiment.data.languages.values()
-    place = folder / f"{source}-{target}" if len(parts) > 1 else folder
-    place.mkdir(exist_ok=True)
+def _write_pairs(corpus: PairCorpus, languages: Sequence[str], folder: Path, name: str, limit: int, seed: int) -> int:
+    """Write at most ``limit`` pairs of two languages into a folder; returns how many there are."""
+    drawn = _nested(sample(corpus, SAMPLED)[0], limit, seed)
+    source, target = languages
+    folder.mkdir(exist_ok=True)
     if source == target:  # two columns of one language, which hold no tabs
-        write_lines(place / f"{name}.tsv", map("\t".join, drawn))
+        write_lines(folder / f"{name}.tsv", map("\t".join, drawn))
     else:
-        write_lines(place / f"{name}.{source}", (one for one, _ in drawn))
-        write_lines(place / f"{name}.{target}", (other for _, other in drawn))
+        write_lines(folder / f"{name}.{source}", (one for one, _ in drawn))
+        write_lines(folder / f"{name}.{target}", (other for _, other in drawn))
     return len(drawn)
 
 

@@ -56,6 +56,8 @@ def _encoder_decoder(weights: Weights, data: Table) -> Graphs:
     """Return two graphs: an encoder of the input, and a step that writes a token."""
     if data["language_model"]:
         raise refuse_graph('deep fusion (fusion.kind = "deep")')
+    if "alignments" in data["decoder"]:
+        raise refuse_graph('attention.kind = "hard-monotonic"')
     encoder, step, memory = _encoder(weights, data)
     program = _add_token_step(step, data["decoder"], data, memory)
     config = {"bos": VocabularyInfo(*data["symbols"]).bos, "memory": list(memory), "state": list(program.carried)}

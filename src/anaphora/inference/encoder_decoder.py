@@ -10,7 +10,9 @@ from anaphora.inference.operations import Graph, Recurrence
 from anaphora.inference.outputs import NetworkStepper, output_of
 from anaphora.inference.steps import advance, scan
 from anaphora.inference.weights import NOTHING, Weights
+from anaphora.kernels.alignments import POSITIONS, Alignments, filter_step, first_joint, forward_backward
 from anaphora.kernels.compiled.library import Array
+from anaphora.kernels.log_probs import Attended, to_host
 from anaphora.kernels.program_data import program_from_data
 from anaphora.kernels.search_step import SearchedNetwork
 from anaphora.protocols import SearchStart, Step, VocabularyInfo
@@ -26,6 +28,7 @@ class Decoder:
         self._encoder = Graph(weights, data["encoder"])
         self.program = program_from_data(data["decoder"]["program"])
         self.weights = weights.by_prefix(data["decoder"]["weights"])
+        self.alignments = Alignments(**data["decoder"]["alignments"]) if "alignments" in data["decoder"] else None
 
     def encode(self, batch: Batch) -> tuple[Arrays, Arrays, Array]:
         """Return the memory and the initial state, B in front, and the positions of each row."""
@@ -38,17 +41,17 @@ class Decoder:
 
     def advance(
         self, x_KBD: Any, state: Arrays, memory: Arrays, language_KBL: Array | None = None
-    ) -> tuple[Array, Array | None, Arrays]:
-        """Return one step of K rows a sentence, K x B x width: o, with attention its weights, and the new state."""
+    ) -> tuple[Arrays, Arrays]:
+        """Return one step of K rows a sentence, K x B x width: its signals, and the new state."""
         signals = advance(self.program, _inputs(x_KBD, language_KBL), state, self.weights, memory)
-        return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
+        return signals, {name: signals[name] for name in self.program.carried}
 
     def scan(
         self, x_TBD: Any, lengths_B: Array, state: Arrays, memory: Arrays, language_TBL: Array | None = None
-    ) -> Array:
-        """Return o of whole sequences, T x B x width."""
+    ) -> Arrays:
+        """Return what the program returns for whole sequences, T x B x width by signal."""
         inputs = _inputs(x_TBD, language_TBL)
-        return scan(self.program, inputs, state, self.weights, memory, lengths_B).outputs["o"]
+        return dict(scan(self.program, inputs, state, self.weights, memory, lengths_B).outputs)
 
 
 def _inputs(x_XBD: Any, language_XBL: Array | None) -> Mapping[str, Any]:
@@ -85,7 +88,7 @@ class EncoderDecoder:
     @property
     def attends(self) -> bool:
         """True if the decoder looks at positions of its input."""
-        return "weights" in self.decoder.program.returns
+        return "weights" in self.decoder.program.returns or bool(self.decoder.alignments)
 
     def words(self, ids: Array) -> Any:
         """Return words that are read, of any block of ids."""
@@ -95,8 +98,8 @@ class EncoderDecoder:
         """Return the memory of the decoder, its initial state, and the positions of each row."""
         return self.decoder.encode(batch)
 
-    def target_states(self, batch: Batch) -> Array:
-        """Return the states that the targets of a batch are predicted from, T x B x width."""
+    def target_signals(self, batch: Batch) -> tuple[Arrays, Arrays]:
+        """Return what the decoder returns for the targets of a batch, T x B x width by signal, and its memory."""
         memory, first, _ = self.encode(batch)
         ids_TB, lengths_B = batch.target_ids.ids_BT.T, batch.target_ids.lengths_B
         shifted_TB = np.concatenate([np.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
@@ -104,7 +107,11 @@ class EncoderDecoder:
         if beside := self.language_model:
             start = beside.recurrence.initial_state(len(lengths_B))
             language_TBL = beside.recurrence.scan(beside.read(shifted_TB), lengths_B, start)[0]
-        return self.decoder.scan(self.words(shifted_TB), lengths_B, first, memory, language_TBL)
+        return self.decoder.scan(self.words(shifted_TB), lengths_B, first, memory, language_TBL), memory
+
+    def target_states(self, batch: Batch) -> Array:
+        """Return the states that the targets of a batch are predicted from, T x B x width."""
+        return self.target_signals(batch)[0]["o"]
 
     def stepper(self) -> "DecodingStepper":
         """Return the model one token at a time."""
@@ -118,6 +125,8 @@ class DecodingState(NamedTuple):
     """Of the decoder."""
     language: dict[str, Any]
     """Of the language model beside it."""
+    joint: dict[str, Array]
+    """Of hard attention: what ``kernels.alignments.filter_step`` returned last, N x S x V; empty without."""
 
 
 class DecodingMemory(NamedTuple):
@@ -130,6 +139,8 @@ class DecodingMemory(NamedTuple):
     """The candidate words of the sentences (``CandidateLayer``); None for all words."""
     narrow: bool = False
     """True if steps are over these alone."""
+    source_BS: Any = None
+    """Ids of the source, for an output that copies them; None for others."""
 
 
 class DecodingStepper(NetworkStepper):
@@ -143,17 +154,25 @@ class DecodingStepper(NetworkStepper):
         encoded, first, lengths_B = self._model.encode(batch)
         candidates, sentences = batch.constraints.candidates, len(lengths_B)
         shortlist = self._model.output.shortlist(candidates) if candidates else None
-        memory = DecodingMemory(sentences, encoded, shortlist, batch.constraints.narrow)
-        return SearchStart(memory, self.initial_state(first, sentences), lengths_B)
+        memory = DecodingMemory(sentences, encoded, shortlist, batch.constraints.narrow, self.source(batch))
+        state = self.initial_state(first, sentences)
+        if self._model.decoder.alignments:
+            joint = {"joint": first_joint(encoded["attention.closed"].shape[1], self.size, sentences)}
+            state = state._replace(joint=joint)
+        return SearchStart(memory, state, lengths_B)
+
+    def source(self, batch: Batch) -> Any:
+        """Return the ids of the source for an output that copies them; None for others."""
+        return batch.input_ids.ids_BT if self._model.output.copies else None
 
     def initial_state(self, first: dict[str, Any], sentences: int) -> DecodingState:
         """Return the initial state of a row for each sentence, from that of the decoder."""
         beside = self._model.language_model
-        return DecodingState(first, beside.recurrence.initial_state(sentences) if beside else {})
+        return DecodingState(first, beside.recurrence.initial_state(sentences) if beside else {}, {})
 
     def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Any) -> Step:
         """Read one token a row and predict the next; N is a multiple of the sentences."""
-        sentences, encoded, shortlist, narrow = memory
+        sentences, encoded, shortlist, narrow, source_BS = memory
 
         def by_sentence(rows_NW: Any) -> Any:
             return rows_NW.reshape(sentences, -1, rows_NW.shape[-1]).swapaxes(0, 1)
@@ -167,20 +186,59 @@ class DecodingStepper(NetworkStepper):
             language_NL, language = beside.advance(ids_N, language)
             language_KBL = by_sentence(language_NL)
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
-        o_NH, candidates_BC = by_row(o_KBH), None
+        written, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
+        found = {name: by_row(written[name]) for name in self._model.decoder.program.returns}
+        o_NH, weights_NS, candidates_BC, joint = found["o"], found.get("weights"), None, dict[str, Array]()
         if shortlist and narrow:
             log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.candidates.ids_BC
+        elif self._model.decoder.alignments:
+            log_probs_NV, weights_NS, joint["joint"] = self._align(memory, state.joint["joint"], ids_N, found)
+        elif source_BS is not None:
+            log_probs_NV = self._model.output.log_probs(o_NH, Attended(found["generates"], weights_NS, source_BS))
         else:
             log_probs_NV = (shortlist or self._model.output).log_probs(o_NH)
-        weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         signals = {name: by_row(block) for name, block in after.items()}
-        return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
+        return Step(log_probs_NV, weights_NS, DecodingState(signals, language, joint), o_NH, candidates_BC)
+
+    def _align(self, memory: DecodingMemory, joint_NSV: Array, ids_N: Any, found: Arrays) -> tuple[Any, Any, Array]:
+        """Return ln p of the words, p of the positions, and both together, of a step of hard attention."""
+        states_XH, q_NSS = self._positions(found, memory.encoded, len(joint_NSV) // memory.sentences)
+        o_NSV = to_host(self._model.output.log_probs(states_XH)).reshape(joint_NSV.shape)
+        log_probs_NV, weights_NS, joint_NSV = filter_step(joint_NSV, to_host(ids_N), q_NSS, o_NSV)
+        return self.as_given(log_probs_NV), self.as_given(weights_NS), joint_NSV
+
+    def _positions(self, found: Arrays, encoded: Arrays, hypotheses: int = 1) -> tuple[Any, Array]:
+        """Return o of each position of rows as one after the other, and the transitions between these.
+
+        Rows are some ``hypotheses`` of each sentence, or steps of all.
+        """
+        arrays = {name: to_host(rows) for name, rows in found.items()}
+        closed_XS, own_XSR = (to_host(encoded[name]).repeat(hypotheses, 0) for name in ("attention.closed", POSITIONS))
+        states_XSR = np.tanh(arrays["o"][..., None, :] + own_XSR)
+        q_XSS = self._model.decoder.alignments.transitions(arrays["scores"], arrays.get("jumps"), closed_XS)
+        return self.as_given(states_XSR.reshape(-1, states_XSR.shape[-1])), q_XSS
+
+    def posteriors(self, batch: Batch) -> Array | None:
+        """Return p of each position of hard attention given all targets, B x T x S; None for other attention."""
+        if not self._model.decoder.alignments:
+            return None
+        signals, memory = self._model.target_signals(batch)
+        states_XH, q_TBSS = self._positions(signals, memory)
+        targets, closed_BS = batch.target_ids, to_host(memory["attention.closed"])
+        ids_X = targets.ids_BT.T.repeat(closed_BS.shape[1])
+        o_X = self._model.output.log_probs_of(states_XH, np.arange(len(ids_X)), ids_X)
+        o_TBS = np.where(closed_BS, -np.inf, o_X.reshape(q_TBSS.shape[:3]))
+        gamma_TBS = forward_backward(o_TBS, q_TBSS, targets.lengths_B)[1]
+        return gamma_TBS.swapaxes(0, 1).astype(np.float32)
+
+    def as_given(self, array: Array) -> Any:
+        """Return an array as the network computes with it."""
+        return array
 
     def lower(self, start: SearchStart) -> SearchedNetwork | None:
         """Return the network from there for compiled searches; None where its steps have to be taken one by one."""
         model, memory = self._model, start.memory
-        if model.language_model or (memory.shortlist and not memory.narrow):
+        if model.language_model or model.decoder.alignments or (memory.shortlist and not memory.narrow):
             return None
         output = memory.shortlist or model.output
         return self.lower_layers(model.decoder, memory.encoded, start.state.signals, output)
@@ -198,4 +256,5 @@ class DecodingStepper(NetworkStepper):
         """Return the memory of the given sentences."""
         encoded = {name: block[sentences_B] for name, block in memory.encoded.items()}
         shortlist = memory.shortlist.keep(sentences_B) if memory.shortlist else None
-        return DecodingMemory(len(sentences_B), encoded, shortlist, memory.narrow)
+        source_BS = None if memory.source_BS is None else memory.source_BS[sentences_B]
+        return DecodingMemory(len(sentences_B), encoded, shortlist, memory.narrow, source_BS)

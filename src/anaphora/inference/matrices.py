@@ -10,7 +10,8 @@ from math import frexp
 from typing import Any
 
 _OF_OUTPUTS = ("weight", "class_weight", "nodes")
-_OF_PARTS = {"Project": ["weight"], "Unit": ["h", "rh", "m", "c", "c_new"], "Attend": ["query"], "Lexical": ["layer"]}
+_OF_PARTS = {"Project": ["weight"], "Unit": ["h", "rh", "m", "c", "c_new"]}
+_OF_PARTS |= {"Attend": ["query"], "Lexical": ["layer"], "ScorePositions": ["query"]}
 """Matrices by the class of a part; those that it has not are named in vain."""
 
 

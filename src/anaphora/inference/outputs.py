@@ -1,7 +1,7 @@
 """Output layers: log-probabilities of words from states."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.linear import linear
-from anaphora.kernels.log_probs import CandidateLayer, OutputLayer, locate_candidates
+from anaphora.kernels.log_probs import Attended, CandidateLayer, OutputLayer, locate_candidates, with_copies
 from anaphora.kernels.prepared import array_of
 from anaphora.kernels.search_step import Scores, SearchedNetwork, is_possible
 from anaphora.kernels.word_tables import Words
@@ -50,6 +50,20 @@ class SoftmaxOutput(OutputLayer):
 
     def scores(self) -> Scores:
         return Scores(self.weight_VH, self.bias_V, norm=self.norm)
+
+
+class PointerGeneratorOutput(OutputLayer):
+    """A softmax over all words, mixed with the attention on those of the source."""
+
+    copies: ClassVar[bool] = True
+
+    def __init__(self, weights: Weights, data: Mapping[str, Any]) -> None:
+        self._words = SoftmaxOutput(weights, data)
+        self.size = self._words.size
+
+    def log_probs(self, states_NH: Array, attended: Attended | None = None) -> Array:
+        assert attended
+        return with_copies(self._words.log_probs(states_NH), attended)
 
 
 class AdaptiveOutput(OutputLayer):
@@ -148,6 +162,7 @@ _KINDS = {
     "adaptive": AdaptiveOutput,
     "class-factored": ClassFactoredOutput,
     "hierarchical": HierarchicalOutput,
+    "pointer-generator": PointerGeneratorOutput,
 }
 
 

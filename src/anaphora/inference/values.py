@@ -85,8 +85,8 @@ class SynthesisNetwork:
     def advance(self, before: ValueState, x_BX: Any) -> tuple[Any, ValueState]:
         """Return the states to predict from after one vector and its pen flag, and the new state."""
         state = {name: rows[None] for name, rows in before.state.items()}
-        o_1BH, _, after = self.decoder.advance(x_BX[None], state, before.memory)
-        return o_1BH[0], before._replace(state={name: rows[0] for name, rows in after.items()})
+        signals, after = self.decoder.advance(x_BX[None], state, before.memory)
+        return signals["o"][0], before._replace(state={name: rows[0] for name, rows in after.items()})
 
     def predict(self, batch: Batch) -> ValuePredictions:
         """Predict each true vector."""
@@ -96,5 +96,5 @@ class SynthesisNetwork:
         memory, state = self.encode(batch)
         true_TBX = targets.values_BTD.swapaxes(0, 1)[..., : self.output.size + self.output.flags - 1]
         x_TBX = np.concatenate([np.zeros_like(true_TBX[:1]), true_TBX[:-1]])
-        states_TBH = self.decoder.scan(x_TBX, targets.lengths_B, state, memory)
+        states_TBH = self.decoder.scan(x_TBX, targets.lengths_B, state, memory)["o"]
         return self.output.predict(states_TBH, targets)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple
 
 from anaphora.kernels.normalizers import Normalizer
 from anaphora.kernels.ops import Ops, V
+from anaphora.kernels.parts import OneToOne
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
 
@@ -91,3 +92,25 @@ class Attend:
     def obstacle(self) -> str:
         """That of score, span or normalizer."""
         return self.score.obstacle() or self.span.obstacle() or self.normalizer.obstacle()
+
+
+@dataclass(frozen=True)
+class ScorePositions(OneToOne):
+    """Scores of the positions of a sentence for a query, and nothing else: step 1 of ``Attend`` before it is scaled.
+
+    Those past the end are of no consequence.
+    """
+
+    score: Score
+
+    by_sentence: ClassVar[bool] = True
+
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
+        e, saved = self.score.forward(ops, inputs[0], [], ops.whole())
+        return [e], saved
+
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
+        return self.score.backward(ops, saved, doutputs[0], ops.whole())
+
+    def obstacle(self) -> str:
+        return self.score.obstacle()

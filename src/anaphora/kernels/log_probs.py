@@ -6,7 +6,7 @@ the best tokens on the device, and only these come to the CPU.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -76,11 +76,36 @@ def descending(values_NC: Array) -> Array:
     return (-values_NC).argsort(axis=1, kind="stable")
 
 
+class Attended(NamedTuple):
+    """Source of some rows, for outputs that copy from it."""
+
+    gates_N1: Any
+    """The score of generating a word and not copying one: its probability is the sigmoid."""
+    weights_NS: Any
+    """Attention over the source, 0 past its end."""
+    source_NS: Any
+    """int64: the ids of the source, of each row or of each sentence; past its end any."""
+
+
+def with_copies(log_probs_NV: Array, attended: Attended) -> Array:
+    """Return ln of ``g p + (1 - g) m`` for every word, m the attention on it: see ``outputs/pointer_generator.py``."""
+    gates_N1, weights_NS, source_BS = map(to_host, attended)
+    source_NS = source_BS.repeat(len(gates_N1) // len(source_BS), 0)
+    copied_NV = np.zeros_like(log_probs_NV)
+    np.add.at(copied_NV, (np.arange(len(source_NS))[:, None], source_NS), weights_NS)  # in the order of the source
+    with np.errstate(divide="ignore"):
+        copied_NV = np.log(copied_NV) - np.logaddexp(0, gates_N1)
+    found: Array = np.logaddexp(log_probs_NV - np.logaddexp(0, -gates_N1), copied_NV)
+    return found
+
+
 class OutputLayer(ABC):
     """Log-probabilities of words from states, arrays or tensors; each row has the same bits in any batch."""
 
     size: int
     """Number of words."""
+    copies: ClassVar[bool] = False
+    """True if words of the source may be copied: ``log_probs`` then needs what was ``Attended`` to."""
 
     @abstractmethod
     def log_probs(self, states_NH: Any) -> Any:

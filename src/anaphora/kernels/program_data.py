@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, get_args
 
-from anaphora.kernels.attention import Attend
+from anaphora.kernels.attention import Attend, ScorePositions
 from anaphora.kernels.cells import CELLS
 from anaphora.kernels.lexical import Lexical
 from anaphora.kernels.normalisation import Normalise
@@ -18,10 +18,8 @@ from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.records import Record
 from anaphora.wording import check_known
 
-_PARTS = (
-    *(Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Lexical, Maxout, Move, Normalise, Project),
-    Unit,
-)
+_PARTS: tuple[Any, ...] = (Activate, Add, Attend, Clock, Column, Constant, Gated, GaussianWindow, Maxout, Move)
+_PARTS += (Lexical, Normalise, Project, ScorePositions, Unit)
 """Classes of the parts of inference."""
 
 _OPTIONS = {"score": AnyScore, "span": AnySpan, "normalizer": AnyNormalizer}

@@ -13,10 +13,12 @@ that z is made once; what is kept is dh, dW and db, which ``backward`` only scal
 its dz.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd_bridge import derived_loss
+from anaphora.kernels.autograd_bridge import apply_derived, derived_loss
 from anaphora.kernels.compiled.library import Array
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.prepared import array_of
@@ -91,6 +93,28 @@ def cross_entropy(
             if bias_V.numel():
                 dbias_V.addmv_(dz.T, dz.new_ones(len(dz)))
     return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()
+
+
+def target_log_probs(hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor, targets_N: Tensor) -> Tensor:
+    """Return ln p of ``targets_N``, a number a row; see ``softmax_loss``.
+
+    With the gradient d of each, dz = -d (softmax(z) - 1_y): 3' for rows that are weighted by -d. Going back makes z a
+    second time, so that N x V numbers are never kept.
+    """
+    check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, targets_N=targets_N)
+
+    def forward(recording: bool, *leaves: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        h_NH, w_VH, b_V = leaves
+        weight, rows, found = prepare(w_VH), max(8, CHUNK // len(w_VH)), list[Tensor]()
+        for some_NH, ids_N in zip(torch.split(h_NH, rows), torch.split(targets_N, rows), strict=True):
+            _, (top_N, s_N, right_N, _) = _derive(False, weight.times(some_NH), b_V, ids_N, None, 0.0)
+            found.append(right_N - top_N - s_N.log())
+        return torch.cat(found), leaves if recording else ()
+
+    def backward(leaves: Sequence[Tensor], d_N: Tensor) -> Gradients:
+        return cross_entropy(True, leaves[0], leaves[1], leaves[2], targets_N, -d_N)[1]
+
+    return apply_derived(forward, backward, hidden_NH, weight_VH, bias_V)
 
 
 def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Array, ids_E: Array) -> Tensor:

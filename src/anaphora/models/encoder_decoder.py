@@ -11,9 +11,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.batch import Batch, Ids
+from anaphora.batch import Batch
 from anaphora.inference.encoder_decoder import DecodingMemory
+from anaphora.kernels.log_probs import Attended
+from anaphora.kernels.outputs.alignments import alignment_loss
 from anaphora.kernels.penalties import doubly_stochastic
+from anaphora.kernels.softmax import target_log_probs
 from anaphora.kernels.word_tables import Words
 from anaphora.models.searches import TensorDecodingStepper
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -22,7 +25,7 @@ from anaphora.nn.device import array_of, device_of
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.encoder import Encoder, EncoderOutput
 from anaphora.nn.fusion import FrozenLanguageModel
-from anaphora.nn.outputs.output import Output
+from anaphora.nn.outputs.output import Output, SoftmaxOutput
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mix_words
 from anaphora.nn.weights import Network
@@ -64,29 +67,56 @@ class EncoderDecoder(Network, ABC):
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
         targets, memory = batch.target_ids, self.encode(batch)
-        states_TBH, weights_TBS = self._decode(targets, memory)
-        loss = self.output.loss(states_TBH, targets, batch.supervision)
-        penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
+        signals = self._decode(batch, memory)
+        if self.decoder.alignments:
+            return self._alignment_loss(signals, batch, memory), {}
+        loss = self.output.loss(signals["o"], targets, batch.supervision, self._attended(signals, batch))
+        penalty = self.penalty(signals.get("weights"), memory.lengths_B, batch)
         return (loss if penalty is None else replace(loss, penalty=penalty)), {}
 
     @torch.no_grad()
+    def target_signals(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Return what the decoder returns for the targets, T x B x width by signal, and its memory."""
+        batch = batch.to(device_of(self))
+        memory = self.encode(batch)
+        return self._decode(batch, memory), memory.signals
+
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets are predicted from, T x B x width."""
-        batch = batch.to(device_of(self))
-        states_TBH, _ = self._decode(batch.target_ids, self.encode(batch))
-        return array_of(states_TBH)
+        return array_of(self.target_signals(batch)[0]["o"])
 
-    def _decode(self, targets: Ids, memory: Memory) -> tuple[Tensor, Tensor | None]:
-        """Return the decoder's outputs for the targets, each read after the one before; and attention, T x B x S."""
+    def _attended(self, signals: Mapping[str, Tensor], batch: Batch) -> Attended | None:
+        """Return the source of each target for an output that copies from it; None for others."""
+        if not self.output.copies:
+            return None
+        source_TBS = batch.input_ids.ids_BT.expand_as(signals["weights"])
+        return Attended(signals["generates"], signals["weights"], source_TBS)
+
+    def _alignment_loss(self, signals: Mapping[str, Tensor], batch: Batch, memory: Memory) -> Loss:
+        """Return the loss of the targets over all alignments of hard attention."""
+        alignments, targets = self.decoder.alignments, batch.target_ids
+        assert alignments and isinstance(self.output, SoftmaxOutput)
+        closed_BS, scores_TBS = memory.signals["attention.closed"], signals["scores"]
+        open_TBS = targets.mask_BT.T.unsqueeze(2) & ~closed_BS
+        states_NR = self.decoder.at_positions(signals["o"], memory.signals)[open_TBS]
+        ids_N = targets.ids_BT.T.unsqueeze(2).expand(open_TBS.shape)[open_TBS]
+        log_probs_N = target_log_probs(states_NR, self.output.weight, self.output.used_bias, ids_N)
+        emissions_TBS = torch.zeros_like(scores_TBS).masked_scatter(open_TBS, log_probs_N)
+        scored = emissions_TBS, scores_TBS, signals.get("jumps", scores_TBS[..., :0]), closed_BS, targets.lengths_B
+        return Loss(alignment_loss(alignments, *scored, batch.supervision.weights_B), batch.predictions)
+
+    def _decode(self, batch: Batch, memory: Memory) -> dict[str, Tensor]:
+        """Return what the decoder returns for the targets, each read after the one before, T x B x width by signal."""
+        targets = batch.target_ids
         ids_TB = targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
         sampling = self.decoder.config.scheduled_sampling
         if self.training and not isinstance(sampling, NoSampling):
-            shifted_TB = self._sample_inputs(shifted_TB, memory, sampling)
+            shifted_TB = self._sample_inputs(shifted_TB, batch, memory, sampling)
         x_TBD = self.written.read(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
-        states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
-        return states_TBH, weights_TBS
+        found: dict[str, Tensor] = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
+        return found
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
         """Return the penalty beside the loss, of attention that leaves positions out or returns to them."""
@@ -108,14 +138,15 @@ class EncoderDecoder(Network, ABC):
         return self.written.words(ids)
 
     @torch.no_grad()
-    def _sample_inputs(self, true_TB: Tensor, memory: Memory, sampling: Sampling) -> Tensor:
+    def _sample_inputs(self, true_TB: Tensor, batch: Batch, memory: Memory, sampling: Sampling) -> Tensor:
         """Target words to read, some of them predicted by the decoder itself."""
         stepper, sentences = self.stepper(), len(memory.lengths_B)
         state = stepper.initial_state(memory.first, sentences)
+        own = DecodingMemory(sentences, memory.signals, None, source_BS=stepper.source(batch))
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
-            step = stepper.read(DecodingMemory(sentences, memory.signals, None), state, ids_B)
+            step = stepper.read(own, state, ids_B)
             state = step.state
             log_probs_NV: Tensor = step.log_probs_NV
             return log_probs_NV

@@ -55,6 +55,9 @@ def _array_if_any(tensor: Any) -> Array | None:
 class TensorDecodingStepper(TensorStepper, DecodingStepper):
     """An encoder-decoder of tensors."""
 
+    def as_given(self, array: Array) -> Any:
+        return torch.from_numpy(array).to(device_of(self._model))
+
 
 class TensorTextStepper(TensorStepper, TextStepper):
     """A language model of tensors."""

@@ -26,7 +26,7 @@ from anaphora.nn.encoders import AnyEncoder
 from anaphora.nn.encoders.encoder import EncoderOutput
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
-from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs import AnyCopyingOutput
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.options import Conflict, other_than
@@ -94,7 +94,7 @@ class TranslatorConfig(Config):
     """Decoder."""
     attention: AnyAttention = AttentionConfig()
     """Attention."""
-    output: AnyOutput = Full()
+    output: AnyCopyingOutput = Full()
     """Output layer."""
     fusion: AnyFusion = NoFusion()
     """Deep fusion with a language model; only the readout and the output layer are trained then."""
@@ -102,6 +102,14 @@ class TranslatorConfig(Config):
     """Alignment supervision of attention in training."""
     initializer: AnyStart = Orthogonal()
     """Initial weights."""
+
+    @property
+    def joint_option(self) -> tuple[str, ...]:
+        """An option that needs one vocabulary for both sides, and another choice of it; empty for none."""
+        if self.embedding.shared:
+            return "embedding.shared", "embedding.shared = false"
+        copies = self.output.kind == "pointer-generator"
+        return ('output.kind = "pointer-generator"', 'output.kind = "full"') if copies else ()
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *CONFLICTS,
@@ -119,6 +127,18 @@ class TranslatorConfig(Config):
             'attention learns no more; set guided_alignment = "none", or train the translator with it before it is '
             "fused",
         ),
+        Conflict(
+            {"guided_alignment.kind": other_than("none"), "attention.kind": "hard-monotonic"},
+            'it learns from all alignments; set guided_alignment = "none"',
+        ),
+        Conflict(
+            {"output.kind": "pointer-generator", "attention.kind": other_than("soft")},
+            'it copies what soft attention looks at; set attention.kind = "soft", or output.kind = "full"',
+        ),
+        Conflict(
+            {"output.kind": "pointer-generator", "fusion.kind": other_than("none")},
+            'its gate would learn no more; set fusion.kind = "none"',
+        ),
     )
 
 
@@ -134,10 +154,10 @@ class Translator(EncoderDecoder):
             ConfigError: the options do not go together, or not with the vocabularies.
         """
         super().__init__()
-        if config.embedding.shared and source != target:
+        if config.joint_option and source != target:
             raise ConfigError(
-                f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} tokens "
-                f"and the target {target.size}: set text.joint = true, or embedding.shared = false."
+                f"{config.joint_option[0]} needs one vocabulary for both sides, but the source has {source.size} "
+                f"tokens and the target {target.size}: set text.joint = true, or {config.joint_option[1]}."
             )
         self.config, self.symbols, self.attention = config, target, config.attention
         self.target_embedding = Embedding(config.embedding, target.size, "words")
@@ -147,7 +167,8 @@ class Translator(EncoderDecoder):
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
         spec = self.encoder.spec._replace(words=width if getattr(config.output, "lexical", False) else 0)
-        self.decoder = Decoder(config.decoder, config.attention, width, spec, config.fusion)
+        decoder = config.decoder, config.attention, width, spec, config.fusion
+        self.decoder = Decoder(*decoder, copies=config.output.kind == "pointer-generator")
         self.output = config.output.build(self.target_embedding, config.decoder.readout_width, target)
         self.language_model: FrozenLanguageModel | None = None
         if isinstance(config.fusion, DeepFusion):

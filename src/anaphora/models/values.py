@@ -181,5 +181,5 @@ class SynthesisNetwork(ValueNetwork, networks.SynthesisNetwork):  # type: ignore
         memory, state = self.encode(batch)
         true_TBX = batch.targets.values_BTD.transpose(0, 1)[..., : self._width]
         x_TBX = torch.cat([torch.zeros_like(true_TBX[:1]), true_TBX[:-1]])
-        states_TBH: Tensor = self.decoder(x_TBX, batch.targets.lengths_B, state, memory)[0]
+        states_TBH: Tensor = self.decoder(x_TBX, batch.targets.lengths_B, state, memory)["o"]
         return states_TBH

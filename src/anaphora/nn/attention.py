@@ -2,6 +2,8 @@
 
 soft      e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
           2015, Chorowski et al. 2015, Tu et al. 2016)
+hard      one position a step, which is a latent variable: the likelihood sums over all alignments (Wu, Shapiro and
+          Cotterell 2018; Wu and Cotterell 2019)
 window    Gaussians that move forward over the sentence, without any score (Graves 2013)
 none      the summary of the sentence alone (``bridge.py``)
 """
@@ -17,7 +19,8 @@ from torch import Tensor
 
 from anaphora.config import ByKind, Config, by_kind_or
 from anaphora.errors import ConfigError
-from anaphora.kernels.attention import Attend
+from anaphora.kernels.alignments import Alignments
+from anaphora.kernels.attention import Attend, ScorePositions
 from anaphora.kernels.normalizers import AnyNormalizer, Softmax
 from anaphora.kernels.parts import Add, Clock, Gated, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
@@ -26,7 +29,7 @@ from anaphora.kernels.spans import AnySpan, Global, LocalPredictive
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
-from anaphora.options import MAX_UNITS, SET, Conflict
+from anaphora.options import MAX_LENGTH, MAX_UNITS, SET, Conflict
 
 
 class NoAttention(Config):
@@ -89,6 +92,34 @@ class AttentionConfig(AttentionBase):
     )
 
 
+class HardAttention(AttentionBase):
+    """Attention to one position a step that never goes back, with the sum over all alignments as the likelihood."""
+
+    kind: Literal["hard-monotonic"]
+    score: ByKind[AnyScore] = General()
+    """Score of a position for the query."""
+    size: int = Field(0, ge=0, le=MAX_UNITS)
+    """Width of the layer that the score "concat" has; 0: as wide as the decoder."""
+    order: Literal[0, 1] = 1
+    """1 if a position also has a score for the distance from the one before it, 0 if not."""
+    jumps: int = Field(5, ge=1, le=MAX_LENGTH)
+    """Distances with a score of their own with ``order`` 1; longer ones have that of the longest."""
+    monotonic: bool = True
+    """True if alignments never go back; without it, this is the exact hard attention of Wu et al. (2018)."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"score": lambda score: score.beside},
+            'the score looks at soft weights, which hard attention has none of; set attention.score = "general"',
+        ),
+        Conflict({"jumps": SET, "order": 0}, "no distance has a score; leave it out, or set attention.order = 1"),
+        Conflict(
+            lambda table: table.query != "current" or table.context != "output",
+            '{at}kind = "hard-monotonic" reads what was written alone: leave {at}query and {at}context out',
+        ),
+    )
+
+
 class WindowAttention(AttentionBase):
     """A decoder that looks through a soft window, which only ever moves forward."""
 
@@ -106,7 +137,7 @@ class WindowAttention(AttentionBase):
 
 
 AnyAttention = Annotated[
-    AttentionConfig | WindowAttention | NoAttention, Field(discriminator="kind"), by_kind_or("soft")
+    AttentionConfig | HardAttention | WindowAttention | NoAttention, Field(discriminator="kind"), by_kind_or("soft")
 ]
 """Attention as a recipe names it: the table ``[attention]``, or ``attention = "none"``."""
 
@@ -155,42 +186,33 @@ class Attention(ABC):
     def initialise(self, weights: Weights) -> None:
         """Fill what starts from a number of its own, after all else was filled."""
 
-    @abstractmethod
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Return its state before the first step, B x width by signal; ``ops`` as for ``Bridge.initial_state``."""
+        return {}
 
 
-class SoftAttention(Attention):
-    """Attention by a score, over a span."""
+class ScoredAttention(Attention):
+    """Attention by a score."""
 
-    config: AttentionConfig
+    config: AttentionConfig | HardAttention
 
-    def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
+    def __init__(self, config: AttentionConfig | HardAttention, query: int, spec: EncoderSpec) -> None:
         super().__init__(query, spec)
         self.config, self._hidden = config, config.size or query
 
+    @property
+    def scale(self) -> float:
+        """Factor of the scores."""
+        return self.config.score.width(self._query, self._hidden) ** -0.5 if self.config.score.scaled else 1.0
+
     def matrices(self) -> dict[str, Matrix]:
-        """Return the matrices of the score, the window and the gate."""
-        shapes = self.config.score.weights(self._query, self._memory, self._hidden)
-        shapes |= self.config.window.weights(self._query, self._hidden)
-        matrices = {
+        """Return the matrices of the score."""
+        return self._named(self.config.score.weights(self._query, self._memory, self._hidden))
+
+    def _named(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Matrix]:
+        return {
             f"{self.name}.{short}": Matrix(shape[0], shape[1] if shape[1:] else 0) for short, shape in shapes.items()
         }
-        return matrices | (projection_matrices("context_gate", 1, self._query, True) if self.config.gate else {})
-
-    def parts(self, query: str) -> tuple[Part, ...]:
-        """Attend, with what counts steps or sums up weights where score or span look at it."""
-        scale = self.config.score.width(self._query, self._hidden) ** -0.5 if self.config.score.scaled else 1.0
-        gated = (
-            Project("context_gate", query, "context_gate", True),
-            Gated("gated_context", "attended_context", "context", "context_gate"),
-        )
-        target = "attended_context" if self.config.gate else "context"
-        attend = Attend(self.name, self.config.score, self.config.window, self.config.normalizer, scale, query, target)
-        clock = (Clock(),) if "clock" in attend.reads else ()
-        covered = previous("coverage")
-        coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()
-        return (*clock, attend, *(gated if self.config.gate else ()), *coverage)
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the memory of a batch; a sentence longer than the score can tell apart is cut for it."""
@@ -201,6 +223,55 @@ class SoftAttention(Attention):
 
     def initialise(self, weights: Weights) -> None:
         """Nothing has a number of its own."""
+
+
+class LatentAttention(ScoredAttention):
+    """Hard attention: the scores of positions and of distances, which ``kernels.alignments`` makes weights of."""
+
+    config: HardAttention
+
+    @property
+    def alignments(self) -> Alignments:
+        """The transitions that its scores are for."""
+        return Alignments(self.scale, self.config.jumps if self.config.order else 0, self.config.monotonic)
+
+    def matrices(self) -> dict[str, Matrix]:
+        """Return the matrices of the score and of the distances."""
+        config = self.config
+        distances = config.jumps + 1 if config.monotonic else 2 * config.jumps + 1
+        jumps = projection_matrices("jumps", distances, self._query, True) if config.order else {}
+        return super().matrices() | jumps
+
+    def parts(self, query: str) -> tuple[Part, ...]:
+        """Score positions and distances: the signals ``scores`` and ``jumps``."""
+        scores = ScorePositions(self.name, query, "scores", self.config.score)
+        return (scores, Project("jumps", query, "jumps", True)) if self.config.order else (scores,)
+
+
+class SoftAttention(ScoredAttention):
+    """Attention by a score, over a span."""
+
+    config: AttentionConfig
+
+    def matrices(self) -> dict[str, Matrix]:
+        """Return the matrices of the score, the window and the gate."""
+        matrices = super().matrices() | self._named(self.config.window.weights(self._query, self._hidden))
+        return matrices | (projection_matrices("context_gate", 1, self._query, True) if self.config.gate else {})
+
+    def parts(self, query: str) -> tuple[Part, ...]:
+        """Attend, with what counts steps or sums up weights where score or span look at it."""
+        gated = (
+            Project("context_gate", query, "context_gate", True),
+            Gated("gated_context", "attended_context", "context", "context_gate"),
+        )
+        target = "attended_context" if self.config.gate else "context"
+        attend = Attend(
+            self.name, self.config.score, self.config.window, self.config.normalizer, self.scale, query, target
+        )
+        clock = (Clock(),) if "clock" in attend.reads else ()
+        covered = previous("coverage")
+        coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()
+        return (*clock, attend, *(gated if self.config.gate else ()), *coverage)
 
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
@@ -250,6 +321,8 @@ def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attenti
     Raises ConfigError where the options do not go together.
     """
     match config:
+        case HardAttention():
+            return LatentAttention(config, query, spec)
         case AttentionConfig():
             return SoftAttention(config, query, spec)
         case WindowAttention():

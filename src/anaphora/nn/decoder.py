@@ -27,22 +27,24 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from anaphora.kernels.alignments import POSITIONS
 from anaphora.kernels.description import describe
 from anaphora.kernels.lexical import Lexical
-from anaphora.kernels.parts import Clock, Part, Project, previous
+from anaphora.kernels.parts import Add, Clock, Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
-from anaphora.nn.attention import AnyAttention, attention_of
+from anaphora.nn.attention import AnyAttention, LatentAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import EncoderOutput, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
 from anaphora.nn.operations import TensorOperations
+from anaphora.nn.randomness import apply_dropout
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import BetweenTransitions, Layers
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
-from anaphora.options import SET, Conflict
+from anaphora.options import SET, Conflict, other_than
 from anaphora.protocols import PartDescription
 
 CONFLICTS = (
@@ -56,7 +58,7 @@ CONFLICTS = (
         'decoder.sentence_encoding = "every-step"',
     ),
     Conflict(
-        {"decoder.sentence_encoding": "every-step", "attention.kind": ("soft", "gaussian-window")},
+        {"decoder.sentence_encoding": "every-step", "attention.kind": other_than("none")},
         'the context takes its place: set attention = "none", or decoder.sentence_encoding = "initial-state"',
     ),
     Conflict(
@@ -70,6 +72,19 @@ CONFLICTS = (
     Conflict(
         {"fusion.kind": "deep", "decoder.readout_layer": "none"},
         'train the translator with decoder.readout_layer = "tanh", or fuse in search alone',
+    ),
+    *(
+        Conflict({option: value, "attention.kind": "hard-monotonic"}, f"{reason}; set {remedy}")
+        for option, value, reason, remedy in (
+            ("decoder.input_feeding", True, "nothing but words may enter its state", "decoder.input_feeding = false"),
+            ("decoder.readout_layer", other_than("tanh"), "it reads out by tanh", 'decoder.readout_layer = "tanh"'),
+            ("decoder.scheduled_sampling.kind", other_than("none"), "it has no soft weights", 'it to "none"'),
+            ("output.kind", other_than("full"), "every position has its softmax", 'output.kind = "full"'),
+            ("output.label_smoothing", SET, "its loss is of all alignments", "output.label_smoothing = 0"),
+            ("output.lexical", True, "it has no soft weights", "output.lexical = false"),
+            ("output.fixed_norm", SET, "it reads out each position as it is", "output.fixed_norm = 0"),
+            ("fusion.kind", other_than("none"), "no model stands beside it", 'fusion.kind = "none"'),
+        )
     ),
 )
 """Conflicts between decoder, attention and fusion, by the keys of a translator."""
@@ -102,15 +117,22 @@ class Decoder(nn.Module):
     """Recurrent layers, what they see of the source, and the combination of both."""
 
     def __init__(
-        self, config: DecoderConfig, attention: AnyAttention, width: int, spec: EncoderSpec, fusion: AnyFusion
+        self,
+        config: DecoderConfig,
+        attention: AnyAttention,
+        width: int,
+        spec: EncoderSpec,
+        fusion: AnyFusion,
+        copies: bool = False,
     ) -> None:
-        """``width`` of the embeddings; ``spec``: what the encoder gives.
+        """``width`` of the embeddings; ``spec``: what the encoder gives; ``copies``: whether the output copies words.
 
         Raises ConfigError where the options do not go together.
         """
         super().__init__()
-        self.config, self.spec = config, spec
+        self.config, self.spec, self._copies = config, spec, copies
         self.attention = attention_of(attention, config.size, spec)
+        self.alignments = self.attention.alignments if isinstance(self.attention, LatentAttention) else None
         self.bridge = Bridge(config, spec)
         self._readout = Readout(config, self._context, fusion)
         self._context_enters = (
@@ -133,6 +155,8 @@ class Decoder(nn.Module):
 
     @property
     def _context(self) -> Context:
+        if self.alignments:
+            return "positions"
         if self.attention:
             return "step"
         if self.config.sentence_encoding == "initial-state":
@@ -153,6 +177,10 @@ class Decoder(nn.Module):
             matrices |= projection_matrices("feed", rows, fed, False, gates)
         if self._context_enters:
             matrices |= projection_matrices("context", rows, context, self._context_projection.bias, gates)
+        if self._copies:
+            matrices |= projection_matrices("copy_context", 1, context, True)
+            matrices |= projection_matrices("copy_state", 1, config.size, False)
+            matrices |= projection_matrices("copy_word", 1, width, False)
         return matrices | (self.attention.matrices() if self.attention else {})
 
     def _program(self, training: bool) -> Program:
@@ -161,13 +189,22 @@ class Decoder(nn.Module):
         before, beside = self._before_layers()
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         after: list[Part] = [*self.attention.parts(top)] if self.attention and not self._context_enters else []
-        dropped = training and config.dropout.probability > 0
+        dropped = training and config.dropout.probability > 0 and not self.alignments
         after += self._readout.parts(top, self._top_unit, "combined" if dropped else self._o)
         if dropped:
             after.append(config.dropout.part("dropout", "combined", self._o))
         if self.spec.words:
             after.append(Lexical("lexical", self._o, "o"))
-        return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
+        if self._copies:  # the score of generating a word (See et al. 2017, equation 8)
+            terms = {"context": "context", "state": top, "word": "x"}
+            after += [
+                Project(f"copy_{name}", read, f"of_copy_{name}", name == "context") for name, read in terms.items()
+            ]
+            after.append(Add("copy", tuple(f"of_copy_{name}" for name in terms), "generates"))
+        outputs = ("o", "scores", "jumps") if self.alignments else ("o", "weights", "generates")
+        parts = (*before, *layers, *after)
+        written = {signal for part in parts for signal in part.writes}
+        return Program(parts, tuple(name for name in outputs if name in written))
 
     @property
     def _fed(self) -> str:
@@ -203,7 +240,9 @@ class Decoder(nn.Module):
         weights = self.weights.tensors()
         if self.attention:
             memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
-            return self.add_words(memory, encoded.words_BSD) if self.spec.words else memory
+            memory |= self.add_words(memory, encoded.words_BSD) if self.spec.words else {}
+            ops = TensorOperations(lengths_B)
+            return memory | (self.project_positions(ops, encoded.annotations_BSM) if self.alignments else {})
         held = "columns" if self.bridge.columns else "vector"
         ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
@@ -213,6 +252,10 @@ class Decoder(nn.Module):
         """Return the memory of attention with the word vectors of a lexical model, in the order of the sentence."""
         positions = {f"lexical.{name}": memory[f"attention.{name}"] for name in ("closed", "length")}
         return memory | {"lexical.values": words} | positions
+
+    def project_positions(self, ops: Any, annotations: Any) -> dict[str, Any]:
+        """Return the memory of a readout of each position; ``ops`` as for ``Bridge.initial_state``."""
+        return {POSITIONS: ops.project(self.weights.tensors(), "combine_context", annotations)}
 
     def project_summary(self, ops: Any, summary: Any) -> dict[str, Any]:
         """Return the memory of steps that see the summary of a sentence; ``ops`` as for ``Bridge.initial_state``."""
@@ -246,8 +289,8 @@ class Decoder(nn.Module):
         first: Mapping[str, Tensor],
         memory: Mapping[str, Tensor],
         language_TBL: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """o (T x B x readout) of whole sentences, and with attention its weights (T x B x S).
+    ) -> dict[str, Tensor]:
+        """Return what the program returns for whole sentences, T x B x width by signal: o, and perhaps ``weights``.
 
         ``language_TBL`` are the states of the language model that it is fused with.
         """
@@ -256,11 +299,16 @@ class Decoder(nn.Module):
         inputs = _read(x_TBW, language_TBL)
         if self.training:
             program, weights = self._training, self.weights.with_dropout("decoder", config.weight_dropout)
-            widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
+            widths = {f"dropout{n}": config.size for n in range(config.layers - 1)}
+            widths |= {} if self.alignments else {"dropout": config.readout_width}
             masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBW)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
-        outputs = scan(program, inputs, first, weights, memory, lengths_B).outputs
-        return outputs["o"], outputs.get("weights")
+        return dict(scan(program, inputs, first, weights, memory, lengths_B).outputs)
+
+    def at_positions(self, o_TBR: Tensor, memory: Mapping[str, Tensor]) -> Tensor:
+        """Return o_t of each position of hard attention, T x B x S x R."""
+        states_TBSR = torch.tanh(o_TBR.unsqueeze(2) + memory[POSITIONS])
+        return apply_dropout(states_TBSR, "decoder.positions", self.config.dropout.probability, self.training)
 
     def advance(
         self,
@@ -268,11 +316,11 @@ class Decoder(nn.Module):
         state: Mapping[str, Tensor],
         memory: Mapping[str, Tensor],
         language_KBL: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
-        """Return one step of K hypotheses a sentence: o, with attention its weights, and the new state."""
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Return one step of K hypotheses a sentence: its signals, and the new state."""
         program, weights, x_KBW = read_words_of_step(self.program, self.weights.tensors(), x_KBD)
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
-        return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
+        return signals, {name: signals[name] for name in self.program.carried}
 
     @torch.no_grad()
     def describe(self) -> tuple[PartDescription, ...]:

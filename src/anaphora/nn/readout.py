@@ -20,9 +20,9 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
 from anaphora.options import MAX_UNITS, SET, Conflict
 
-Context = Literal["step", "sentence", "column", "none"]
-"""Context: one that every step computes, one for a whole sentence, one that is ready for each step, or
-none."""
+Context = Literal["step", "sentence", "column", "positions", "none"]
+"""Context: one that every step computes, one for a whole sentence, one that is ready for each step, one for each
+position, with which ``Decoder.at_positions`` completes o_t, or none."""
 
 
 class ReadoutConfig(RecurrentConfig):
@@ -91,7 +91,7 @@ class Readout:
         terms: list[Part] = []
         if self._context == "step":
             terms.append(Project("combine_context", "context", "of_context", config.bias))
-        elif self._context != "none":
+        elif self._context in ("sentence", "column"):
             terms.append(context_projection(self._context, "combine_context", "of_context"))
         terms.append(Project("combine_state", state, "of_state", config.bias and self._context == "none"))
         if config.readout_word:
@@ -101,7 +101,7 @@ class Readout:
             gate += [Project("gate", "language", "gate", True), Gated("gated", "language", "gated", "gate")]
             terms.append(Project("combine_language", "gated", "of_language", False))
         sums = tuple(signal for term in terms for signal in term.writes)
-        combine = Maxout if config.readout_layer == "maxout" else Activate
+        combine = Maxout if config.readout_layer == "maxout" else Add if self._context == "positions" else Activate
         return [*gate, *terms, combine("combine", sums, target)]
 
 

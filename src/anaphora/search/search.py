@@ -19,6 +19,7 @@ from anaphora.search.compiled_search import CompiledStepper, compiled_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling
+from anaphora.search.scoring import with_posteriors
 from anaphora.search.steering import SteeredRows
 from anaphora.search.unroll import unroll
 
@@ -41,8 +42,10 @@ def search(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[list[
         if found is not None:
             return found
     if request.is_written:
-        return [[one] for one in _emit(stepper, batch, start, bounds, request)]
-    return beam(stepper, start, bounds, request)
+        found = [[one] for one in _emit(stepper, batch, start, bounds, request)]
+    else:
+        found = beam(stepper, start, bounds, request)
+    return with_posteriors(stepper, batch, found) if request.attention else found
 
 
 def _emit(

@@ -83,3 +83,35 @@ def linear_chain(
         scores[sequence] = score
     log_z = torch.logsumexp(torch.stack(list(scores.values())), 0)
     return {sequence: torch.exp(score - log_z) for sequence, score in scores.items()}
+
+
+def pointer_generator(p_V: Tensor, gate: Tensor, weights_S: Tensor, source: Sequence[int]) -> Tensor:
+    """g P(w) + (1 - g) times the attention on every w of the source (See et al. 2017, equation 9)."""
+    g = 1 / (1 + torch.exp(-gate))
+    copied = [sum((a for a, x in zip(weights_S, source, strict=True) if x == w), 0 * gate) for w in range(len(p_V))]
+    return g * p_V + (1 - g) * torch.stack(copied)
+
+
+def hard_alignments(
+    emissions_TS: Tensor, scores_TS: Tensor, jumps_TJ: Tensor | None, monotonic: bool
+) -> dict[tuple[int, ...], Tensor]:
+    """p of the output together with each alignment, by all of them written out (Wu and Cotterell 2019)."""
+    steps, positions = scores_TS.shape
+    found: dict[tuple[int, ...], Tensor] = {}
+    for alignment in product(range(positions), repeat=steps):
+        p, before = torch.ones((), dtype=scores_TS.dtype), 0
+        for t, j in enumerate(alignment):
+            scores = {}
+            for i in range(before if monotonic else 0, positions):
+                scores[i] = torch.exp(scores_TS[t, i])
+                if jumps_TJ is not None:
+                    farthest = len(jumps_TJ[t]) - 1 if monotonic else len(jumps_TJ[t]) // 2
+                    jump = max(-farthest, min(i - before, farthest)) + (0 if monotonic else farthest)
+                    scores[i] = scores[i] * torch.exp(jumps_TJ[t, jump])
+            if j not in scores:
+                p = 0 * p
+                break
+            p = p * scores[j] / sum(scores.values()) * torch.exp(emissions_TS[t, j])
+            before = j
+        found[alignment] = p
+    return found

@@ -39,6 +39,8 @@ def contents(trained: TrainedModel) -> tuple[Table, Mapping[str, Tensor]]:
         raise _refusal(f"a network of kind {network['kind']}".replace("-", " "))
     if any("values" in inputs for _, inputs, *_ in network.get("encoder", {"operations": []})["operations"]):
         raise _refusal("a network that reads vectors")
+    if "alignments" in network.get("decoder", {}) or network["output"]["kind"] == "pointer-generator":
+        raise _refusal('attention.kind = "hard-monotonic" or output.kind = "pointer-generator"')
     kind = trained.experiment.text.tokenizer
     tokenizers = {side: tokens_of(tokenizer, kind) for side, tokenizer in trained.tokenizers.items()}
     tensors = tensors_of(trained.model)

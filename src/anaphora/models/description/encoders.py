@@ -141,6 +141,9 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
         memory = _attention_memory(graph, decoder, annotations)
         if decoder.spec.words:
             memory = decoder.add_words(memory, graph.add("rows_first", words, transposed=False))
+        if decoder.alignments:
+            positions = decoder.project_positions(graph, annotations)
+            memory |= {name: graph.add("rows_first", of, transposed=False) for name, of in positions.items()}
         return DecoderStart(memory, state)
     return DecoderStart(decoder.project_summary(graph, summary), state)
 

@@ -23,6 +23,7 @@ from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.nn.outputs.full import FullOutput
 from anaphora.nn.outputs.hierarchical import HierarchicalOutput
 from anaphora.nn.outputs.output import EstimatedOutput, Output, SoftmaxOutput
+from anaphora.nn.outputs.pointer_generator import PointerGeneratorOutput
 from anaphora.nn.outputs.tags import LinearChainTags, SigmoidTags
 from anaphora.nn.outputs.values import MixtureOutput
 
@@ -90,6 +91,8 @@ def _decoder(graph: Graph, model: EncoderDecoder | SynthesisNetwork, encoded: En
     signals = {f"memory {name}": signal for name, signal in memory.items()}
     signals |= {f"state {name}": signal for name, signal in state.items()}
     step = graph.names.step(model.decoder.program, model.decoder.weights)
+    if model.decoder.alignments:
+        step["alignments"] = model.decoder.alignments._asdict()
     return {"encoder": graph.data(signals), "decoder": step}
 
 
@@ -203,6 +206,8 @@ def _output(names: Names, output: Output) -> Table:
             own |= {"norm": output.norm._asdict()} if output.norm.radius else {}
             lexical = isinstance(output, FullOutput) and output.lexical
             return {"kind": "softmax", **own, **(_of(names, output, "lexical_weight") if lexical else {})}
+        case PointerGeneratorOutput():
+            return {"kind": "pointer-generator", **_of(names, output, "weight", "bias"), "never": []}
         case ClassFactoredOutput():
             own = _of(names, output, "weight", "bias", "class_weight", "class_bias")
             return {"kind": "class-factored", **own, "classes": output.classes.class_V.tolist()}

@@ -10,6 +10,7 @@ from anaphora.nn.outputs.class_factored import ClassFactored
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.outputs.hierarchical import Hierarchical
 from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
+from anaphora.nn.outputs.pointer_generator import PointerGenerator
 from anaphora.nn.outputs.sampled import Sampled
 
 AnyOutput = Annotated[
@@ -19,3 +20,10 @@ AnyOutput = Annotated[
 ]
 """An output as a recipe names it: ``"adaptive"``, or ``{kind = "sampled", proposal = "unigram"}``; a table that does
 not say its kind is of the full softmax."""
+
+AnyCopyingOutput = Annotated[
+    Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive | PointerGenerator,
+    Field(discriminator="kind"),
+    by_kind_or("full"),
+]
+"""The output of a network that reads words, too, and so may copy them."""

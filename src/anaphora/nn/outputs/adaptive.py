@@ -56,7 +56,7 @@ class AdaptiveOutput(Output):
         return self.counts.derive(ranks)
 
     def sum(self, predictions: Predictions) -> Tensor:
-        states_NH, ids_N, weights_N, _ = predictions
+        states_NH, ids_N, weights_N, *_ = predictions
         return adaptive_loss(states_NH, self._head(), self._each_tail(), self.ranks[ids_N], self._cutoffs, weights_N)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:

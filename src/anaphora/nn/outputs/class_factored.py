@@ -61,7 +61,7 @@ class ClassFactoredOutput(WordsOutput):
         )
 
     def sum(self, predictions: Predictions) -> Tensor:
-        states_NH, ids_N, weights_N, _ = predictions
+        states_NH, ids_N, weights_N, *_ = predictions
         return class_factored_loss(
             states_NH, self.class_weight, self.class_bias, self.weight, self.bias, ids_N, self.classes, weights_N
         )

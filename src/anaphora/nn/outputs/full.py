@@ -52,6 +52,6 @@ class FullOutput(SoftmaxOutput):
 
     def sum(self, predictions: Predictions) -> Tensor:
         """Cross-entropy, with smoothed labels in training."""
-        states_NH, ids_N, weights_N, _ = predictions
+        states_NH, ids_N, weights_N, *_ = predictions
         smoothing = self._smoothing if self.training else 0.0
         return softmax_loss(self.norm(states_NH), self.used_weight, self.bias, ids_N, smoothing, weights_N)

@@ -45,7 +45,7 @@ class HierarchicalOutput(Output):
 
     def sum(self, predictions: Predictions) -> Tensor:
         """-ln p of the words."""
-        states_NH, ids_N, weights_N, _ = predictions
+        states_NH, ids_N, weights_N, *_ = predictions
         return hierarchical_loss(states_NH, self.nodes, self.bias, ids_N, self.tree, weights_N)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ class NoiseContrastiveOutput(EstimatedOutput):
         self.counts = Counts(text.size)
 
     def estimate(self, predictions: Predictions) -> Tensor:
-        states_NH, ids_N, weights_N, _ = predictions
+        states_NH, ids_N, weights_N, *_ = predictions
         cumulative_V, log_noise_V = self.counts.derive(self._chances)
         draws = uniform_draws("output.nce", self._noise, cumulative_V.device)
         drawn = torch.searchsorted(cumulative_V, draws, right=True)

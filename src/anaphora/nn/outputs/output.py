@@ -14,7 +14,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.linear import linear
-from anaphora.kernels.log_probs import OutputLayer
+from anaphora.kernels.log_probs import Attended, OutputLayer
 from anaphora.kernels.search_step import Scores
 from anaphora.kernels.softmax import log_softmax, picked_log_softmax, softmax_loss
 from anaphora.nn.device import array_of
@@ -46,6 +46,8 @@ class Predictions(NamedTuple):
     """Factor of the loss of each; None for 1."""
     partition_C: Tensor | None
     """The target ids of the partition of the corpus; None where it is not partitioned."""
+    attended: Attended | None = None
+    """Source of each, for outputs that copy from it."""
 
 
 class Output(nn.Module, OutputLayer):
@@ -54,21 +56,32 @@ class Output(nn.Module, OutputLayer):
     partition: int = 0
     """Maximum number of distinct target ids of a partition, for outputs trained by partitions; 0 for others."""
 
-    def loss(self, states_TBH: Tensor, targets: Ids, supervision: Supervision = NO_SUPERVISION) -> Loss:
+    def loss(
+        self,
+        states_TBH: Tensor,
+        targets: Ids,
+        supervision: Supervision = NO_SUPERVISION,
+        attended: Attended | None = None,
+    ) -> Loss:
         """Return the summed loss of the targets, weighted by row; padding is left out before anything is computed.
 
-        In evaluation it is -ln p of the targets. Training may minimise an objective that is cheaper.
+        In evaluation it is -ln p of the targets. Training may minimise an objective that is cheaper. ``attended`` is of
+        T x B rows, for outputs that copy.
         """
         ids_TB = targets.ids_BT.T
         open_TB = torch.arange(ids_TB.shape[0]).unsqueeze(1) < targets.lengths_B
-        rows_NH = states_TBH.flatten(0, 1)
-        if not bool(open_TB.all()):
-            rows_NH = rows_NH[open_TB.flatten()]
+
+        def rows(block_TBX: Tensor) -> Tensor:
+            rows_NX = block_TBX.flatten(0, 1)
+            return rows_NX if bool(open_TB.all()) else rows_NX[open_TB.flatten()]
+
         ids_N = ids_TB[open_TB]
         weights_N = None
         if supervision.weights_B is not None:
-            weights_N = supervision.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
-        return Loss(self.sum(Predictions(rows_NH, ids_N, weights_N, supervision.partition_C)), len(ids_N))
+            weights_N = supervision.weights_B.to(states_TBH).expand(ids_TB.shape)[open_TB]
+        source = Attended(*map(rows, attended)) if attended else None
+        found = Predictions(rows(states_TBH), ids_N, weights_N, supervision.partition_C, source)
+        return Loss(self.sum(found), len(ids_N))
 
     @abstractmethod
     def sum(self, predictions: Predictions) -> Tensor:
@@ -152,7 +165,7 @@ class EstimatedOutput(SoftmaxOutput):
         """Return the estimated loss in training, -ln p otherwise."""
         if self.training:
             return self.estimate(predictions)
-        states_NH, ids_N, weights_N, _ = predictions
+        states_NH, ids_N, weights_N, *_ = predictions
         return softmax_loss(states_NH, self.weight, self.used_bias, ids_N, 0.0, weights_N)
 
     @abstractmethod

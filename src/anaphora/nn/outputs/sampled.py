@@ -79,7 +79,7 @@ class SampledOutput(EstimatedOutput):
 
     def estimate(self, predictions: Predictions) -> Tensor:
         """Return the loss over the sample."""
-        states_NH, ids_N, weights_N, partition_C = predictions
+        states_NH, ids_N, weights_N, partition_C, _ = predictions
         words_C, log_drawn_V = self._sample(partition_C)
         return sampled_softmax_loss(
             states_NH, self.weight, self.bias, ids_N, words_C, log_drawn_V.to(states_NH.dtype), weights_N

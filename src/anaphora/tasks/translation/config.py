@@ -29,9 +29,9 @@ CONFLICTS = (
         "tokens: leave out one of the two",
     ),
     Conflict(
-        lambda experiment: experiment.embedding.shared and not experiment.text.one_vocabulary,
-        "embedding.shared needs one vocabulary for both sides, but each side has one of its own: set embedding.shared "
-        "= false, or text.joint = true where the vocabulary is learnt and not of words",
+        lambda experiment: experiment.joint_option and not experiment.text.one_vocabulary,
+        "{table.joint_option[0]} needs one vocabulary for both sides, but each side has one of its own: set "
+        "{table.joint_option[1]}, or text.joint = true where the vocabulary is learnt and not of words",
         written=True,
     ),
     Conflict(
