@@ -63,6 +63,8 @@ class Validated:
     epoch: int
     metrics: Mapping[str, float]
     best: bool
+    remark: str = ""
+    """Sentence for people: a sample of what the model writes, or the classes that it never predicts."""
 
 
 @dataclass(frozen=True)

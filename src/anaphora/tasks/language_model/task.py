@@ -34,7 +34,7 @@ from anaphora.tasks.language_model.training import (
 )
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
 from anaphora.tasks.scores import DigestedText, score_run
-from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
+from anaphora.tasks.sizing import TOKENS, Tier, batch_for, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
@@ -63,6 +63,8 @@ TIERS = (
     Tier(5_000_000, size=512, dropout=0.1, epochs=10),
     Tier(1 << 62, size=768, dropout=0.1, epochs=4),
 )
+_UPDATES, USUAL_BATCH = 200, 4_000
+"""Updates of an epoch of little text, and characters of a batch where there is more: 0 takes what fits into memory."""
 
 
 class RecurrentLanguageModelling(Task):
@@ -118,9 +120,7 @@ class RecurrentLanguageModelling(Task):
         """Choose the model of characters for as many of them; DataError for data that cannot be read."""
         found = text_splits(data.paths, data.names)
         characters = sum(len(line) + 1 for line in found.train)
-        return SizedExperiment(
-            _table(tier_for(characters, TIERS)), f"{inflect(characters, 'character')} of running text"
-        )
+        return SizedExperiment(_table(characters), f"{inflect(characters, 'character')} of running text")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         token = TOKENS.get(text.tokenizer if text else str(value_at(table, "text.tokenizer")), "token")
@@ -218,13 +218,18 @@ def _is_running_text(path: Path, names: Names) -> bool:
     return False
 
 
-def _table(tier: Tier) -> Table:
+def _table(characters: int) -> Table:
+    tier, batch_tokens = tier_for(characters, TIERS), batch_for(characters, _UPDATES, least=400, most=USUAL_BATCH)
     return {
         "task": "language-model",
         "text": {"tokenizer": "character"},
         "embedding": {"size": 64},
         "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
         "training": training_table(
-            tier, 0.002, batch_tokens=0, patience=3, schedule={"kind": "plateau", "patience": 1}
+            tier,
+            0.002,
+            0 if batch_tokens == USUAL_BATCH else batch_tokens,
+            patience=3,
+            schedule={"kind": "plateau", "patience": 1},
         ),
     }

@@ -15,7 +15,7 @@ from anaphora.data.fields.vectors import moments
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
 from anaphora.errors import DataError
-from anaphora.evaluation.tags import TagCounts
+from anaphora.evaluation.tags import TagCounts, never_predicted
 from anaphora.events import Note, Report, silent
 from anaphora.formats.columns import WORDS
 from anaphora.formats.evidence import Evidence
@@ -29,7 +29,7 @@ from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import FieldTask, ValidationSplit
 from anaphora.tasks.scores import DigestedText
-from anaphora.tasks.sizing import Tier, encoder_in_words, tier_for, training_table, value_at
+from anaphora.tasks.sizing import Tier, batch_for, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolve, vector_format
 from anaphora.tasks.tag.predictor import StepPredictor, TaggerPredictor, VectorTaggerPredictor
 from anaphora.tasks.tag.scores import TagScores
@@ -42,6 +42,7 @@ from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.training.best_checkpoint import Better
+from anaphora.training.loop import RemarkedMetrics
 from anaphora.wording import inflect
 
 
@@ -141,12 +142,13 @@ _FEWEST = 2
 
 
 TIERS = (
-    Tier(500, embedding=64, size=100, dropout=0.5, epochs=60, batch=250),
-    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60, batch=1000),
-    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20, batch=1000),
-    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6, batch=1000),
-    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2, batch=1000),
+    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60),
+    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20),
+    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6),
+    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2),
 )
+_UPDATES = 100
+"""Updates of an epoch of few sentences."""
 
 
 class Tagging(FieldTask):
@@ -186,7 +188,8 @@ class Tagging(FieldTask):
         predictor = self.predictor_of(model, valid)
         text = self.text_to_score(predictor, valid.corpus)
         counts = self.score(predictor, text, Request(), silent).counts
-        return {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+        metrics = {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+        return RemarkedMetrics(metrics, " ".join(never_predicted(counts.by_tag)))
 
     def expected_tags(self, text: Any) -> Iterable[Expected]:
         """Return what is tagged of a text that is scored, and its tags."""
@@ -211,15 +214,16 @@ class Tagging(FieldTask):
         if hold_vectors(data.paths):
             splits = labelled_splits(data.paths, data.names, LabelledFormat(vectors=True, steps=True))
             count, spans = splits.train.count, encoding_of(example.labels for example in splits.train.examples())
-            table = _table(tier_for(count, TIERS), bool(spans))
+            table = _table(count, sum(len(one.labels) for one in splits.train.examples()), bool(spans))
             kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
             what = inflect(len(splits.labels), "tag")
             return SizedExperiment(kept | {"model": "vectors"}, f"{inflect(count, 'vector sequence')} of {what}")
         given = {"task": "tag", "data": data.names.own_files(data.paths)}
         experiment = resolve(TaggerExperiment.parse(given, "the data"))
-        count = tagged_splits(data.paths, data.names, format_of(experiment)).train.count
+        train = tagged_splits(data.paths, data.names, format_of(experiment)).train
+        count, tokens = train.count, sum(len(sentence.words) for _, sentence in train.examples())
         tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
-        table = _table(tier_for(count, TIERS), experiment.spans != "none")
+        table = _table(count, tokens, experiment.spans != "none")
         return SizedExperiment(table, f"{inflect(count, 'sentence')} ({tagged})")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
@@ -356,7 +360,9 @@ def _frequent(counts: Counter[str], least: int) -> list[str]:
     return sorted(names, key=lambda name: (-counts[name], name))
 
 
-def _table(tier: Tier, spans: bool) -> dict[str, Any]:
+def _table(count: int, tokens: int, spans: bool) -> dict[str, Any]:
+    tier = tier_for(count, TIERS)
+    batch_tokens, metric = batch_for(tokens, _UPDATES, least=250, most=1_000), "f1" if spans else "accuracy"
     return {
         "task": "tag",
         "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 2},
@@ -365,6 +371,6 @@ def _table(tier: Tier, spans: bool) -> dict[str, Any]:
         "encoder": {"cell": "lstm", "size": tier.size, "dropout": tier.dropout},
         "output": {"kind": "crf" if spans else "softmax"},
         "training": training_table(
-            tier, 0.002, tier.batch, patience=6, metric="f1" if spans else "accuracy", precision="fp32"
+            tier, 0.002, batch_tokens, patience=6, tokens=tokens, metric=metric, precision="fp32"
         ),
     }

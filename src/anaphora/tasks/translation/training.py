@@ -32,7 +32,7 @@ from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
 from anaphora.text.tokenization import resegment_of
-from anaphora.training.loop import Record, Validate
+from anaphora.training.loop import Record, RemarkedMetrics, Validate
 from anaphora.wording import inflect
 
 MOST_RECORDS = 100
@@ -141,11 +141,14 @@ class TranslatorJob(PairJob, UpdatingJob):
         _, targets = valid.all_rows()
         report_unknown(targets.ids, tokenizers["target"].symbols, context.run, report)
         batches = scored_batches(valid, context.training.batch_tokens)
+        example = [source for source, _ in short_pairs(self.splits.valid, tokenizers, 1)]
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            loss = mean_loss(model, batches)
-            scores = self.scores(self.translator(model, tokenizers), valid.numbers[:])
-            return {"loss": loss, "perplexity": perplexity(loss, 1), **scores}
+            loss, translator = mean_loss(model, batches), self.translator(model, tokenizers)
+            scores = self.scores(translator, valid.numbers[:])
+            sample = zip(example, self.outputs(translator, example), strict=True)
+            remark = " ".join(f'Sample: "{source}" -> "{output}".' for source, output in sample)
+            return RemarkedMetrics({"loss": loss, "perplexity": perplexity(loss, 1), **scores}, remark)
 
         return validate
 
