@@ -134,8 +134,8 @@ _FEW = TIERS[1].amount
 """Texts at most that are too few to stop early by validation."""
 _UPDATES = 100
 """Updates of an epoch of few texts."""
-_SUBWORD = 3
-"""Characters of a subword."""
+_SUBWORDS, _SUBWORD = 2_000, 3
+"""Subwords of a vocabulary beside its characters, and characters of one of them."""
 _LONGEST, _FEATURES = 1_000, 20_000
 """Characters of a text, and features of all texts, that words and letters are compared by."""
 _EXAMPLES = 20
@@ -315,10 +315,9 @@ def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
     if vectors:
         return shared | {"model": "vectors"}
     dropout = {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout}
-    min_count, subwords = (1, 1_000) if tier.amount <= _FEW else (2, 4_000)
-    words = {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": min_count}
+    words = {"tokenizer": "word", "size": 50_000, "min_count": 1 if tier.amount <= _FEW else 2}
     return shared | {
-        "text": {"tokenizer": "bpe", "lowercase": True, "size": subwords} if by_letters else words,
+        "text": (_subwords(found.train) if by_letters else words) | {"lowercase": True},
         "embedding": {"size": tier.embedding, "dropout": dropout},
         "initializer": {"kind": "uniform", "range": 0.1},
     }
@@ -330,6 +329,11 @@ def _are_told_by_letters(found: Any) -> bool:
     So it is for languages, names and other texts whose words are mostly new.
     """
     return _bayes_accuracy(found, lambda text: map("".join, pairwise(f" {text} "))) > _bayes_accuracy(found, _words)
+
+
+def _subwords(train: LabelledCorpus) -> dict[str, Any]:
+    letters = set[str]().union(*(one.text for one in train.examples()))
+    return {"tokenizer": "bpe", "size": _SUBWORDS + len(letters)}
 
 
 def _words(text: str) -> list[str]:
