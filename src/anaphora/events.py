@@ -67,6 +67,14 @@ class Validated:
     """Sentence for people: a sample of what the model writes, or the classes that it never predicts."""
 
 
+class RemarkedMetrics(dict[str, float]):
+    """Metrics of a validation by name, with a sentence on it for people, which is reported and not logged."""
+
+    def __init__(self, metrics: Mapping[str, float], remark: str) -> None:
+        super().__init__(metrics)
+        self.remark = remark
+
+
 @dataclass(frozen=True)
 class Saved:
     """A checkpoint was written whole."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 from anaphora.errors import DivergedError
-from anaphora.events import Note, Report, Saved, Update, Validated, silent
+from anaphora.events import Note, RemarkedMetrics, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.device import device_for, keep_freed_memory
@@ -37,15 +37,6 @@ from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
 from anaphora.wording import inflect
-
-
-class RemarkedMetrics(dict[str, float]):
-    """Metrics of a validation by name, with a sentence on it for people, which is reported and not logged."""
-
-    def __init__(self, metrics: Mapping[str, float], remark: str) -> None:
-        super().__init__(metrics)
-        self.remark = remark
-
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""

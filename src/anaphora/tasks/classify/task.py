@@ -21,7 +21,7 @@ from anaphora.evaluation.classification import (
     several_label_scores,
 )
 from anaphora.evaluation.tags import never_predicted
-from anaphora.events import Report, silent
+from anaphora.events import RemarkedMetrics, Report, silent
 from anaphora.formats.labelled import TEXTS
 from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
@@ -39,7 +39,6 @@ from anaphora.text.segmentation import tokens_of
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
-from anaphora.training.loop import RemarkedMetrics
 from anaphora.wording import inflect
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -136,8 +135,8 @@ _UPDATES = 100
 """Updates of an epoch of few texts."""
 _SUBWORDS, _SUBWORD = 2_000, 3
 """Subwords of a vocabulary beside its characters, and characters of one of them."""
-_LONGEST, _FEATURES = 1_000, 20_000
-"""Characters of a text, and features of all texts, that words and letters are compared by."""
+_LONGEST, _FEATURES, _CLEARLY = 1_000, 20_000, 0.75
+"""Characters of a text and features of all texts that words and letters are compared by, and the ratio of errors."""
 _EXAMPLES = 20
 """Examples of a batch where there are few."""
 
@@ -305,7 +304,7 @@ def _with_classes(experiment: Any, splits: Any) -> Any:
 
 
 def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
-    by_letters = not vectors and _are_told_by_letters(found)
+    by_letters = not (vectors or found.several) and _are_told_by_letters(found)
     shared = {
         "task": "classify",
         "encoder": {"cell": "lstm", "size": tier.size},

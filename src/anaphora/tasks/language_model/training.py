@@ -16,7 +16,7 @@ from anaphora.data.sources import text_splits
 from anaphora.errors import ConfigError
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.evaluation.stream import stream_components, stream_loss
-from anaphora.events import Note, Report, Skipped
+from anaphora.events import Note, RemarkedMetrics, Report, Skipped
 from anaphora.inference.interpolation.cache import ComponentPredictions
 from anaphora.inference.interpolation.weights import fitted_weights, interpolate
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
@@ -30,7 +30,7 @@ from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import experiment_of, load_trained
 from anaphora.tasks.training_job import FittingJob, TrainingContext, TrainingJob, UpdatingJob, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.loop import RemarkedMetrics, Validate
+from anaphora.training.loop import Validate
 from anaphora.wording import inflect
 
 _SAMPLE = 80

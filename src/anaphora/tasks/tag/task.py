@@ -16,7 +16,7 @@ from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors,
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts, never_predicted
-from anaphora.events import Note, Report, silent
+from anaphora.events import Note, RemarkedMetrics, Report, silent
 from anaphora.formats.columns import WORDS
 from anaphora.formats.evidence import Evidence
 from anaphora.formats.span_tags import ONE_TYPE, Span, check_tags, encoding_of, spans_of
@@ -42,7 +42,6 @@ from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.training.best_checkpoint import Better
-from anaphora.training.loop import RemarkedMetrics
 from anaphora.wording import inflect
 
 

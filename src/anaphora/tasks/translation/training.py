@@ -17,7 +17,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
-from anaphora.events import Note, Report
+from anaphora.events import Note, RemarkedMetrics, Report
 from anaphora.models.translator import GivenGuide, LearntGuide, Translator
 from anaphora.nn.lengths import Lengths
 from anaphora.prediction.running import runtime_for_validation
@@ -32,7 +32,7 @@ from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
 from anaphora.text.tokenization import resegment_of
-from anaphora.training.loop import Record, RemarkedMetrics, Validate
+from anaphora.training.loop import Record, Validate
 from anaphora.wording import inflect
 
 MOST_RECORDS = 100
