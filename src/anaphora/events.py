@@ -4,7 +4,7 @@ Nothing here prints. The command line attaches a progress bar to them, a noteboo
 ``silent`` drops them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -70,7 +70,7 @@ class Validated:
 class RemarkedMetrics(dict[str, float]):
     """Metrics of a validation by name, with a sentence on it for people, which is reported and not logged."""
 
-    def __init__(self, metrics: Mapping[str, float], remark: str) -> None:
+    def __init__(self, metrics: Mapping[str, float] | Iterable[tuple[str, float]], remark: str = "") -> None:
         super().__init__(metrics)
         self.remark = remark
 

@@ -133,8 +133,8 @@ _FEW = TIERS[1].amount
 """Texts at most that are too few to stop early by validation."""
 _UPDATES = 100
 """Updates of an epoch of few texts."""
-_SUBWORDS, _SUBWORD = 2_000, 3
-"""Subwords of a vocabulary beside its characters, and characters of one of them."""
+_SUBWORDS, _SUBWORD = 500, 2
+"""Subwords and bytes of a vocabulary beside its characters, and characters of one of them."""
 _LONGEST, _FEATURES, _CLEARLY = 1_000, 20_000, 0.75
 """Characters of a text and features of all texts that words and letters are compared by, and the ratio of errors."""
 _EXAMPLES = 20
