@@ -72,7 +72,7 @@ class RemarkedMetrics(dict[str, float]):
 
     def __init__(self, metrics: Mapping[str, float] | Iterable[tuple[str, float]], remark: str = "") -> None:
         super().__init__(metrics)
-        self.remark = remark
+        self.remark = "".join(filter(str.isprintable, remark))
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,6 @@ def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
 
 
-def batch_for(tokens: int, updates: int, least: int, most: int) -> int:
-    """Return the tokens of a batch for so many updates an epoch, within bounds."""
-    return max(least, min(most, tokens // updates))
-
-
 def training_table(
     tier: Tier, learning_rate: float, batch_tokens: int, patience: int, *, tokens: int = 0, **more: Any
 ) -> dict[str, Any]:
@@ -57,7 +52,8 @@ def training_table(
 
     Of few ``tokens`` there are more epochs, for ``MIN_UPDATES``, and as many times the patience; 0 is unknown.
     """
-    epochs = max(tier.epochs, MIN_UPDATES * batch_tokens // tokens) if tokens else tier.epochs
+    updates_an_epoch = max(1, tokens // batch_tokens) if tokens else MIN_UPDATES
+    epochs = max(tier.epochs, MIN_UPDATES // updates_an_epoch)
     return {
         "optimizer": {"kind": "adam", "learning_rate": learning_rate},
         "batch_tokens": batch_tokens,

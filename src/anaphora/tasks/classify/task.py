@@ -33,7 +33,7 @@ from anaphora.tasks.classify.predictor import ClassifierPredictor, PooledPredict
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
-from anaphora.tasks.sizing import TOKENS, Tier, batch_for, encoder_in_words, tier_for, training_table, value_at
+from anaphora.tasks.sizing import TOKENS, Tier, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table
 from anaphora.text.segmentation import tokens_of
 from anaphora.text.tokenization import AnyTokenizer, Word
@@ -131,8 +131,6 @@ TIERS = (
 )
 _FEW = TIERS[1].amount
 """Texts at most that are too few to stop early by validation."""
-_UPDATES = 100
-"""Updates of an epoch of few texts."""
 _SUBWORDS, _SUBWORD = 500, 2
 """Subwords and bytes of a vocabulary beside its characters, and characters of one of them."""
 _LONGEST, _FEATURES, _CLEARLY = 1_000, 20_000, 0.75
@@ -374,7 +372,7 @@ def _training(tier: Tier, found: Any, by_letters: bool) -> dict[str, Any]:
     tokens, few = found.train.count * length, _EXAMPLES * length
     if tier.amount <= _FEW:
         return training_table(tier, 0.005, few, patience=0, tokens=tokens, schedule="linear", **shared)
-    batch_tokens = batch_for(tokens, _UPDATES, few, max(few, 1000 if tier is TIERS[2] else 4000))
+    batch_tokens = 1000 if tier is TIERS[2] else 4000
     return training_table(tier, 0.002, batch_tokens, patience=5, tokens=tokens, moving_average=0.99, **shared)
 
 

@@ -34,7 +34,7 @@ from anaphora.tasks.language_model.training import (
 )
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
 from anaphora.tasks.scores import DigestedText, score_run
-from anaphora.tasks.sizing import TOKENS, Tier, batch_for, figure, tier_for, training_table, value_at
+from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
@@ -63,8 +63,10 @@ TIERS = (
     Tier(5_000_000, size=512, dropout=0.1, epochs=10),
     Tier(1 << 62, size=768, dropout=0.1, epochs=4),
 )
-_UPDATES, USUAL_BATCH = 200, 4_000
-"""Updates of an epoch of little text, and characters of a batch where there is more: 0 takes what fits into memory."""
+_UPDATES = 200
+"""Updates of an epoch of little text."""
+_BATCHES = range(400, 4_000)
+"""Characters of its batches; of more text a batch takes the usual number."""
 
 
 class RecurrentLanguageModelling(Task):
@@ -219,7 +221,7 @@ def _is_running_text(path: Path, names: Names) -> bool:
 
 
 def _table(characters: int) -> Table:
-    tier, batch_tokens = tier_for(characters, TIERS), batch_for(characters, _UPDATES, least=400, most=USUAL_BATCH)
+    tier, batch_tokens = tier_for(characters, TIERS), max(_BATCHES.start, characters // _UPDATES)
     return {
         "task": "language-model",
         "text": {"tokenizer": "character"},
@@ -228,7 +230,7 @@ def _table(characters: int) -> Table:
         "training": training_table(
             tier,
             0.002,
-            0 if batch_tokens == USUAL_BATCH else batch_tokens,
+            batch_tokens if batch_tokens in _BATCHES else 0,
             patience=3,
             schedule={"kind": "plateau", "patience": 1},
         ),

@@ -29,7 +29,7 @@ from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import FieldTask, ValidationSplit
 from anaphora.tasks.scores import DigestedText
-from anaphora.tasks.sizing import Tier, batch_for, encoder_in_words, tier_for, training_table, value_at
+from anaphora.tasks.sizing import Tier, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.tag.formats import Format, encoding_in, format_of, kind_by_name, resolve, vector_format
 from anaphora.tasks.tag.predictor import StepPredictor, TaggerPredictor, VectorTaggerPredictor
 from anaphora.tasks.tag.scores import TagScores
@@ -141,13 +141,12 @@ _FEWEST = 2
 
 
 TIERS = (
-    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60),
-    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20),
-    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6),
-    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2),
+    Tier(500, embedding=64, size=100, dropout=0.5, epochs=60, batch=250),
+    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60, batch=1000),
+    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20, batch=1000),
+    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6, batch=1000),
+    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2, batch=1000),
 )
-_UPDATES = 100
-"""Updates of an epoch of few sentences."""
 
 
 class Tagging(FieldTask):
@@ -361,7 +360,7 @@ def _frequent(counts: Counter[str], least: int) -> list[str]:
 
 def _table(count: int, tokens: int, spans: bool) -> dict[str, Any]:
     tier = tier_for(count, TIERS)
-    batch_tokens, metric = batch_for(tokens, _UPDATES, least=250, most=1_000), "f1" if spans else "accuracy"
+    metric = "f1" if spans else "accuracy"
     return {
         "task": "tag",
         "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 2},
@@ -369,7 +368,5 @@ def _table(count: int, tokens: int, spans: bool) -> dict[str, Any]:
         "characters": {"kind": "character-cnn", "max_kernel": 4, "filters": 25, "dropout": tier.dropout},
         "encoder": {"cell": "lstm", "size": tier.size, "dropout": tier.dropout},
         "output": {"kind": "crf" if spans else "softmax"},
-        "training": training_table(
-            tier, 0.002, batch_tokens, patience=6, tokens=tokens, metric=metric, precision="fp32"
-        ),
+        "training": training_table(tier, 0.002, tier.batch, patience=6, tokens=tokens, metric=metric, precision="fp32"),
     }
