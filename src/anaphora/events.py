@@ -4,7 +4,7 @@ Nothing here prints. The command line attaches a progress bar to them, a noteboo
 ``silent`` drops them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -63,6 +63,16 @@ class Validated:
     epoch: int
     metrics: Mapping[str, float]
     best: bool
+    remark: str = ""
+    """Sentence for people: a sample of what the model writes, or the classes that it never predicts."""
+
+
+class RemarkedMetrics(dict[str, float]):
+    """Metrics of a validation by name, with a sentence on it for people, which is reported and not logged."""
+
+    def __init__(self, metrics: Mapping[str, float] | Iterable[tuple[str, float]], remark: str = "") -> None:
+        super().__init__(metrics)
+        self.remark = "".join(filter(str.isprintable, remark))
 
 
 @dataclass(frozen=True)

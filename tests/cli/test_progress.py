@@ -41,6 +41,7 @@ def test_times_read_like_a_stopwatch(seconds: float, shown: str) -> None:
         (Skipped("pairs were left out", 1200), "1,200 pairs were left out"),
         (Skipped("pairs were left out", 0), ""),
         (Validated(7, 2, {"loss": 1.5}, True), "epoch 2, update 7: validation loss 1.5  (best so far)"),
+        (Validated(7, 2, {}, False, 'Sample: "a"'), 'epoch 2, update 7: validation \n  Sample: "a"'),
         (update(1), ""),
     ],
 )

@@ -29,6 +29,12 @@ def test_metrics_equal_a_case_worked_out_by_hand() -> None:
     assert "accuracy 75.00%" in str(scores) and scores.json()["confusion"][1] == [1, 2, 0]
 
 
+def test_classes_that_are_never_predicted_are_reported() -> None:
+    scores = classification_scores(("a", "b", "c", "d"), [0, 1, 1, 2], np.eye(4)[[0, 0, 2, 2]])
+    assert str(scores).endswith("\nNever predicted: b (2 examples).")
+    assert "Never" not in str(classification_scores(("a", "b"), [0, 1], np.eye(2)))
+
+
 EXAMPLES = st.lists(st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=30)
 
 

@@ -12,6 +12,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.task import TIERS as TEXT_TIERS
+from anaphora.tasks.sizing import MIN_UPDATES
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.task import TIERS
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte, Word
@@ -113,8 +114,32 @@ def test_a_tokenizer_is_chosen_by_its_name_alone(tokenizer: str, toy_pairs: Path
 
 
 def test_what_was_chosen_can_be_changed_and_trained(toy_book: Path, tmp_path: Path) -> None:
-    experiment, _ = chosen(toy_book, "training.epochs=1", "recurrence.size=8")
+    experiment, _ = chosen(toy_book, "training.epochs=1", "recurrence.size=8", "training.batch_tokens=0")
     assert any(text.startswith("A batch takes 4,000 tokens") for text in texts(experiment, tmp_path / "run"))
+
+
+@pytest.mark.parametrize(("characters", "batch"), [(1_000, 400), (300_000, 1_500), (3_000_000, 0)])
+def test_little_text_is_learnt_in_small_batches(characters: int, batch: int, tmp_path: Path) -> None:
+    (book := tmp_path / "book.txt").write_text("a line of ten words or fewer\n" * (characters // 29))
+    assert chosen(book)[0].training.batch_tokens == pytest.approx(batch, rel=0.1)
+
+
+def test_few_texts_are_read_again_until_there_are_enough_updates(tmp_path: Path) -> None:
+    (data := tmp_path / "texts.tsv").write_text("label\ttext\n" + "good\ta fine day\nbad\ta grey night\n" * 40)
+    training = read_experiment(automatic([data], task="classify"), "auto", data=[data]).training
+    assert training.epochs * 80 * 3 / training.batch_tokens >= 0.8 * MIN_UPDATES
+
+
+@pytest.mark.parametrize(("letters", "tokenizer"), [(True, "bpe"), (False, "word")])
+def test_texts_that_letters_tell_apart_are_read_in_subwords(letters: bool, tokenizer: str, tmp_path: Path) -> None:
+    lines = ["label\ttext"]
+    for number in range(200):
+        word = f"{number:08b}".translate({48: "on", 49: "ka"})  # a new word each time
+        lines += [f"x\t{word}ili good", f"y\t{word}oro {'good' if letters else 'bad'}"]
+    if not letters:
+        lines = [line.replace("ili", "").replace("oro", "") for line in lines]
+    (data := tmp_path / "texts.tsv").write_text("\n".join(lines) + "\n")
+    assert read_experiment(automatic([data], task="classify"), "auto", data=[data]).text.tokenizer == tokenizer
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -83,9 +83,10 @@ def sentence(event: Event) -> str:
             return f"warning: {text}" if warning else text
         case Skipped():
             return str(event) if event.count else ""
-        case Validated(update, epoch, metrics, best):
+        case Validated(update, epoch, metrics, best, remark):
             figures = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-            return f"epoch {epoch}, update {update:,}: validation {figures}{'  (best so far)' if best else ''}"
+            line = f"epoch {epoch}, update {update:,}: validation {figures}{'  (best so far)' if best else ''}"
+            return f"{line}\n  {remark}" if remark else line
         case Saved() | Progress() | Update():
             return ""
 

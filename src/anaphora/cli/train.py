@@ -226,8 +226,9 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "patience": "validation has stopped improving",
         "minutes": "the time is up",
     }[outcome.reason]
+    remark = f" {outcome.remark}" if outcome.remark else ""
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {inflect(outcome.update, 'update')}. "
-        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. "
+        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}.{remark} "
         + f"{outcome.verdict} {following}".lstrip()
     )

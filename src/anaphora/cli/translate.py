@@ -202,8 +202,8 @@ def run(
     with listening(bars=not is_interactive(file)) as report:
         translator = load_together(runs, mean, fusion, to=to, source=source, report=report, **where)
         translator = remembering.wrap(translator, runs[0], outputs, kind)
-        if outputs.confidence and outputs.min_confidence is None:
-            options = _with_calibration(options, translator, report)
+        if outputs.confidence:
+            options = _with_calibration(options, translator, outputs.min_confidence is not None, report)
         how = {"options": options, "split": split, "report": report}
         if kind:
             return translate_document(translator, Path(file), kind, outputs, how)
@@ -212,11 +212,20 @@ def run(
     faults.end()
 
 
-def _with_calibration(options: SearchOptions, translator: "TranslationPredictor", report: Report) -> SearchOptions:
-    """Return options without confidence, and report why, where that was not calibrated."""
+def _with_calibration(
+    options: SearchOptions, translator: "TranslationPredictor", needed: bool, report: Report
+) -> SearchOptions:
+    """Return options without confidence, and report why, where that was not calibrated and is not needed."""
+    from anaphora.tasks.translation.confidence import VERSION
+
     try:
-        translator.calibration(options)
+        found = translator.calibration(options)
+        if found.version < VERSION:
+            meant = "the probability that chrF2 is at least 50, and not that no or one word has to be edited"
+            report(Note(f"Confidence was calibrated by an older version: it is {meant}. Run anaphora calibrate again."))
     except ConfigError as error:
+        if needed:
+            raise
         report(Note(f"{error} Translations are written without confidence.", warning=True))
         return options._replace(confidence=False)
     return options

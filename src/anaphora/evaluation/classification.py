@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches, format_most_frequent, mean_f1, total
+from anaphora.evaluation.tags import Matches, format_most_frequent, mean_f1, never_predicted, total
 from anaphora.formats.json_text import attributes
 from anaphora.wording import inflect
 
@@ -103,12 +103,13 @@ class ClassificationScores:
             f"accuracy {100 * self.accuracy:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, loss {self.loss:.4f}, "
             f"calibration error {100 * self.calibration_error:.2f}% ({inflect(self.count, 'example')})"
         )
+        missed = never_predicted(self.by_label)
         if len(self.labels) > 12:
-            return head
+            return "\n".join([head, *missed])
         width = max(len(str(cell)) for cell in (*self.labels, *sum(self.confusion, ())))
         rows = [("", self.labels), *zip(self.labels, self.confusion, strict=True)]
         table = ["  ".join(str(cell).rjust(width) for cell in (name, *cells)) for name, cells in rows]
-        return "\n".join((head, "true class by row, predicted class by column:", *table))
+        return "\n".join((head, "true class by row, predicted class by column:", *table, *missed))
 
 
 def _bins(confidence_N: Floats) -> Integers:
@@ -218,7 +219,7 @@ class SeveralLabelScores:
             f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
             f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({inflect(self.count, 'example')})"
         )
-        return "\n".join([head, *format_most_frequent(self.by_label)])
+        return "\n".join([head, *format_most_frequent(self.by_label), *never_predicted(self.by_label)])
 
 
 def several_label_scores(

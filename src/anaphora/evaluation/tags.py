@@ -7,6 +7,7 @@ from typing import Any
 
 from anaphora.formats.span_tags import ONE_TYPE, Encoding, spans_of
 from anaphora.formats.tagged import labels_of
+from anaphora.wording import inflect
 
 _SHOWN = 20
 """Tags or labels in the table for people."""
@@ -55,6 +56,17 @@ def mean_f1(matches: Iterable[Matches]) -> float:
 def by_frequency(matches: Mapping[str, Matches]) -> list[tuple[str, Matches]]:
     """Tags or labels, those expected most often first."""
     return sorted(matches.items(), key=lambda item: (-item[1].expected, item[0]))
+
+
+def never_predicted(matches: Mapping[str, Matches]) -> list[str]:
+    """Return a sentence on the tags or labels that are expected but never predicted; nothing where there are none."""
+    missed = [
+        f"{name} ({inflect(one.expected, 'example')})"
+        for name, one in by_frequency(matches)
+        if one.expected and not one.predicted
+    ]
+    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
+    return [f"Never predicted: {', '.join(missed[:_SHOWN])}{more}."] if missed else []
 
 
 def format_most_frequent(matches: Mapping[str, Matches]) -> list[str]:

@@ -15,7 +15,8 @@ from anaphora.run.layout import store
 from anaphora.run.manifest import unseal
 
 NAME = "confidence.json"
-_FORMAT = 1
+_FORMAT = 2
+_LARGEST = 4 * files.MEGABYTE
 
 
 class LogisticRegression(Record, extra="forbid"):
@@ -54,6 +55,9 @@ class Calibration(Record, extra="forbid"):
     word: LogisticRegression
     measured: dict[str, CalibrationQuality]
     """Of sentences and of words."""
+    known_words: tuple[str, str] = ("", "")
+    """Filters of the words of the training text, source and target (``confidence.word_filter``); empty in older
+    calibrations, whose features are without them, and where that text was not at hand."""
 
 
 class _File(Record, extra="forbid"):
@@ -67,7 +71,7 @@ def read(run: Path) -> list[Calibration]:
 
     None where there is no file. Raises DamagedError, or RunError for a newer format.
     """
-    content = content_of(run, NAME, files.MEGABYTE)
+    content = content_of(run, NAME, _LARGEST)
     if content is None:
         return []
     remedy = "remove it, and calibrate the run again"

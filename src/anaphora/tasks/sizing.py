@@ -6,6 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 TOKENS = dict.fromkeys(("bpe", "unigram"), "subword") | {name: name for name in ("word", "character", "byte", "symbol")}
 """Name of a token by ``text.tokenizer``."""
 
+MIN_UPDATES = 1_000
+"""Updates of a training on little data."""
+
 
 class Tier(NamedTuple):
     """Sizes of a network for an amount of data; a task leaves out the fields that it has no use for."""
@@ -42,13 +45,20 @@ def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
 
 
-def training_table(tier: Tier, learning_rate: float, batch_tokens: int, patience: int, **more: Any) -> dict[str, Any]:
-    """Return the ``[training]`` table for the epochs of a tier, by Adam; ``more`` are further options of it."""
+def training_table(
+    tier: Tier, learning_rate: float, batch_tokens: int, patience: int, *, tokens: int = 0, **more: Any
+) -> dict[str, Any]:
+    """Return the ``[training]`` table for the epochs of a tier, by Adam; ``more`` are further options of it.
+
+    Of few ``tokens`` there are more epochs, for ``MIN_UPDATES``, and as many times the patience; 0 is unknown.
+    """
+    updates_an_epoch = max(1, tokens // batch_tokens) if tokens else MIN_UPDATES
+    epochs = max(tier.epochs, MIN_UPDATES // updates_an_epoch)
     return {
         "optimizer": {"kind": "adam", "learning_rate": learning_rate},
         "batch_tokens": batch_tokens,
-        "epochs": tier.epochs,
-        "patience": patience,
+        "epochs": epochs,
+        "patience": patience * epochs // tier.epochs,
         **more,
     }
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 from anaphora.errors import DivergedError
-from anaphora.events import Note, Report, Saved, Update, Validated, silent
+from anaphora.events import Note, RemarkedMetrics, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.cells.recorded import AutogradCell
 from anaphora.kernels.device import device_for, keep_freed_memory
@@ -70,6 +70,8 @@ class Outcome:
     """Wall-clock time of all parts of this training."""
     verdict: str = ""
     """Sentences on the validation curve, and what to try next; empty where a few or none were made."""
+    remark: str = ""
+    """Remark of the validation of the best checkpoint; empty where another process made it."""
 
 
 def never() -> bool:
@@ -143,6 +145,8 @@ class _Training:
     """Those since the last checkpoint: going on from it falls back as often again."""
     _trend: Trend = "improving"
     """The last that was reported."""
+    _remark: str = ""
+    """That of the best validation."""
 
     def conduct(self) -> Outcome:
         _report_obstacles(self._model, self._runtime, self._report)
@@ -169,6 +173,7 @@ class _Training:
             skipped=state.cursor.skipped,
             seconds=state.seconds(),
             verdict=str(self._verdict() or ""),
+            remark=self._remark,
         )
 
     def _advance(self) -> Reason | None:
@@ -302,7 +307,7 @@ class _Training:
     def _validate_and_save(self) -> None:
         state, cursor = self._state, self._state.cursor
         self._check_finite()
-        metrics, recorded = self._ranks.broadcast(self._evaluate)
+        metrics, recorded, remark = self._ranks.broadcast(self._evaluate)
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)
         if cursor.skipped_in_row and not math.isfinite(cost):
@@ -310,13 +315,14 @@ class _Training:
         if self._validation_is_due():
             state.optimizer.observe_validation(cost)
             state.schedule.observe_validation(state.due.observe(metrics, cursor.update))
-        event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
+        event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved, remark)
         self._run.metrics.add_validation(event, self._report)
         if recorded:
             line = {"update": cursor.update, "epoch": cursor.epoch_of_update, **recorded}
             self._run.metrics.add(line, self._report)
         self._save()
         if improved:
+            self._remark = remark
             self._mark_best()
         self._report(event)
 
@@ -331,14 +337,14 @@ class _Training:
         """Return the verdict on the training so far, which the first rank alone has the log of."""
         return verdict(self._run.metrics.lines(), self._config.metric) if self._ranks.first else None
 
-    def _evaluate(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
-        """Return the metrics of a validation, and what is recorded beside them."""
+    def _evaluate(self) -> tuple[Mapping[str, float], Mapping[str, Any], str]:
+        """Return the metrics of a validation, what is recorded beside them, and the remark on it."""
         self._model.eval()
         with torch.no_grad(), self._state.optimizer.result():
             metrics = self._validate(self._model)
             recorded = self._record(self._model) if self._record else {}
         self._model.train()
-        return metrics, recorded
+        return metrics, recorded, metrics.remark if isinstance(metrics, RemarkedMetrics) else ""
 
     def _mark_best(self) -> None:
         """Let ``best`` name the checkpoint of the best validation; an average that is as good stays."""

@@ -20,7 +20,15 @@ from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.runs import options_at
-from anaphora.tasks.translation.confidence import LEAST, are_good, calibrate, fit, probabilities
+from anaphora.tasks.translation.confidence import (
+    LEAST,
+    are_good,
+    calibrate,
+    fit,
+    probabilities,
+    text_features,
+    word_filter,
+)
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 
@@ -35,7 +43,7 @@ def judging(translator: TranslationPredictor) -> Any:
     words = [word for one in signals if one for word in one.words]
     rows = [one.sentence for one in signals if one], words
     sentence, word = (fit(np.array(row), np.arange(len(row)) % 2.0) for row in rows)
-    fitted = SimpleNamespace(sentence=sentence, word=word)
+    fitted = SimpleNamespace(sentence=sentence, word=word, known_words=("", ""))
     found.calibrations = SimpleNamespace(calibration=lambda *_: fitted)
     return found
 
@@ -77,6 +85,13 @@ def test_a_line_of_several_sentences_has_the_lowest_confidence() -> None:
     assert Translation.join("a bc", [one, other], [("", "")]).word_confidences == (0.1, 0.4)
 
 
+def test_a_copy_of_a_source_word_that_the_target_side_never_had_is_not_trusted() -> None:
+    known = word_filter(["open", "file"]), word_filter(["datei", "server"])
+    assert text_features("Open %s", "Datei %s", known)[1:] == (0.0, 0.0, 0.0)
+    assert text_features("Open server", "Server", known)[1:] == (0.5, 0.0, 0.0)
+    assert text_features("Open sash", "Sash datei", known)[1:] == (0.5, 0.5, 0.5)
+
+
 @pytest.fixture
 def run(trained_copy: Trained, tmp_path: Path) -> Path:
     """A translator of words, and more pairs than it was trained on."""
@@ -88,9 +103,11 @@ def run(trained_copy: Trained, tmp_path: Path) -> Path:
     return trained_copy("translator-of-words")
 
 
-def test_a_translation_is_good_that_is_near_any_reference_of_its_source(run: Path) -> None:
+def test_a_translation_is_good_that_needs_no_or_one_word_edited(run: Path) -> None:
     pairs, experiment = [("hi", "salut"), ("hi", "bonjour"), ("no", "bonjour")], options_at(run)
     assert are_good(["salut", "salut", "salut"], pairs, experiment) == [True, True, False]
+    long = [("a", "Ce champ est requis."), ("b", "Ce champ est vide"), ("c", "un champ vide")]
+    assert are_good(["ce champ est vide", "Ce mot est requis", "un mot vide"], long, experiment) == [True, False, False]
 
 
 def test_a_run_is_calibrated_for_each_way_to_search_it(

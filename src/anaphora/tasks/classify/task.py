@@ -1,6 +1,8 @@
 """Classification: texts or sequences of vectors, with one class or several labels each."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,7 +20,8 @@ from anaphora.evaluation.classification import (
     classification_scores,
     several_label_scores,
 )
-from anaphora.events import Report, silent
+from anaphora.evaluation.tags import never_predicted
+from anaphora.events import RemarkedMetrics, Report, silent
 from anaphora.formats.labelled import TEXTS
 from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.models.classifier import ClassifierConfig, PooledClassifier, PooledConfig, VectorClassifierConfig
@@ -32,6 +35,7 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, Tier, encoder_in_words, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table
+from anaphora.text.segmentation import tokens_of
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
@@ -127,6 +131,10 @@ TIERS = (
 )
 _FEW = TIERS[1].amount
 """Texts at most that are too few to stop early by validation."""
+_SUBWORDS, _SUBWORD = 500, 2
+"""Subwords and bytes of a vocabulary beside its characters, and characters of one of them."""
+_LONGEST, _FEATURES, _CLEARLY = 1_000, 20_000, 0.75
+"""Characters of a text and features of all texts that words and letters are compared by, and the ratio of errors."""
 _EXAMPLES = 20
 """Examples of a batch where there are few."""
 
@@ -180,7 +188,8 @@ class TextClassification(FieldTask):
         for batch in valid.batches:
             found_NC[batch.example_ids_B] = model.predict(batch).classes
         scores = scores_of(valid.experiment.classes, model, targets, found_NC, tune=True)
-        return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
+        metrics = {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
+        return RemarkedMetrics(metrics, " ".join(never_predicted(scores.by_label)))
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}
@@ -293,32 +302,87 @@ def _with_classes(experiment: Any, splits: Any) -> Any:
 
 
 def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
+    by_letters = not (vectors or found.several) and _are_told_by_letters(found)
     shared = {
         "task": "classify",
         "encoder": {"cell": "lstm", "size": tier.size},
         "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if found.several else {}),
-        "training": _training(tier, found),
+        "training": _training(tier, found, by_letters),
     }
     if vectors:
         return shared | {"model": "vectors"}
     dropout = {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout}
+    words = {"tokenizer": "word", "size": 50_000, "min_count": 1 if tier.amount <= _FEW else 2}
     return shared | {
-        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.amount <= _FEW else 2},
+        "text": (_subwords(found.train) if by_letters else words) | {"lowercase": True},
         "embedding": {"size": tier.embedding, "dropout": dropout},
         "initializer": {"kind": "uniform", "range": 0.1},
     }
 
 
-def _training(tier: Tier, found: Any) -> dict[str, Any]:
+def _are_told_by_letters(found: Any) -> bool:
+    """True if pairs of letters tell the classes of the validation texts better than words do, by naive Bayes.
+
+    So it is for languages, names and other texts whose words are mostly new.
+    """
+    return _bayes_accuracy(found, lambda text: map("".join, pairwise(f" {text} "))) > _bayes_accuracy(found, _words)
+
+
+def _subwords(train: LabelledCorpus) -> dict[str, Any]:
+    letters = set[str]().union(*(one.text for one in train.examples()))
+    return {"tokenizer": "bpe", "size": _SUBWORDS + len(letters)}
+
+
+def _words(text: str) -> list[str]:
+    return tokens_of("joiner", "").split(text)
+
+
+def _bayes_accuracy(found: Any, features: Callable[[str], Iterable[str]]) -> float:
+    """Return the accuracy of multinomial naive Bayes on a sample of the validation texts, by counts of features."""
+    train, valid = (
+        [
+            (found.labels.index(one.labels[0]), Counter(features(one.text.lower()[:_LONGEST])))
+            for one in islice(corpus.examples(), 0, None, max(1, corpus.count // most))
+            if one.labels
+        ]
+        for corpus, most in ((found.train, 10_000), (found.valid, 1_000))
+    )
+    counts = Counter[str]()
+    for _, row in train:
+        counts.update(row)
+    most = max(1_000, min(_FEATURES, 20_000_000 // len(found.labels)))
+    places = {name: place for place, (name, _) in enumerate(counts.most_common(most))}
+    counts_CV, texts_C = np.full((len(found.labels), len(places)), 0.5), np.full(len(found.labels), 0.5)
+    for label, row in train:
+        texts_C[label] += 1
+        for name in row.keys() & places.keys():
+            counts_CV[label, places[name]] += row[name]
+    log_CV, log_C = np.log(counts_CV / counts_CV.sum(1, keepdims=True)), np.log(texts_C)
+    right = 0
+    for label, row in valid:
+        known = sorted(row.keys() & places.keys())
+        score_C = log_C + log_CV[:, [places[name] for name in known]] @ np.array([row[name] for name in known], float)
+        right += int(score_C.argmax()) == label
+    return right / max(1, len(valid))
+
+
+def _training(tier: Tier, found: Any, by_letters: bool) -> dict[str, Any]:
     shared = {"metric": "micro_f1" if found.several else "accuracy", "precision": "fp32"}
-    if tier.amount > _FEW:
-        batch_tokens = 1000 if tier is TIERS[2] else 4000
-        return training_table(tier, 0.002, batch_tokens, patience=5, moving_average=0.99, **shared)
-    batch_tokens = _EXAMPLES * _mean_length(found.train)
-    return training_table(tier, 0.005, batch_tokens, patience=0, schedule="linear", **shared)
+    length = _mean_length(found.train, by_letters)
+    tokens, few = found.train.count * length, _EXAMPLES * length
+    if tier.amount <= _FEW:
+        return training_table(tier, 0.005, few, patience=0, tokens=tokens, schedule="linear", **shared)
+    batch_tokens = 1000 if tier is TIERS[2] else 4000
+    return training_table(tier, 0.002, batch_tokens, patience=5, tokens=tokens, moving_average=0.99, **shared)
 
 
-def _mean_length(train: LabelledCorpus) -> int:
-    """Vectors, or words, of an example of mean length, rounded up."""
-    lengths = [len(one.text.split() if one.values_TD is None else one.values_TD) for one in train.examples()]
+def _mean_length(train: LabelledCorpus, by_letters: bool) -> int:
+    """Vectors, words or subwords of an example of mean length, rounded up."""
+    lengths = [_length(one, by_letters) for one in train.examples()]
     return max(1, -(-sum(lengths) // len(lengths)))
+
+
+def _length(example: Any, by_letters: bool) -> int:
+    if example.values_TD is not None:
+        return len(example.values_TD)
+    return len(example.text) // _SUBWORD if by_letters else len(example.text.split())

@@ -63,6 +63,10 @@ TIERS = (
     Tier(5_000_000, size=512, dropout=0.1, epochs=10),
     Tier(1 << 62, size=768, dropout=0.1, epochs=4),
 )
+_UPDATES = 200
+"""Updates of an epoch of little text."""
+_BATCHES = range(400, 4_000)
+"""Characters of its batches; of more text a batch takes the usual number."""
 
 
 class RecurrentLanguageModelling(Task):
@@ -118,9 +122,7 @@ class RecurrentLanguageModelling(Task):
         """Choose the model of characters for as many of them; DataError for data that cannot be read."""
         found = text_splits(data.paths, data.names)
         characters = sum(len(line) + 1 for line in found.train)
-        return SizedExperiment(
-            _table(tier_for(characters, TIERS)), f"{inflect(characters, 'character')} of running text"
-        )
+        return SizedExperiment(_table(characters), f"{inflect(characters, 'character')} of running text")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         token = TOKENS.get(text.tokenizer if text else str(value_at(table, "text.tokenizer")), "token")
@@ -218,13 +220,18 @@ def _is_running_text(path: Path, names: Names) -> bool:
     return False
 
 
-def _table(tier: Tier) -> Table:
+def _table(characters: int) -> Table:
+    tier, batch_tokens = tier_for(characters, TIERS), max(_BATCHES.start, characters // _UPDATES)
     return {
         "task": "language-model",
         "text": {"tokenizer": "character"},
         "embedding": {"size": 64},
         "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
         "training": training_table(
-            tier, 0.002, batch_tokens=0, patience=3, schedule={"kind": "plateau", "patience": 1}
+            tier,
+            0.002,
+            batch_tokens if batch_tokens in _BATCHES else 0,
+            patience=3,
+            schedule={"kind": "plateau", "patience": 1},
         ),
     }

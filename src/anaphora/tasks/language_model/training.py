@@ -16,20 +16,27 @@ from anaphora.data.sources import text_splits
 from anaphora.errors import ConfigError
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.evaluation.stream import stream_components, stream_loss
-from anaphora.events import Note, Report, Skipped
+from anaphora.events import Note, RemarkedMetrics, Report, Skipped
 from anaphora.inference.interpolation.cache import ComponentPredictions
 from anaphora.inference.interpolation.weights import fitted_weights, interpolate
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
 from anaphora.models.ngram.model import NgramModel
+from anaphora.prediction.running import runtime_for_validation
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import experiment_of, load_trained
 from anaphora.tasks.training_job import FittingJob, TrainingContext, TrainingJob, UpdatingJob, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 from anaphora.wording import inflect
+
+_SAMPLE = 80
+"""Tokens of the text that is written at each validation."""
+_SHOWN = 100
+"""Characters of it that are shown, at most."""
 
 
 class TextJob(TrainingJob):
@@ -89,7 +96,7 @@ class LanguageModelJob(TextJob, UpdatingJob):
         return TextWindows(train, rows=rows, steps=data.steps, seed=seed, micro_batches=count)
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
-        """Return the loss of the validation text."""
+        """Return the loss of the validation text, and a sample of what the model writes."""
         symbols, batch_tokens = context.tokenizers["text"].symbols, context.training.batch_tokens
         valid = self.ids("valid", context, report)
         report_unknown(valid, symbols, context.run, report)
@@ -103,7 +110,12 @@ class LanguageModelJob(TextJob, UpdatingJob):
             batches = TextSentences(valid, symbols, batch_tokens=batch_tokens, seed=0)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            return self.metrics(mean_loss(model, batches.epoch(1)), valid)
+            metrics = self.metrics(mean_loss(model, batches.epoch(1)), valid)
+            writer = LanguageModelPredictor(
+                cast(Any, model), context.tokenizers["text"], runtime=runtime_for_validation(model)
+            )
+            sample = writer.generate(length=_SAMPLE, temperature=0.8, seed=context.training.seed).text
+            return RemarkedMetrics(metrics, f'Sample: "{" ".join(sample.split())[:_SHOWN]}".')
 
         return validate
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, format_most_frequent
+from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, format_most_frequent, never_predicted
 from anaphora.run.logs import Metric
 from anaphora.wording import inflect
 
@@ -77,7 +77,8 @@ class TagScores:
 
     def __str__(self) -> str:
         lines = [f"{metric.name} {metric.shown}  ({metric.conditions})" for metric in self.metrics()]
-        return "\n".join([*lines, *format_most_frequent(self.counts.by_tag)])
+        by_tag = self.counts.by_tag
+        return "\n".join([*lines, *format_most_frequent(by_tag), *never_predicted(by_tag)])
 
 
 def _column(rows: Sequence[Any], *names: str) -> Floats:

@@ -15,8 +15,8 @@ from anaphora.data.fields.vectors import moments
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
 from anaphora.errors import DataError
-from anaphora.evaluation.tags import TagCounts
-from anaphora.events import Note, Report, silent
+from anaphora.evaluation.tags import TagCounts, never_predicted
+from anaphora.events import Note, RemarkedMetrics, Report, silent
 from anaphora.formats.columns import WORDS
 from anaphora.formats.evidence import Evidence
 from anaphora.formats.span_tags import ONE_TYPE, Span, check_tags, encoding_of, spans_of
@@ -186,7 +186,8 @@ class Tagging(FieldTask):
         predictor = self.predictor_of(model, valid)
         text = self.text_to_score(predictor, valid.corpus)
         counts = self.score(predictor, text, Request(), silent).counts
-        return {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+        metrics = {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+        return RemarkedMetrics(metrics, " ".join(never_predicted(counts.by_tag)))
 
     def expected_tags(self, text: Any) -> Iterable[Expected]:
         """Return what is tagged of a text that is scored, and its tags."""
@@ -211,15 +212,16 @@ class Tagging(FieldTask):
         if hold_vectors(data.paths):
             splits = labelled_splits(data.paths, data.names, LabelledFormat(vectors=True, steps=True))
             count, spans = splits.train.count, encoding_of(example.labels for example in splits.train.examples())
-            table = _table(tier_for(count, TIERS), bool(spans))
+            table = _table(count, sum(len(one.labels) for one in splits.train.examples()), bool(spans))
             kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
             what = inflect(len(splits.labels), "tag")
             return SizedExperiment(kept | {"model": "vectors"}, f"{inflect(count, 'vector sequence')} of {what}")
         given = {"task": "tag", "data": data.names.own_files(data.paths)}
         experiment = resolve(TaggerExperiment.parse(given, "the data"))
-        count = tagged_splits(data.paths, data.names, format_of(experiment)).train.count
+        train = tagged_splits(data.paths, data.names, format_of(experiment)).train
+        count, tokens = train.count, sum(len(sentence.words) for _, sentence in train.examples())
         tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
-        table = _table(tier_for(count, TIERS), experiment.spans != "none")
+        table = _table(count, tokens, experiment.spans != "none")
         return SizedExperiment(table, f"{inflect(count, 'sentence')} ({tagged})")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
@@ -356,7 +358,9 @@ def _frequent(counts: Counter[str], least: int) -> list[str]:
     return sorted(names, key=lambda name: (-counts[name], name))
 
 
-def _table(tier: Tier, spans: bool) -> dict[str, Any]:
+def _table(count: int, tokens: int, spans: bool) -> dict[str, Any]:
+    tier = tier_for(count, TIERS)
+    metric = "f1" if spans else "accuracy"
     return {
         "task": "tag",
         "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 2},
@@ -364,7 +368,5 @@ def _table(tier: Tier, spans: bool) -> dict[str, Any]:
         "characters": {"kind": "character-cnn", "max_kernel": 4, "filters": 25, "dropout": tier.dropout},
         "encoder": {"cell": "lstm", "size": tier.size, "dropout": tier.dropout},
         "output": {"kind": "crf" if spans else "softmax"},
-        "training": training_table(
-            tier, 0.002, tier.batch, patience=6, metric="f1" if spans else "accuracy", precision="fp32"
-        ),
+        "training": training_table(tier, 0.002, tier.batch, patience=6, tokens=tokens, metric=metric, precision="fp32"),
     }

@@ -1,26 +1,29 @@
 """Confidence of translations: from what a model says of their tokens to calibrated probabilities.
 
 Both probabilities are logistic regressions on a few features, fitted by ``anaphora calibrate``. That of a sentence is
-the probability that its chrF2 is at least ``GOOD``, that of a transducer's string that it is an answer of its input;
+the probability that no or one word of it has to be edited, that of a transducer's string that it is an answer of its
+input;
 that of a word, that its reference has the word in the same order.
 """
 
 import re
+from base64 import b64decode, b64encode
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.bleu import sentence_scores
 from anaphora.evaluation.classification import area_under_curve, calibration_error
-from anaphora.evaluation.strings import in_common
-from anaphora.events import Report, silent
+from anaphora.evaluation.strings import edit_distance, in_common
+from anaphora.events import Note, Report, silent
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import calibrations
@@ -28,23 +31,28 @@ from anaphora.run.calibrations import Calibration, CalibrationQuality, LogisticR
 from anaphora.run.layout import check_writable
 from anaphora.search.hypothesis import Evidence, Floats
 from anaphora.tasks.translation.translation import Signals, Token, Translation
+from anaphora.text.language import is_unspaced
 from anaphora.text.normalise import lowercase_of, normalise
+from anaphora.text.quality import without_placeholders
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.data.corpora import Pair
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
-GOOD = 50.0
-"""chrF2 of a translation that counts as good."""
+VERSION = 2
+"""Of the features and of what they are fitted to; 1 was fitted to a chrF2 of at least 50."""
 
-VERSION = 1
-"""Of the features: what was fitted on others cannot be used."""
+SHORT = 3
+"""Words of a reference that leave no word to edit; of more, one may be."""
 
 LEAST = 100
 """Minimum number of pairs to calibrate with."""
 
 _WORD = re.compile(r"\S+")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_PAIRS, _KNOWN = 200_000, 60_000
+"""Training pairs whose words are known, and words of a side, the most frequent ones."""
 _USUAL = SearchOptions()
 
 
@@ -92,8 +100,48 @@ def _steps_of_words(text: str, tokens: Sequence[Token]) -> list[list[int]]:
     return [sorted(set(steps)) for steps in found]
 
 
-def with_confidence(translation: Translation, calibration: Calibration | None) -> Translation:
-    """Return a translation with the confidence that its signals give it and its words, where there are both."""
+def word_filter(words: Collection[str]) -> str:
+    """Return a Bloom filter (1970) of words in base64: 8 bits a word and 4 hashes, so that 2.4% of others pass it."""
+    bits = np.zeros(8 * max(8, len(words)), np.uint8)
+    for word in words:
+        bits[_bits_of(word, len(bits))] = 1
+    return b64encode(np.packbits(bits).tobytes()).decode()
+
+
+@lru_cache(maxsize=16)
+def _unpacked(words: str) -> Any:
+    return np.unpackbits(np.frombuffer(b64decode(words), np.uint8))
+
+
+def _bits_of(word: str, count: int) -> Any:
+    return np.frombuffer(blake2b(word.encode(), digest_size=16).digest(), "<u4") % count
+
+
+def _new_words(text: str, known: str) -> tuple[list[str], set[str]]:
+    """Return the words of a text, and those of them that a filter has not seen."""
+    bits, words = _unpacked(known), _words_of(text)
+    return words, {word for word in words if not bits[_bits_of(word, len(bits))].all()}
+
+
+def _words_of(text: str) -> list[str]:
+    return _LETTERS.findall(without_placeholders(text).casefold())
+
+
+def text_features(source: str, text: str, known: tuple[str, str]) -> tuple[float, ...]:
+    """Return how long a source is, and how far it and its translation are from the words of the training text.
+
+    The last feature is the fraction of words that are copies of source words and that the target side never had.
+    """
+    (sources, new_sources), (words, new) = map(_new_words, (source, text), known)
+    fractions = (len(new_sources) / max(1, len(sources)), len(new) / max(1, len(words)))
+    return (np.log1p(len(sources)), *fractions, len(new & set(sources)) / max(1, len(words)))
+
+
+def with_confidence(translation: Translation, calibration: Calibration | None, source: str) -> Translation:
+    """Return a translation with the confidence that its signals give it and its words, where there are both.
+
+    One with a copy of a source word that the target side never had has a confidence of 0.
+    """
     signals = translation.signals
     if signals is None or calibration is None:
         return translation
@@ -102,7 +150,10 @@ def with_confidence(translation: Translation, calibration: Calibration | None) -
     known = [word for word in signals.words if word is not None]
     values = iter(probabilities(calibration.word, np.array(known)).tolist() if known else ())
     words = tuple(None if word is None else next(values) for word in signals.words)
-    [sentence] = probabilities(calibration.sentence, np.array([signals.sentence])).tolist()
+    more = text_features(source, translation.text, calibration.known_words) if all(calibration.known_words) else (0.0,)
+    features = (*signals.sentence, *more)[: len(calibration.sentence.weights)]
+    [sentence] = probabilities(calibration.sentence, np.array([features])).tolist()
+    sentence = 0.0 if more[-1] else sentence
     return replace(translation, confidence=sentence, word_confidences=words)
 
 
@@ -151,11 +202,18 @@ Judge: TypeAlias = "Callable[[Sequence[str], Sequence[Pair], Any], Sequence[bool
 
 
 def are_good(texts: Sequence[str], pairs: Sequence["Pair"], experiment: Any) -> list[bool]:
-    """Return True for each translation whose chrF2 is at least ``GOOD``, against any reference of its source."""
-    language, condition = experiment.data.target, experiment.evaluation.conditions
-    references = [reference for _, reference in pairs]
-    scores = sentence_scores(texts, references, language=language, condition=condition)
-    good = {source for (source, _), score in zip(pairs, scores, strict=True) if score["chrF2"] >= GOOD}
+    """Return True for each translation that needs no or one word edited to be any reference of its source.
+
+    Case and punctuation do not count; of unspaced text, two characters count as a word.
+    """
+    size = 2 if is_unspaced(experiment.data.target) else 1
+    parts = re.compile(r"\w" if size > 1 else r"\w+")
+
+    def is_near(text: str, reference: str) -> bool:
+        found, expected = (parts.findall(one.casefold()) for one in (text, reference))
+        return edit_distance(found, expected) <= (size if len(expected) > SHORT * size else 0)
+
+    good = {source for text, (source, reference) in zip(texts, pairs, strict=True) if is_near(text, reference)}
     return [source in good for source, _ in pairs]
 
 
@@ -180,7 +238,7 @@ class RunCalibrations:
         remedy = "run anaphora calibrate RUN with the same search options and precision"
         if not there:
             raise ConfigError(f"The run has no calibrated confidence: {remedy}.")
-        own = [one for one in there if one.weights == self.weights and one.version == VERSION]
+        own = [one for one in there if one.weights == self.weights and one.version <= VERSION]
         if not own:
             raise ConfigError(f"The confidence was calibrated for other weights: {remedy}.")
         for one in own:
@@ -235,7 +293,7 @@ def calibrate(
     run = cast(RunCalibrations, translator.calibrations)
     check_writable(run.path)
     experiment = options_at(run.path)
-    pairs = list(AlignedFiles(*files) if files else _held_out(run.path, report))
+    pairs = list(AlignedFiles(*files) if files else _splits(run.path, report).valid)
     if len(pairs) < LEAST:
         raise DataError(
             f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give two text "
@@ -246,9 +304,11 @@ def calibrate(
     halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
     right = run.judge([one.text for one in found], pairs, experiment)
     lowercase = lowercase_of(experiment.text.lowercase, translator.languages[1])
-    for source, signals, good, words in _compare(found, pairs, right, lowercase):
+    known = _known_words(run.path, report) if run.judge is are_good else ("", "")
+    for one, source, signals, good, words in _compare(found, pairs, right, lowercase):
+        more = text_features(source, one.text, known) if all(known) else ()
         half = halves[blake2b(source.encode(), digest_size=1).digest()[0] & 1]
-        half.sentences.append((signals.sentence, good))
+        half.sentences.append(((*signals.sentence, *more), good))
         half.words.extend((one, right) for one, right in zip(signals.words, words, strict=True) if one)
     if not all(all(half) for half in halves):
         raise DataError(
@@ -266,21 +326,36 @@ def calibrate(
             "sentences": _measure(sentence, *_arrays(halves[1].sentences)),
             "words": _measure(word, *_arrays(halves[1].words)),
         },
+        known_words=known,
     )
     calibrations.add(run.path, calibration)
     return calibration
 
 
-def _held_out(path: Path, report: Report) -> Iterable["Pair"]:
-    """Return the pairs of a run's validation split; errors as for ``check_found``."""
+def _splits(path: Path, report: Report) -> Any:
+    """Return the splits of a run's data; errors as for ``check_found``."""
     from anaphora.tasks.evaluation import check_found
     from anaphora.tasks.registry import task_of
     from anaphora.tasks.runs import experiment_of
 
     experiment = experiment_of(path)
     check_found(path, experiment, "--source and --reference")
-    pairs: Iterable[Pair] = task_of(experiment).job(experiment, report).splits.valid
-    return pairs
+    return task_of(experiment).job(experiment, report).splits
+
+
+def _known_words(path: Path, report: Report) -> tuple[str, str]:
+    """Return filters of the words of a run's training pairs; empty ones, with a Note, where these are not at hand."""
+    try:
+        train = _splits(path, silent).train
+    except DataError as error:
+        report(Note(f"Confidence is without the words of the training text, which is not at hand ({error})."))
+        return "", ""
+    sides = Counter[str](), Counter[str]()
+    for pair in islice(train, _PAIRS):
+        for words, text in zip(sides, pair, strict=True):
+            words.update(_words_of(text))
+    source, target = (word_filter([word for word, _ in words.most_common(_KNOWN)]) for words in sides)
+    return source, target
 
 
 class _Examples(NamedTuple):
@@ -292,12 +367,12 @@ class _Examples(NamedTuple):
 
 def _compare(
     found: Sequence[Translation], pairs: Sequence["Pair"], right: Sequence[bool], lowercase: Any
-) -> Iterator[tuple[str, Signals, bool, Sequence[bool]]]:
-    """Yield the source and the signals of each translation that has some, and what is right of it and its words."""
+) -> Iterator[tuple[Translation, str, Signals, bool, Sequence[bool]]]:
+    """Yield each translation that has signals, with its source and these, and what is right of it and its words."""
     for one, (source, reference), good in zip(found, pairs, right, strict=True):
         words, expected = (normalise(text, lowercase=lowercase).split() for text in (one.text, reference))
         if one.signals and one.signals.sentence and len(words) == len(one.signals.words):
-            yield source, one.signals, good, in_common(words, expected)
+            yield one, source, one.signals, good, in_common(words, expected)
 
 
 def _arrays(examples: Sequence[tuple[Sequence[float], bool]]) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """Training of a translator: pairs of sentences, their loss, BLEU where that decides, and fusion (``[fusion]``)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
-from anaphora.events import Note, Report
+from anaphora.events import Note, RemarkedMetrics, Report
 from anaphora.models.translator import GivenGuide, LearntGuide, Translator
 from anaphora.nn.lengths import Lengths
 from anaphora.prediction.running import runtime_for_validation
@@ -154,26 +154,33 @@ class TranslatorJob(PairJob, UpdatingJob):
         names = ["-".join(part.languages) for part in parts] if len(parts) > 1 else [""]
         measures = {name: self._measure(part, context, name, report) for name, part in zip(names, parts, strict=True)}
 
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+        def validate(model: torch.nn.Module) -> RemarkedMetrics:
             found = {name: measure(model) for name, measure in measures.items()}
             means = {key: sum(one[key] for one in found.values()) / len(found) for key in found[names[0]]}
             each = {f"{key} {name}": one[key] for name, one in found.items() if name for key in one}
             loss = means.pop("loss")
-            return {"loss": loss, "perplexity": perplexity(loss, 1), **means, **each}
+            remark = " ".join(one.remark for one in found.values())
+            return RemarkedMetrics({"loss": loss, "perplexity": perplexity(loss, 1), **means, **each}, remark)
 
         return validate
 
-    def _measure(self, part: PairCorpus, context: TrainingContext, name: str, report: Report) -> Validate:
+    def _measure(
+        self, part: PairCorpus, context: TrainingContext, name: str, report: Report
+    ) -> Callable[[torch.nn.Module], RemarkedMetrics]:
         """Return the measurement of a part of the validation split, called ``name`` where there are several."""
         tokenizers, folder = context.tokenizers, context.encoded / "-".join(filter(None, ("valid", name)))
         store = self._encode(part, tokenizers, folder, report)
         report_unknown(store.all_rows()[1].ids, tokenizers["target"].symbols, context.run, report)
         tags = self.prefix(part, tokenizers["source"])
         batches = scored_batches(store, context.training.batch_tokens, tags)
+        example = [source for source, _ in short_pairs(part, tokenizers, 1)]
 
-        def measure(model: torch.nn.Module) -> Mapping[str, float]:
-            scores = self.scores(self.translator(model, tokenizers, tags), part, store.numbers[:])
-            return {"loss": mean_loss(model, batches), **scores}
+        def measure(model: torch.nn.Module) -> RemarkedMetrics:
+            translator = self.translator(model, tokenizers, tags)
+            scores = self.scores(translator, part, store.numbers[:])
+            sample = zip(example, self.outputs(translator, example), strict=True)
+            remark = " ".join(f'Sample: "{source}" -> "{output}".' for source, output in sample)
+            return RemarkedMetrics({"loss": mean_loss(model, batches), **scores}, remark)
 
         return measure
 

@@ -89,8 +89,8 @@ class Translation:
     match: Match | None = field(default=None, compare=False)
     """The segment of a memory that it is (exact match), or one whose source is similar; see ``tm_lookup``."""
     confidence: float | None = None
-    """The probability that its chrF2 is at least 50, where confidence was asked for; of several sentences the lowest.
-    None for a text with nothing to translate."""
+    """The probability that no or one word has to be edited, where confidence was asked for; of several sentences the
+    lowest. None for a text with nothing to translate."""
     word_confidences: tuple[float | None, ...] = ()
     """The same of each word between white space: the probability that it is right. None for what no step
     wrote."""

@@ -154,7 +154,7 @@ class Unmasking:
         """Return a sentence without a word to translate as its own translation; each word looks at itself."""
         text = row.masked.before
         found = Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split())))
-        found = with_confidence(found, self._calibration)
+        found = with_confidence(found, self._calibration, text)
         if not self._attention or is_blank(text):
             return found
         pieces = [token.piece for token in kept_tokens(text)]
@@ -176,7 +176,7 @@ class Unmasking:
             (text, tokens), _ = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
-        found = with_confidence(Translation.of(text, hypothesis, signals), self._calibration)
+        found = with_confidence(Translation.of(text, hypothesis, signals), self._calibration, masked.sentence)
         if not self._attention:
             return found
         if masked.text != masked.sentence:
