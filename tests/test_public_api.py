@@ -26,7 +26,7 @@ METHODS = {
 WITHIN = {
     "LanguageModelPredictor": "check example noun order score_lines_of search_for stepper_over",
     "AlignmentPredictor": "noun",
-    "Translation": "is_below join of origin with_attention withheld",
+    "Translation": "is_below join matches of origin with_attention withheld",
     "TranslationPredictor": "attends batches calibration example score_lines_of search search_for stand_ins",
 }
 """What the package calls itself."""

@@ -1,6 +1,7 @@
 """An experiment's data looked at before hours are spent on it: what is in it, what is wrong, what training takes."""
 
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +35,7 @@ _SPARE = 0.9
 _SHOWN = 2
 """Metrics of a forecast."""
 _ORDER = ("error", "warning", "note")
-_OF_THE_TRIAL = re.compile(rf"[^\s'\"]*{TRIAL}\w+/(?:data/)?")
+_OF_THE_TRIAL = re.compile(rf"{TRIAL}\w+/(?:data/)?")
 """Folder of a trial in a message: people know nothing of it."""
 
 
@@ -108,7 +109,8 @@ def check(
 
 def _sentence(error: AnaphoraError) -> str:
     """Return the message of an error without the folder of a trial."""
-    return _OF_THE_TRIAL.sub("the trial's ", str(error)).rstrip(".")
+    message = str(error).replace(f"{tempfile.gettempdir()}/{TRIAL}", TRIAL)
+    return _OF_THE_TRIAL.sub("the trial's ", message).rstrip(".")
 
 
 def _try_out(checked: CheckResult, job: TrainingJob, trial: float, report: Report) -> None:

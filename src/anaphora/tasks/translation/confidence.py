@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import ConfigError, DataError, MissingExtraError
 from anaphora.evaluation.classification import area_under_curve, calibration_error
 from anaphora.evaluation.strings import edit_distance, in_common
 from anaphora.events import Note, Report, silent
@@ -51,6 +51,7 @@ LEAST = 100
 
 _WORD = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_ALPHANUMERICS, _CHARACTER = re.compile(r"\w+"), re.compile(r"\w")
 _PAIRS, _KNOWN = 200_000, 60_000
 """Training pairs whose words are known, and words of a side, the most frequent ones."""
 _USUAL = SearchOptions()
@@ -206,8 +207,7 @@ def are_good(texts: Sequence[str], pairs: Sequence["Pair"], experiment: Any) -> 
 
     Case and punctuation do not count; of unspaced text, two characters count as a word.
     """
-    size = 2 if is_unspaced(experiment.data.target) else 1
-    parts = re.compile(r"\w" if size > 1 else r"\w+")
+    size, parts = (2, _CHARACTER) if is_unspaced(experiment.data.target) else (1, _ALPHANUMERICS)
 
     def is_near(text: str, reference: str) -> bool:
         found, expected = (parts.findall(one.casefold()) for one in (text, reference))
@@ -344,11 +344,11 @@ def _splits(path: Path, report: Report) -> Any:
 
 
 def _known_words(path: Path, report: Report) -> tuple[str, str]:
-    """Return filters of the words of a run's training pairs; empty ones, with a Note, where these are not at hand."""
+    """Return filters of the words of a run's training pairs; empty ones, with a Note, where these cannot be read."""
     try:
         train = _splits(path, silent).train
-    except DataError as error:
-        report(Note(f"Confidence is without the words of the training text, which is not at hand ({error})."))
+    except (DataError, MissingExtraError) as error:
+        report(Note(f"Confidence is without the words of the training text, which cannot be read here ({error})."))
         return "", ""
     sides = Counter[str](), Counter[str]()
     for pair in islice(train, _PAIRS):

@@ -27,6 +27,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.text.sentences import Passage, Splitter, is_blank
 from anaphora.text.tokenizer import EOS, MARKS, UNK
+from anaphora.wording import inflect
 
 NO_LINKS = "Word alignments come from attention, but this translator has none: use one with attention."
 """Message for a request of word alignments."""
@@ -191,7 +192,8 @@ class Translation:
         Where the memory had something for its sentences, these too.
         """
         known, count = sum(one.is_exact for one in self.matches), len(self.sentences)
-        told = ("exact" if known == count else f"exact for {known} of {count} sentences") if known else "none"
+        some = f"exact for {known} of {inflect(count, 'sentence')}" if known else "none"
+        told = "exact" if known and known == count else some
         own = self.match.json() if self.match else {"memory": told, "changes": []}
         parts = [{"text": one.text} | one.origin(model) for one in self.sentences if self.matches]
         return {"model": model, "from": self.match and self.match.segment.json(), "sentences": parts} | own
