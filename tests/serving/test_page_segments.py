@@ -118,7 +118,7 @@ def test_a_confirmed_translation_is_shown_from_then_on_until_it_is_undone(page: 
     assert translated(page, "Two dogs run.") != "Deux chats."
     assert translated(page, text) == "Deux chats."
     page.click(".undo")
-    page.wait_for_function("document.querySelector('.state').textContent === 'Changed'")
+    page.wait_for_function("text => document.querySelector('.state').textContent === text", arg="Changed")
     assert shown(page) == "Deux chats." and page.inner_text("#status") == "Taken back from the memory."
     page.keyboard.press("Control+z")
     assert shown(page) == before and page.locator(".undo, .state").count() == 0
