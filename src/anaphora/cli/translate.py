@@ -174,7 +174,7 @@ def run(
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
-    where = machine.resolve()
+    where: Any = {**machine.resolve(), "to": to, "source": source}
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
@@ -194,21 +194,19 @@ def run(
         from anaphora.bulk.translation import LoadTranslator
 
         threads = workers.threads_each(machine.threads)
-        load = LoadTranslator(tuple(runs), options, split, mean, fusion, to, source, **where, threads=threads)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, **where, threads=threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
     from anaphora.tasks.translation.predictor import load_together
 
     with listening(bars=not is_interactive(file)) as report:
-        translator = load_together(runs, mean, fusion, to=to, source=source, report=report, **where)
-        translator = remembering.wrap(translator, runs[0], outputs, kind)
+        translator = remembering.wrap(load_together(runs, mean, fusion, report=report, **where), runs[0], outputs, kind)
         if outputs.confidence:
             options = _with_calibration(options, translator, outputs.min_confidence is not None, report)
         how = {"options": options, "split": split, "report": report}
         if kind:
             return translate_document(translator, Path(file), kind, outputs, how)
-        name = runs[0].name if remembering.memory else ""
-        _translate_lines(translator, file, outputs, framing, faults, name, how)
+        _translate_lines(translator, file, outputs, framing, faults, runs[0].name if remembering.memory else "", how)
     faults.end()
 
 

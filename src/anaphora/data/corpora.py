@@ -206,10 +206,8 @@ class PairCorpus:
     def lines(self) -> Iterator[Pair | None]:
         """Yield the pair of every line of the files, None for a line that is left out."""
         yield from chain.from_iterable(part.lines() for part in self.members)
-        if self.members:
-            return
         keeps = self.make_filter()
-        for file in self.files:
+        for file in () if self.members else self.files:
             for pair in file.lines():
                 yield pair if pair is not None and keeps(*pair) else None
 

@@ -4,7 +4,9 @@ An epoch draws a number of rows of each part. Draws go through a part in one ord
 a part are drawn equally often, or differ by one. The rows of an epoch are a pure function of (seed, epoch).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +36,10 @@ class Proportions(NamedTuple):
         powers = {languages: count ** (1 / self.temperature) for languages, count in real.items()}
         longest = [MOST_REPEATS * count / powers[languages] for languages, count in real.items()]
         scale = min([sum(real.values()) / max(1.0, sum(powers.values())), *longest])
-        drawn = {languages: max(1, round(scale * power)) for languages, power in powers.items()}
-        found = [drawn.get(part.languages, 0) for part in parts]
+        drawn = Counter({languages: max(1, round(scale * power)) for languages, power in powers.items()})
         return [
-            min(count, round(self.synthetic_ratio * draws)) if part.synthetic else draws
-            for (part, count), draws in zip(pairs, found, strict=True)
+            min(count, round(self.synthetic_ratio * drawn[part.languages])) if part.synthetic else drawn[part.languages]
+            for part, count in pairs
         ]
 
     def balance(self, corpus: PairCorpus) -> Iterator[Pair]:
@@ -46,8 +47,7 @@ class Proportions(NamedTuple):
         counts = [part.count for part in corpus.parts]
         for part, draws, count in zip(corpus.parts, self.draws(corpus.parts, counts), counts, strict=True):
             for number, pair in enumerate(part):
-                for _ in range((number + 1) * draws // count - number * draws // count):
-                    yield pair
+                yield from repeat(pair, (number + 1) * draws // count - number * draws // count)
 
 
 class Mixture:

@@ -179,11 +179,9 @@ CUTS = ("steps", "windows")
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files; those of a corpus take the names of its splits along with them."""
     options = dict(table) if isinstance(table, Mapping) else {}
-    if languages_named(data):
-        options = {key: value for key, value in options.items() if key not in ("source", "target")}
     if options.get("corpus", "none") != "none":
         options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}
-    return options | {"files": [str(path) for path in data]}
+    return options | {"files": [str(path) for path in data]} | languages_named(data)
 
 
 def with_whole_paths(table: dict[str, Any], places: Sequence[str]) -> dict[str, Any]:

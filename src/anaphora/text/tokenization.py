@@ -56,7 +56,6 @@ class TokenizerConfig(Record, extra="forbid"):
     """True to lower-case text, by the rules of its language."""
     sentences: Literal["split", "whole"] = "split"
     """True if a line to be translated is split into sentences first, false if it is taken whole."""
-
     unify_variants: bool = False
     """True to read apostrophes, quotes, dashes and full-width forms as the variant that the training text uses most."""
 
@@ -213,8 +212,7 @@ def fit(
     learnt = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
     for side, tokenizer in learnt.items():
         tokenizer.lowercase, tokenizer.rule, tokenizer.variants = cases[side], rules[side], variants.get(side)
-        if side == "source" or config.one_vocabulary:
-            tokenizer.tags = tuple(tags)
+        tokenizer.tags = tuple(tags) if side == "source" or config.one_vocabulary else ()
     return learnt
 
 
@@ -228,12 +226,10 @@ def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRu
 
 def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | None":
     """Return the random segmentation of the rows of ``tokenizer``; None where ``config`` samples none."""
-    from anaphora.text.subwords import SubwordTokenizer
-
     if isinstance(config, Bpe) and config.dropout:
-        return cast(SubwordTokenizer, tokenizer).merge_dropout(config.dropout)
+        return cast("SubwordTokenizer", tokenizer).merge_dropout(config.dropout)
     if isinstance(config, Unigram) and config.alpha:
-        return cast(SubwordTokenizer, tokenizer).lattice_sampling(config.alpha)
+        return cast("SubwordTokenizer", tokenizer).lattice_sampling(config.alpha)
     return None
 
 
@@ -246,15 +242,14 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
     for side, tokenizer in tokenizers.items():
         name, data = "joint" if shared else side, contents[side]
         (folder / name).write_bytes(data)
+        options = {
+            "casing": tokenizer.lowercase if isinstance(tokenizer.lowercase, str) else None,
+            "copies": tokenizer.rule and tokenizer.rule.copies,
+            "variants": tokenizer.variants and asdict(tokenizer.variants),
+            "tags": tokenizer.tags or None,
+        }
         index[side] = {"file": name, "size": tokenizer.symbols.size, "sha256": sha256(data)}
-        if isinstance(tokenizer.lowercase, str):
-            index[side]["casing"] = tokenizer.lowercase
-        if tokenizer.rule:
-            index[side]["copies"] = tokenizer.rule.copies
-        if tokenizer.variants:
-            index[side]["variants"] = asdict(tokenizer.variants)
-        if tokenizer.tags:
-            index[side]["tags"] = list(tokenizer.tags)
+        index[side] |= {key: option for key, option in options.items() if option is not None}
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 

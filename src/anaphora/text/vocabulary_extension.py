@@ -19,9 +19,7 @@ def extend_tokenizer(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> To
     annotations of rare words have their places.
     """
     if old.tags:  # which would come to stand among the new tokens
-        raise ConfigError(
-            "start.vocabulary = 'extend' is not for runs of several languages or synthetic pairs: keep it."
-        )
+        raise ConfigError("start.vocabulary = 'extend' is not for several languages or synthetic pairs: keep it.")
     if getattr(config, "rare", "") == "none" and isinstance(old, WordTokenizer) and isinstance(new, WordTokenizer):
         return old.extend(new.vocabulary)
     if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):

@@ -154,8 +154,7 @@ def with_confidence(translation: Translation, calibration: Calibration | None, s
     more = text_features(source, translation.text, calibration.known_words) if all(calibration.known_words) else (0.0,)
     features = (*signals.sentence, *more)[: len(calibration.sentence.weights)]
     [sentence] = probabilities(calibration.sentence, np.array([features])).tolist()
-    sentence = 0.0 if more[-1] else sentence
-    return replace(translation, confidence=sentence, word_confidences=words)
+    return replace(translation, confidence=0.0 if more[-1] else sentence, word_confidences=words)
 
 
 def fit(features_NF: Floats, labels_N: Floats) -> LogisticRegression:

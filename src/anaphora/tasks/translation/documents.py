@@ -42,6 +42,9 @@ Steps: TypeAlias = Generator[Texts, Iterable[str | None], Result]
 """Work that yields texts and is sent their translations, so that nothing in it waits for them."""
 Known = dict[str, str | None]
 """Texts and their translations."""
+Similar = Mapping[str, Match]
+"""Segments whose targets are used as translations, by the text; these need review."""
+_NONE_SIMILAR: Similar = MappingProxyType({})
 
 LOST = "whose placeholders, tags, addresses, brackets or white space did not come back"
 UNKNOWN = "with unknown words"
@@ -97,9 +100,7 @@ def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts
         return result
 
 
-def fill(
-    document: Document, translate: Translate, language: str, similar: Mapping[str, Match] = MappingProxyType({})
-) -> FilledDocument:
+def fill(document: Document, translate: Translate, language: str, similar: Similar = _NONE_SIMILAR) -> FilledDocument:
     """Fill the gaps of a document with translations into ``language``; each different text is translated once.
 
     ``similar`` are segments whose targets ``translate`` returned, by the text: such translations need review.
@@ -107,9 +108,7 @@ def fill(
     return run_steps(fill_steps(document, language, similar), translate)
 
 
-def fill_steps(
-    document: Document, language: str, similar: Mapping[str, Match] = MappingProxyType({})
-) -> Steps[FilledDocument]:
+def fill_steps(document: Document, language: str, similar: Similar = _NONE_SIMILAR) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
     flows = {
         place: [_Flow(pieces, document.kind) for pieces in entry.gap.flows()]

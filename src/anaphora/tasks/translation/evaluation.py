@@ -230,11 +230,10 @@ def _means(results: Collection[TranslationScores]) -> dict[str, float]:
 
 def _given_data(path: Path, to: str, data: PairData) -> Mapping[str, PairCorpus]:
     """Return pairs of a file or folder, in the languages before it, or else in those of a run."""
-    directions, place = split_directions(str(path))
-    languages = languages_named([path]) if directions else {}
+    languages, place = languages_named([path]), Path(split_directions(str(path))[1])
     source, target = choose_direction(data.directions, languages.get("target", to), languages.get("source", ""))
-    corpus = pair_corpus(Path(place), source or data.source, target, data.names)
-    return {Path(place).name: replace(corpus, languages=(source, target))}
+    corpus = pair_corpus(place, source or data.source, target, data.names)
+    return {place.name: replace(corpus, languages=(source, target))}
 
 
 def score_translations(

@@ -115,8 +115,8 @@ class Recall(NamedTuple):
 
     def recall(self, texts: Iterable[str | Framed], *, split: bool = True) -> Iterator[Recollection]:
         """Yield what the memory has for texts next to each other: as they are, or ``split`` for their sentences."""
-        for before, text, after in _with_neighbours(texts):
-            line = _text(text)
+        for (previous, text), (_, following) in pairwise(pairwise(chain([""], texts, [""]))):
+            before, line, after = map(_text, (previous, text, following))
             whole = Recollection(text, Passage.whole(line), [self.find(line, before, after) if text is line else []])
             splitter = self.translator.splitter
             if splitter and split and text is line and not is_used(whole.matches[0]):
@@ -189,12 +189,6 @@ def from_memory(line: str, matches: list[Match], options: SearchOptions, *, spli
 def is_used(matches: list[Match]) -> bool:
     """True if the first of what was found for a text is its translation."""
     return bool(matches) and (matches[0].is_exact or bool(matches[0].text))
-
-
-def _with_neighbours(lines: Iterable[str | Framed]) -> Iterator[tuple[str, str | Framed, str]]:
-    """Yield every line between the texts next to it, which are empty at both ends."""
-    for (before, line), (_, after) in pairwise(pairwise(chain([""], lines, [""]))):
-        yield _text(before), line, _text(after)
 
 
 def _text(line: str | Framed) -> str:

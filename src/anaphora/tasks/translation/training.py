@@ -97,8 +97,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         train = self.encoded_train(context.tokenizers, context.encoded / "train", report)
         tokenizers, links = context.tokenizers, self._links(train, context, report)
         mixture = self._mixture(train, tokenizers["source"])
-        tokens = context.training.batch_tokens
-        return self._batches_of(train, tokenizers, tokens, alignments=links, mixture=mixture)
+        return self._batches_of(train, tokenizers, context.training.batch_tokens, alignments=links, mixture=mixture)
 
     def _mixture(self, train: ExampleStore, source: Tokenizer) -> Mixture:
         """Return the parts of the stored training split, in the proportions of the experiment."""

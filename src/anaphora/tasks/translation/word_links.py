@@ -253,10 +253,8 @@ class PlaceholderCorpus(PairCorpus):
 
 def with_placeholders(corpus: PairCorpus, words: WordAligner, fraction: float, seed: int, report: Report) -> PairCorpus:
     """Return ``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``."""
-    if corpus.members:
-        return put_together(
-            corpus.name, [with_placeholders(one, words, fraction, seed, report) for one in corpus.parts]
-        )
+    if parts := [with_placeholders(one, words, fraction, seed, report) for one in corpus.members]:
+        return put_together(corpus.name, parts)
     same = {one.name: getattr(corpus, one.name) for one in fields(corpus)}
     same["fingerprint"] = fingerprint((), corpus.fingerprint, "placeholders", fraction, seed)
 
