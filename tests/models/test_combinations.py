@@ -12,7 +12,7 @@ from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from tests.networks import made, members
 
-from .covering import covering
+from .covering import Never, covering
 from .four_pairs import SYMBOLS, assert_an_update_helps, assert_naive_reading, assert_one_model
 
 CELLS, SCORES, SPANS = members(AnyCell), members(AnyScore), members(AnySpan)
@@ -39,7 +39,7 @@ CHOICES: dict[str, list[Any]] = {
     "readout_state": ["current", "previous"],
     "output": [{}, {"lexical": True, "fixed_norm": 3.0}],
 }
-
+NEVER: Never = [{"cell": [name for name, unit in CELLS.items() if not unit().matmuls], "weight_dropout": [0.2]}]
 
 READINGS: dict[str, dict[str, Any]] = {
     "both": {"bidirectional": True, "size": 12},
@@ -69,7 +69,7 @@ def shown(row: dict[str, Any]) -> str:
     return "-".join(map(str, (row["cell"], score, row["layers"], row.get("window", "global"))))
 
 
-ROWS, LOOKING_ROWS = covering(CHOICES), covering(LOOKING)
+ROWS, LOOKING_ROWS = covering(CHOICES, NEVER), covering(LOOKING)
 FIRST = {name: choices[0] for name, choices in CHOICES.items()}
 EVERY_ROW = pytest.mark.parametrize(
     "row", [*ROWS, *(pytest.param(FIRST | row, marks=pytest.mark.slow) for row in LOOKING_ROWS)], ids=shown

@@ -157,8 +157,7 @@ class DecodingStepper(NetworkStepper):
         memory = DecodingMemory(sentences, encoded, shortlist, batch.constraints.narrow, self.source(batch))
         state = self.initial_state(first, sentences)
         if self._model.decoder.alignments:
-            joint = {"joint": first_joint(encoded["attention.closed"].shape[1], self.size, sentences)}
-            state = state._replace(joint=joint)
+            state.joint["joint"] = first_joint(encoded["attention.closed"].shape[1], self.size, sentences)
         return SearchStart(memory, state, lengths_B)
 
     def source(self, batch: Batch) -> Any:

@@ -10,7 +10,7 @@ that no frequent word gains from a long vector.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,16 +37,14 @@ class FixedNorm(NamedTuple):
 
     def __call__(self, x: Block) -> Block:
         """Return rows at this norm; each has the same bits in any batch."""
-        found: Any = x
-        if self.radius:
-            found = self._of_array(x) if isinstance(x, np.ndarray) else self._of_tensor(x)
-        return found  # type: ignore[no-any-return]
-
-    def _of_array(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if not self.radius:
+            return x
+        if not isinstance(x, np.ndarray):
+            return self._of_tensor(x)  # type: ignore[return-value]
         rows_1NW = np.ascontiguousarray(x).reshape(1, -1, x.shape[-1])
         found = np.empty_like(rows_1NW)
         run_once("fixed_norm_rows", [found], [rows_1NW, *(np.full((1, 1), number, np.float32) for number in self)])
-        return found.reshape(x.shape)
+        return found.reshape(x.shape)  # type: ignore[return-value]
 
     def _of_tensor(self, x: "Tensor") -> "Tensor":
         from torch import cat, split

@@ -70,8 +70,12 @@ class EncoderDecoder(Network, ABC):
         signals = self._decode(batch, memory)
         if self.decoder.alignments:
             return self._alignment_loss(signals, batch, memory), {}
-        loss = self.output.loss(signals["o"], targets, batch.supervision, self._attended(signals, batch))
-        penalty = self.penalty(signals.get("weights"), memory.lengths_B, batch)
+        attended, weights_TBS = None, signals.get("weights")
+        if self.output.copies:
+            assert weights_TBS is not None
+            attended = Attended(signals["generates"], weights_TBS, batch.input_ids.ids_BT.expand_as(weights_TBS))
+        loss = self.output.loss(signals["o"], targets, batch.supervision, attended)
+        penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
         return (loss if penalty is None else replace(loss, penalty=penalty)), {}
 
     @torch.no_grad()
@@ -84,13 +88,6 @@ class EncoderDecoder(Network, ABC):
     def target_states(self, batch: Batch) -> Array:
         """Return the states that the targets are predicted from, T x B x width."""
         return array_of(self.target_signals(batch)[0]["o"])
-
-    def _attended(self, signals: Mapping[str, Tensor], batch: Batch) -> Attended | None:
-        """Return the source of each target for an output that copies from it; None for others."""
-        if not self.output.copies:
-            return None
-        source_TBS = batch.input_ids.ids_BT.expand_as(signals["weights"])
-        return Attended(signals["generates"], signals["weights"], source_TBS)
 
     def _alignment_loss(self, signals: Mapping[str, Tensor], batch: Batch, memory: Memory) -> Loss:
         """Return the loss of the targets over all alignments of hard attention."""
@@ -115,8 +112,7 @@ class EncoderDecoder(Network, ABC):
             shifted_TB = self._sample_inputs(shifted_TB, batch, memory, sampling)
         x_TBD = self.written.read(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
-        found: dict[str, Tensor] = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
-        return found
+        return dict(self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL))
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
         """Return the penalty beside the loss, of attention that leaves positions out or returns to them."""

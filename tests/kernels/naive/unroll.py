@@ -111,7 +111,7 @@ def decoder(
             c_BM, a_BS, carried = look(asking[0], carried)
             state = {**state, **dict(zip((f"layer0.{field}" for field in cell.state), asking, strict=True))}
             inputs = [c_BM]
-        new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
+        new, h_BH = _layers(cell, inputs, state, weights, at_t, residual, two_transitions=query == "between")
         if query == "current":
             c_BM, a_BS, carried = look(h_BH, carried)
         terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
@@ -166,13 +166,18 @@ def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) 
 
 
 def _layers(
-    cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors, residual: bool
+    cell: Cell,
+    inputs: list[Tensor],
+    state: Tensors,
+    weights: Tensors,
+    masks: Tensors,
+    residual: bool,
+    two_transitions: bool = False,
 ) -> tuple[dict[str, Tensor], Tensor]:
     """Return one step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t].
 
-    Where ``_first_half`` was before, c_t alone.
+    With ``two_transitions``, where ``_first_half`` was before, c_t alone.
     """
-    two_transitions = "ask.h" in weights
     bottom = ("context",) if two_transitions else ("input0", "feed", "context")
     W = torch.cat([weights[f"{part}.weight"] for part in bottom if f"{part}.weight" in weights], dim=1)
     x = torch.cat(inputs, dim=-1)

@@ -13,17 +13,11 @@ from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
 from anaphora.nn.outputs.pointer_generator import PointerGenerator
 from anaphora.nn.outputs.sampled import Sampled
 
-AnyOutput = Annotated[
-    Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive,
-    Field(discriminator="kind"),
-    by_kind_or("full"),
-]
+_Output = Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive
+
+AnyOutput = Annotated[_Output, Field(discriminator="kind"), by_kind_or("full")]
 """An output as a recipe names it: ``"adaptive"``, or ``{kind = "sampled", proposal = "unigram"}``; a table that does
 not say its kind is of the full softmax."""
 
-AnyCopyingOutput = Annotated[
-    Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive | PointerGenerator,
-    Field(discriminator="kind"),
-    by_kind_or("full"),
-]
+AnyCopyingOutput = Annotated[_Output | PointerGenerator, Field(discriminator="kind"), by_kind_or("full")]
 """The output of a network that reads words, too, and so may copy them."""
