@@ -24,6 +24,9 @@ FILES = {
     # name in a page: what it is
     "FOLDER": "data",  # train, val and test: pairs (.en .cs .de .fr) and the same as text (.txt)
     "corpus": "data",
+    "gn": "languages",  # the same pairs as Spanish with Guarani, Wixarika and Shipibo
+    "hch": "languages",
+    "shp": "languages",
     "corpus/*": "data/*",
     "train.links": "data/train.links",
     "strokes-data": "strokes",
@@ -173,6 +176,10 @@ def write_files(folder: Path) -> None:
         for language in ("cs", "de"):
             shutil.copy(data / f"{split}.fr", data / f"{split}.{language}")
         shutil.copy(data / f"{split}.en", data / f"{split}.txt")
+        (folder / "languages").mkdir(exist_ok=True)
+        for language in ("es", "gn", "hch", "shp"):
+            side = "en" if language == "es" else "fr"
+            shutil.copy(data / f"{split}.{side}", folder / "languages" / f"{split}.{language}")
     pairs = list(zip(*((data / f"train.{side}").read_text().splitlines() for side in ("en", "de")), strict=True))
     (data / "train.links").write_text("0-0 1-1\n" * len(pairs))
     write_corpora(folder / "corpora", data)
