@@ -186,10 +186,8 @@ class Markup(Reader):
         around = self._inline[-1]
         if opened is not None:
             close_code(self._codes, self._runs, opened, at)
-        elif flow is not None and flow == around and not self._hidden:  # it began where texts are protected
-            self._codes.append(Code(at, at, flow, fixed=True))
-        elif flow is not None and flow != around:
-            self._codes.append(Code(at, at, flow))
+        elif flow is not None and not (flow == around and self._hidden):
+            self._codes.append(Code(at, at, flow, fixed=flow == around))  # if so, it began where texts are protected
 
     def _close_run(self, at: int) -> None:
         if self._open >= 0:
