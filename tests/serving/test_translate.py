@@ -151,7 +151,7 @@ def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrat
     [found] = predictor.translate_text([TEXT], signals=True)
     rows = [[one.signals.sentence for one in found.sentences or [found]], [one for one in found.signals.words if one]]
     sentence, word = (fit(np.array(row * 4), np.arange(len(row) * 4) % 2.0) for row in rows)
-    fitted = SimpleNamespace(sentence=sentence, word=word)
+    fitted = SimpleNamespace(sentence=sentence, word=word, known_words=("", ""))
     predictor.calibrations = SimpleNamespace(calibration=lambda *_: fitted)
     [wanted, _] = predictor.translate_text(asked["q"], confidence=True)
     answer = serve([stored._replace(predictor=predictor)]).post("/translate", json=asked).json()
