@@ -18,8 +18,8 @@ def trainings(scores: Sequence[float], better: Better = "higher", count: int = 4
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_a_power_law_is_continued(better: Better) -> None:
-    left = [10 - 4 * n**-0.4 for n in (0.25, 0.5, 1.0, 2.0, 8.0)]
-    *measured, double, eightfold = left if better == "higher" else np.exp([1 + 1 / one for one in left]).tolist()
+    left = [30 - 24 * n**-0.05 for n in (0.25, 0.5, 1.0, 2.0, 8.0)]
+    *measured, double, eightfold = left if better == "higher" else np.exp([1 + 10 / one for one in left]).tolist()
     law = left if better == "higher" else None
     full, twice, more = (expect(trainings(measured, better), "score", n) for n in (4000, 8000, 32000))
     if law:
@@ -27,6 +27,13 @@ def test_a_power_law_is_continued(better: Better) -> None:
         assert more.value == pytest.approx(eightfold)
     assert twice.low < double < twice.high and more.low < eightfold < more.high
     assert more.high - more.low > twice.high - twice.low > full.high - full.low
+
+
+def test_growth_somewhat_faster_than_in_log_n_is_within_the_interval() -> None:
+    *measured, more = (30 + 10 * (n**0.2 - 1) / 0.2 for n in (0.25, 0.5, 1.0, 3.5))
+    found = expect(trainings(measured), "score", 14_000)
+    straight = measured[-1] + (measured[-1] - measured[0]) * np.log(3.5) / np.log(4)
+    assert found.value < straight < more < found.high
 
 
 def test_more_data_does_no_harm_and_noise_widens_the_interval() -> None:

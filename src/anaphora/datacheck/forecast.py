@@ -3,11 +3,12 @@
 All subsets are trained on for as many epochs as all of the data would be, so each score is that of a full training on
 less data. What is left to lose after n examples, y, is taken to follow a power law,
 
-    y(n) = a + b n^-c,    (1)
+    y(n) = a + b (n^-c - 1) / c,    (1)
 
 where y is a score turned so that less is better, or the logarithm of a loss; a and b are fitted by least squares, since
-three points leave no room for c. The interval covers other exponents c, the standard error of (1), and the drawing of
-the validation examples.
+three points leave no room for c. As c nears 0 it becomes a straight line in log n, which scores on little data follow;
+with c below 0 they grow still faster. The interval covers other exponents c, the standard error of (1), and the drawing
+of the validation examples.
 """
 
 import math
@@ -24,7 +25,7 @@ from anaphora.wording import inflect
 SUBSETS = (0.25, 0.5, 1.0)
 """Sizes of the subsets, as fractions of the largest."""
 
-_EXPONENTS = (0.05, 0.4, 0.8)
+_EXPONENTS = (-0.3, 0.05, 0.8)
 """The exponents c of equation (1): that of the expected value in the middle, those of the interval around it."""
 _LEAST = 1e-9
 """Value below which losses count as equal."""
@@ -93,11 +94,11 @@ def expect(trainings: Sequence[SubsetTraining], name: str, examples: float) -> E
     y_K = np.array([float(_loss_of(metric, np.array(metric.value))) for metric in metrics])
     found, errors = list[float](), list[float]()
     for exponent in _EXPONENTS:
-        x_K, x = (sizes_K / sizes_K[-1]) ** -exponent, float((examples / sizes_K[-1]) ** -exponent)
+        x_K, x = (((sizes / sizes_K[-1]) ** -exponent - 1) / exponent for sizes in (sizes_K, np.array(examples)))
         b = max(0.0, float(np.polyfit(x_K, y_K, 1)[0]))  # more data does no harm
         a = float(np.mean(y_K - b * x_K))
-        found.append(a + b * x)
-        leverage = (1 + (x - x_K.mean()) ** 2 / x_K.var()) / len(x_K)
+        found.append(a + b * float(x))
+        leverage = (1 + (float(x) - x_K.mean()) ** 2 / x_K.var()) / len(x_K)
         errors.append(float(np.linalg.norm(y_K - a - b * x_K)) * math.sqrt(leverage))
     deviation = _loss_of(metrics[0], bootstrap([metrics[-1]])).std()
     around = float(np.linalg.norm([2 * deviation, 2 * errors[1]]))

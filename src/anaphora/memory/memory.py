@@ -1,6 +1,5 @@
 """The memory of a run: which segments are found for a text, and in which order."""
 
-import os
 import re
 from array import array
 from collections import Counter
@@ -17,7 +16,7 @@ import regex
 from numpy.typing import NDArray
 
 from anaphora.memory.segment import EXACT, Change, Match, Segment, key_of
-from anaphora.memory.store import NAME, Store
+from anaphora.memory.store import Store
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = regex.compile(rf"{_UNSPACED}\p{{M}}*+|(?:(?!{_UNSPACED})[\w\p{{M}}])++|[^\w\s]")
@@ -199,11 +198,6 @@ class Memory(Store):
     def __init__(self, folder: Path, *, create: bool = False, pair: str = "") -> None:
         super().__init__(folder, create=create, pair=pair)
         self._index, self._indexed = Index(), 0
-
-    @staticmethod
-    def is_in(folder: Path) -> bool:
-        """True if a run folder has a memory."""
-        return os.path.lexists(folder / NAME)
 
     def __enter__(self) -> "Memory":
         return self

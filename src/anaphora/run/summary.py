@@ -219,10 +219,9 @@ def _try(read: Callable[[], T], kind: type[AnaphoraError] = AnaphoraError) -> tu
 
 def _segments(path: Path) -> int:
     """Return the number of segments in the memory of a run, or in those of its pairs of languages."""
-    pairs = [file.name.split(".")[1] for file in path.glob("memory.*.sqlite")]
     count = 0
-    for pair in [*pairs, *([""] if Memory.is_in(path) else [])]:
-        with Memory(path, pair=pair) as memory:
+    for file in path.glob("memory.*sqlite"):
+        with Memory(path, pair=file.stem.removeprefix("memory").strip(".")) as memory:
             count += len(memory)
     return count
 

@@ -8,6 +8,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from anaphora.errors import RunError
 from anaphora.memory import Memory, Segment
@@ -36,11 +37,7 @@ async def translated(
     served, options = search.served, search.options
     if served.memory is None:
         return await by_model(texts)
-    recall = Recall(served.memory, served.predictor, fuzzy)
-
-    def look() -> list[Recollection]:
-        return list(recall.recall(texts))
-
+    look = partial(list[Recollection], Recall(served.memory, served.predictor, fuzzy).recall(texts))
     # tags may need the model
     found = await (batching.run(look) if any("<" in text for text in texts) else asyncio.to_thread(look))
     unknown = [str(one.unknown) for one in found if one.unknown]

@@ -130,9 +130,8 @@ class Translators:
             if terms:
                 own = [_with_terms([*translators, *own], terms)]
             if memory:
-                pairs = ["-".join((one.source, one.target)) if len(own) > 1 else "" for one in own]
-                found = zip(own, pairs, strict=True)
-                own = [_remembering(one, run, pair, learns=learns, adapt=adapt) for one, pair in found]
+                is_only = len(own) == 1
+                own = [_remembering(one, run, is_only=is_only, learns=learns, adapt=adapt) for one in own]
             translators += [one._replace(nearest=finder) for one in own]
         return cls(translators)
 
@@ -179,9 +178,8 @@ def _load(run: Path, precision: InferencePrecision) -> list[ServedRun]:
     if not all(predictor.languages):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
     pairs = predictor.directions or (predictor.languages,)
-    translators = [predictor.with_languages(target, source) for source, target in pairs]
-    attends, name = translators[0].attends, run.resolve().name
-    return [ServedRun(*pair, one, attends, name) for pair, one in zip(pairs, translators, strict=True)]
+    name = run.resolve().name
+    return [ServedRun(*pair, predictor.with_languages(*pair[::-1]), predictor.attends, name) for pair in pairs]
 
 
 def _shortlist(served: ServedRun) -> ServedRun:
@@ -205,11 +203,12 @@ def _with_terms(translators: Sequence[ServedRun], terms: Glossary) -> ServedRun:
     return served._replace(terms=terms)
 
 
-def _remembering(served: ServedRun, run: Path, pair: str, *, learns: bool, adapt: bool) -> ServedRun:
-    """Return a translator with the memory of its run, or of one ``pair`` of its languages.
+def _remembering(served: ServedRun, run: Path, *, is_only: bool, learns: bool, adapt: bool) -> ServedRun:
+    """Return a translator with the memory of its run, or that of its languages where it is not the run's only one.
 
     It is read now, and not when the first client waits for it.
     """
+    pair = "" if is_only else f"{served.source}-{served.target}"
     memory = Memory(run, create=learns, pair=pair)
     memory.refresh()
     learning = Memory(run, pair=pair) if learns else None

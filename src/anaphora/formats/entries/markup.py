@@ -22,7 +22,6 @@ Attributes = Mapping[str, str]
 
 _CLOSED_BY = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
 """Inline elements that open what another one closes."""
-_CLOSING = frozenset(_CLOSED_BY.values())
 _REFERENCES = ("startRef", "rid", "i", "id")
 """Attributes by the first of which the two know each other."""
 
@@ -186,10 +185,8 @@ class Markup(Reader):
         around = self._inline[-1]
         if opened is not None:
             close_code(self._codes, self._runs, opened, at)
-        elif flow is not None and flow == around and not self._hidden:  # it began where texts are protected
-            self._codes.append(Code(at, at, flow, fixed=True))
-        elif flow is not None and flow != around:
-            self._codes.append(Code(at, at, flow))
+        elif flow is not None and not (flow == around and self._hidden):
+            self._codes.append(Code(at, at, flow, fixed=flow == around))  # if so, it began where texts are protected
 
     def _close_run(self, at: int) -> None:
         if self._open >= 0:
@@ -203,7 +200,7 @@ _INSIDE = ("CharacterDataHandler", "StartCdataSectionHandler", "CommentHandler",
 
 def _reference(name: str, attributes: Attributes) -> str:
     """Return what an inline element has in common with the one that it opens or closes; empty for any other."""
-    other = _CLOSED_BY.get(name, name if name in _CLOSING else "")
+    other = _CLOSED_BY.get(name, name if name in _CLOSED_BY.values() else "")
     references = (attributes[key] for key in _REFERENCES if key in attributes)
     return f"{other} {next(references, '')}" if other else ""
 

@@ -133,8 +133,8 @@ _FEW = TIERS[1].amount
 """Texts at most that are too few to stop early by validation."""
 _SUBWORDS, _SUBWORD = 500, 2
 """Subwords and bytes of a vocabulary beside its characters, and characters of one of them."""
-_LONGEST, _FEATURES, _CLEARLY = 1_000, 20_000, 0.75
-"""Characters of a text and features of all texts that words and letters are compared by, and the ratio of errors."""
+_LONGEST, _FEATURES = 1_000, 20_000
+"""Characters of a text and features of all texts that words and letters are compared by."""
 _EXAMPLES = 20
 """Examples of a batch where there are few."""
 
@@ -325,16 +325,13 @@ def _are_told_by_letters(found: Any) -> bool:
 
     So it is for languages, names and other texts whose words are mostly new.
     """
-    return _bayes_accuracy(found, lambda text: map("".join, pairwise(f" {text} "))) > _bayes_accuracy(found, _words)
+    words = tokens_of("joiner", "").split
+    return _bayes_accuracy(found, lambda text: map("".join, pairwise(f" {text} "))) > _bayes_accuracy(found, words)
 
 
 def _subwords(train: LabelledCorpus) -> dict[str, Any]:
     letters = set[str]().union(*(one.text for one in train.examples()))
     return {"tokenizer": "bpe", "size": _SUBWORDS + len(letters)}
-
-
-def _words(text: str) -> list[str]:
-    return tokens_of("joiner", "").split(text)
 
 
 def _bayes_accuracy(found: Any, features: Callable[[str], Iterable[str]]) -> float:
@@ -347,9 +344,7 @@ def _bayes_accuracy(found: Any, features: Callable[[str], Iterable[str]]) -> flo
         ]
         for corpus, most in ((found.train, 10_000), (found.valid, 1_000))
     )
-    counts = Counter[str]()
-    for _, row in train:
-        counts.update(row)
+    counts = Counter(name for _, row in train for name in row.elements())
     most = max(1_000, min(_FEATURES, 20_000_000 // len(found.labels)))
     places = {name: place for place, (name, _) in enumerate(counts.most_common(most))}
     counts_CV, texts_C = np.full((len(found.labels), len(places)), 0.5), np.full(len(found.labels), 0.5)
@@ -378,11 +373,8 @@ def _training(tier: Tier, found: Any, by_letters: bool) -> dict[str, Any]:
 
 def _mean_length(train: LabelledCorpus, by_letters: bool) -> int:
     """Vectors, words or subwords of an example of mean length, rounded up."""
-    lengths = [_length(one, by_letters) for one in train.examples()]
+    if by_letters:
+        lengths = [len(one.text) // _SUBWORD for one in train.examples()]
+    else:
+        lengths = [len(one.text.split() if one.values_TD is None else one.values_TD) for one in train.examples()]
     return max(1, -(-sum(lengths) // len(lengths)))
-
-
-def _length(example: Any, by_letters: bool) -> int:
-    if example.values_TD is not None:
-        return len(example.values_TD)
-    return len(example.text) // _SUBWORD if by_letters else len(example.text.split())

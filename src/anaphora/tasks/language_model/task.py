@@ -221,17 +221,14 @@ def _is_running_text(path: Path, names: Names) -> bool:
 
 
 def _table(characters: int) -> Table:
-    tier, batch_tokens = tier_for(characters, TIERS), max(_BATCHES.start, characters // _UPDATES)
+    tier, plateau = tier_for(characters, TIERS), {"kind": "plateau", "patience": 1}
+    batch_tokens = max(_BATCHES.start, characters // _UPDATES)
+    if batch_tokens not in _BATCHES:
+        batch_tokens = 0
     return {
         "task": "language-model",
         "text": {"tokenizer": "character"},
         "embedding": {"size": 64},
         "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
-        "training": training_table(
-            tier,
-            0.002,
-            batch_tokens if batch_tokens in _BATCHES else 0,
-            patience=3,
-            schedule={"kind": "plateau", "patience": 1},
-        ),
+        "training": training_table(tier, 0.002, batch_tokens, patience=3, schedule=plateau),
     }
