@@ -51,7 +51,7 @@ def test_what_the_data_chose_fills_its_time_with_up_to_three_times_its_epochs(
     own = anaphora.read_experiment(own.to_toml(), "own.toml", LINEAR)
     training, [said] = fitted(own, lambda amount: own)
     assert (training.epochs, training.schedule.epochs, training.patience) == (epochs, falls_over, patience)
-    assert training.minutes == 10 and said.startswith("10 minutes are about ")
+    assert training.minutes == 10 and " times into 10 minutes here: " in said
     assert f"training makes {epochs}, where 20 are usual" in said
 
 

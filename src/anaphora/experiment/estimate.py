@@ -210,7 +210,8 @@ def fit_to_time(
         changes["patience"] = math.ceil(patience * epochs / usual)
     made = f"training makes {epochs:,}, where {usual:,} are usual"
     rate = "" if whole else f", and its learning rate falls over {fit:.2g}"
-    report(Note(f"{duration(seconds).capitalize()} are about {fit:,.3g} epochs here: {made}{rate}."))
+    time = duration(seconds)
+    report(Note(f"An epoch fits about {fit:,.3g} times into {time} here: {made}{rate}."))
     return experiment.with_options({f"training.{name}": value for name, value in changes.items()})
 
 

@@ -10,7 +10,7 @@ Chiang 2018) learns translations of rare words.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,9 +168,8 @@ def _metric(targets: Sequence[str]) -> str:
 
 
 def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
-    text = given or Bpe(size=tier.vocabulary, joint=True, unify_variants=True)
-    if tier.word_dropout and not given:
-        text = replace(text, dropout=0.1)
+    merges_left_out = 0.1 if tier.word_dropout else 0.0
+    text = given or Bpe(size=tier.vocabulary, joint=True, dropout=merges_left_out, unify_variants=True)
     shared = text.one_vocabulary  # else there is no table for both sides to share
     of_words = (
         {"kind": "variational", "probability": 0.3, "words": tier.word_dropout} if tier.word_dropout else tier.dropout
