@@ -179,7 +179,8 @@ def _load(run: Path, precision: InferencePrecision) -> list[ServedRun]:
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
     pairs = predictor.directions or (predictor.languages,)
     name = run.resolve().name
-    return [ServedRun(*pair, predictor.with_languages(*pair[::-1]), predictor.attends, name) for pair in pairs]
+    own = [predictor.with_languages(*pair[::-1]) for pair in pairs]
+    return [ServedRun(*one.languages, one, one.attends, name) for one in own]
 
 
 def _shortlist(served: ServedRun) -> ServedRun:

@@ -65,7 +65,7 @@ class Tier(NamedTuple):
     batch: int
     """Tokens of a batch, small where a text gives few updates an epoch; 0 takes what fits into memory."""
     word_dropout: float = 0.0
-    """Share of words left out; with it, a network larger than its text has the further noise of ``_translator``."""
+    """Probability that a word is left out, with further noise, for a network larger than its text."""
 
 
 TIERS = (
