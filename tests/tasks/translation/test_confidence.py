@@ -107,7 +107,7 @@ def test_a_translation_is_good_that_needs_no_or_one_word_edited(run: Path) -> No
     pairs, experiment = [("hi", "salut"), ("hi", "bonjour"), ("no", "bonjour")], options_at(run)
     assert are_good(["salut", "salut", "salut"], pairs, experiment) == [True, True, False]
     long = [("a", "Ce champ est requis."), ("b", "Ce champ est vide"), ("c", "un champ vide")]
-    assert are_good(["ce champ est vide", "Ce mot est requis", "un mot vide"], long, experiment) == [True, False, False]
+    assert are_good(["ce champ est vide", "Ce nom est requis", "un nom vide"], long, experiment) == [True, False, False]
 
 
 def test_a_run_is_calibrated_for_each_way_to_search_it(
