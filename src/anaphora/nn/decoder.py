@@ -83,7 +83,7 @@ CONFLICTS = (
             ("output.label_smoothing", SET, "its loss is of all alignments", "output.label_smoothing = 0"),
             ("output.lexical", True, "it has no soft weights", "output.lexical = false"),
             ("output.fixed_norm", SET, "it reads out each position as it is", "output.fixed_norm = 0"),
-            ("fusion.kind", other_than("none"), "no model stands beside it", 'fusion.kind = "none"'),
+            ("fusion.kind", other_than("none"), "it takes no language model", 'fusion.kind = "none"'),
         )
     ),
 )
