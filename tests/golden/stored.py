@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.golden import fresh
-from tests.golden.fresh import SCORED, SEARCHED, adapted_uses, language_model_uses, lines, pairs, searches, written
+from tests.golden.fresh import SCORED, SEARCHED, lines, pairs, steps_of, written
 from tests.golden.scene import Answers, Scene, command, inspections, resuming
 from tests.golden.tasks import tasks
 
@@ -34,7 +34,7 @@ def _scene(stored: Path) -> Scene:
             shutil.copytree(stored, "run")
         else:
             shutil.copytree(together, ".", dirs_exist_ok=True)
-        written("", SEARCHED | SCORED | {"sources.txt": SOURCES, "references.txt": SOURCES})()
+        written(SEARCHED | SCORED | {"sources.txt": SOURCES, "references.txt": SOURCES})()
 
     name = str(stored.relative_to(STORED))
     table = tomllib.loads((stored / "experiment.toml").read_text())
@@ -50,7 +50,7 @@ def _scene(stored: Path) -> Scene:
 def _translator(run: str, model: str) -> list[Callable[[], Answers]]:
     text = "--text 'the cat sees a book .'"
     return [
-        *searches(run, "sources.txt"),
+        *steps_of("searches", run),
         command("evaluate", f"evaluate {run} --source sources.txt --reference references.txt --json --no-keep"),
         command("align", f"align {run} --source sources.txt --target references.txt"),
         *inspections(
@@ -81,14 +81,14 @@ def _aligner(run: str, model: str) -> list[Callable[[], Answers]]:
 
 def _language_model(run: str, model: str) -> list[Callable[[], Answers]]:
     if model == "ngram":
-        return [*language_model_uses(run), command("arpa", f"export {run} --to arpa --output out/arpa")]
+        return [*steps_of("language model", run), command("arpa", f"export {run} --to arpa --output out/arpa")]
     if model != "recurrent":
-        return language_model_uses(run)
+        return steps_of("language model", run)
     text = "--text 'the cat sees a book .'"
     looks = inspections(run, gradients=text, beam="--text 'the cat' --beam 3", length="texts.txt")
     if run != "sentences":  # its cells have no gates, and it reads no word vectors
         looks += inspections(run, gates=text, attribute=text)
-    return [*language_model_uses(run), *(adapted_uses(run) if run in ADAPTING else []), *looks]
+    return [*steps_of("language model", run), *(steps_of("adapted", run) if run in ADAPTING else []), *looks]
 
 
 RUNS = sorted(file.parent for file in STORED.rglob("experiment.toml"))
