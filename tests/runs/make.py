@@ -20,6 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 import torch
 from safetensors.torch import load_file
 
@@ -77,7 +78,11 @@ def write_data(stored: Path) -> None:
 
 def train_again(stored: Path, run: Path) -> None:
     """Train a run by the experiment of a stored one, to its latest update."""
-    experiment = anaphora.read_experiment((stored / "experiment.toml").read_text(), stored.name)
+    table = tomllib.loads((stored / "experiment.toml").read_text())
+    if "interpolation" in table:  # all else follows from its runs
+        chosen = {name: table["interpolation"][name] for name in ("runs", "cache")}
+        table = {name: table[name] for name in ("task", "model", "data")} | {"interpolation": chosen}
+    experiment = anaphora.read_experiment(tomli_w.dumps(table), stored.name)
     files = tuple(Path(file).name for file in experiment.data.files)  # so that no path of this machine is stored
     data = experiment.data.model_copy(update={"files": files})
     asked, latest = count(1), stored / "latest"
