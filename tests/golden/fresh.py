@@ -65,43 +65,9 @@ TEXT = tables(pairs(), ".txt", lambda rows: lines(source for source, _ in rows))
 SOURCES = lines(
     [*(source for source, _ in splits(pairs())["test"][:4]), "", "My horse sees 12 zebras. A dog seeks it!"]
 )
-PO = """msgid ""
-msgstr "Content-Type: text/plain; charset=UTF-8\\n"
-
-msgid "the cat sees %(count)d boats"
-msgstr ""
-
-#, fuzzy
-msgid "a <b>dog</b> follows my child."
-msgstr "x"
-"""
-HTML = "<html><body><p>The cat <b>sees</b> a bird.</p><ul><li>My horse</ul><!-- the boat --></body></html>\n"
-XLIFF = """<?xml version="1.0"?>
-<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file original="a" source-language="en"
-target-language="fr" datatype="plaintext"><body><trans-unit id="1"><source>the cat sees <g id="1">my child</g>.</source>
-</trans-unit></body></file></xliff>
-"""
-SRT = "1\n00:00:01,000 --> 00:00:02,000\nthe old man\nsees a bird.\n\n2\n00:00:03,000 --> 00:00:04,000\na dog!\n"
-TERMS = "cat\tchien\nbird\toiseau|oiseaux\n"
-MEMORY = "the cat sees the boat.\tLE CHAT VOIT LE BATEAU.\na dog follows 24 houses.\tUN CHIEN SUIT 24 MAISONS.\n"
-
-
-SEARCHED: Files = {
-    "sources.txt": SOURCES,
-    "strings.po": PO,
-    "page.html": HTML,
-    "units.xlf": XLIFF,
-    "titles.srt": SRT,
-    "terms.tsv": TERMS,
-    "prefixes.txt": lines(["le", "", "mon cheval", "", "", "un"]),
-    "suffixes.txt": lines(["oiseau .", "", "!", "", "", "."]),
-    "dictionary.tsv": lines(["cat\tchat\t0.9", "dog\tchien\t0.8", "boat\tbateau\t0.7", "horse\tcheval\t0.9"]),
-}
-
-
-LISTS = "0 ||| the cat sees a bird . ||| tm=1 ||| 1\n0 ||| a cat sees the bird . ||| tm=2 ||| 2\n"
-TEXTS = "the cat sees a bird.\n\nmy zebra follows 24 houses .\n"
-SCORED: Files = {"texts.txt": TEXTS, "lists.txt": LISTS, "long.txt": lines(source for source, _ in pairs() * 3)}
+SEARCHED: Files = {"sources.txt": SOURCES, **TABLES["files"]["searched"]}
+SCORED: Files = {**TABLES["files"]["scored"], "long.txt": lines(source for source, _ in pairs() * 3)}
+TEXTS, MEMORY = SCORED["texts.txt"], TABLES["files"]["grown"]["memory.tsv"]
 
 
 def by_python(model: str) -> Answers:
