@@ -14,7 +14,6 @@ from tests.inference.test_networks import (
     ENCODERS,
     LANGUAGE_MODELS,
     LENGTHS,
-    MORE_TRANSLATORS,
     RECURRENT,
     SYMBOLS,
     VECTORS,
@@ -25,7 +24,7 @@ from tests.inference.test_networks import (
     texts,
     values,
 )
-from tests.networks import TRANSLATORS, untrained_translator
+from tests.networks import MORE_TRANSLATORS, TRANSLATORS, untrained_translator
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

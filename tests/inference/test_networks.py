@@ -20,7 +20,7 @@ from anaphora.models.description import describe
 from anaphora.protocols import CompiledRequest, VocabularyInfo
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of
-from tests.networks import TRANSLATORS, build, untrained_translator
+from tests.networks import MORE_TRANSLATORS, TRANSLATORS, build, untrained_translator
 
 SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
 SIDES = dict.fromkeys(("source", "target", "text", "characters", "tags"), SYMBOLS)
@@ -75,37 +75,6 @@ def made_of_values(kind: str, output: dict[str, Any], size: int) -> Any:
     if kind == "synthesis":
         tables |= merged({"decoder": {"initial_state": "zero", "input_feeding_from": "context"}})
     return made("trace", tables)
-
-
-WITHOUT = {"attention": "none", "decoder": {"input_feeding": False}}
-PREVIOUS = {"query": "previous", "context": "state"}
-MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
-    "convolution": {"encoder": {"kind": "convolution", "max_kernel": 3}, **WITHOUT},
-    "gated convolution": {"encoder": {"kind": "gated-convolution"}, **WITHOUT},
-    "gated convolution without biases": {"encoder": {"kind": "gated-convolution", "bias": False}, **WITHOUT},
-    "columns": {
-        "encoder": {"kind": "ngram-convolution", "max_kernel": 4},
-        "attention": "none",
-        "decoder": {"input_feeding": False, "initial_state": "zero", "sentence_encoding": "every-step"},
-    },
-    "deep fusion": {
-        "fusion": {
-            "kind": "deep",
-            "run": "none",
-            "model": {"reads": "stream", "embedding": {"size": 4}, "recurrence": {"size": 5, "layers": 2}},
-        }
-    },
-    "hard-monotonic": {"attention": {"kind": "hard-monotonic"}, "decoder": {"input_feeding": False}},
-    "hard": {
-        "attention": {"kind": "hard-monotonic", "score": {"kind": "concat", "scaled": True}, "monotonic": False},
-        "decoder": {"input_feeding": False, "readout_word": True, "layers": 2},
-    },
-    "copies": {"output": {"kind": "pointer-generator"}, "attention": {"query": "previous", "context": "state"}},
-    "multiplicative": {"encoder": {"cell": "multiplicative"}, "decoder": {"cell": "lstm-no-output-tanh"}},
-    "light": {"encoder": {"cell": "sru"}, "decoder": {"cell": "ssru", "input_feeding": False}},
-    "light, previous query": {"encoder": {"cell": "min-lstm"}, "decoder": {"cell": "qrnn"}, "attention": PREVIOUS},
-    "mogrifier": {"encoder": {"cell": "min-gru"}, "decoder": {"cell": "mogrifier"}},
-}
 
 
 @pytest.mark.parametrize("name", TRANSLATORS)
