@@ -22,8 +22,8 @@ def run(
 ) -> None:
     """Fit the confidence of a translator or transducer, and measure it.
 
-    One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
-    options and precisions.
+    All pairs, by default of the validation split, fit it; each half is measured by a fit to the other. Repeat for
+    other search options and precisions.
     """
     options, where = search.options(), machine.resolve()
 
@@ -43,7 +43,7 @@ def run(
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
         return print_json(table | measured)
     settings, pairs = describe_settings(found.settings), inflect(found.fitted_on, "pair")
-    show(f"Calibrated for {settings} on {pairs}; measured on others:")
+    show(f"Calibrated for {settings} on {pairs}; each half measured by a fit to the other:")
     for name, one in found.measured.items():
         area = "no AUC, as all are alike" if one.area is None else f"AUC {one.area:.3f}"
         show(

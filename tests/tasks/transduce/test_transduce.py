@@ -124,7 +124,7 @@ def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(train
         (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in rows))
     held = ("--source", tmp_path / "held.txt", "--reference", tmp_path / "held.phones")
     measured = json.loads(shown("calibrate", run, *held, "--json").out)
-    assert measured["fitted_on"] + measured["sentences"]["examples"] == len(rows)
+    assert measured["fitted_on"] == measured["sentences"]["examples"] == len(rows)
     [found] = anaphora.load(run).predict(["bcd"], confidence=True)
     assert 0 < found.confidence < 1 and found.json()["confidence"] == found.confidence
     (tmp_path / "new.txt").write_text("bcd\n")
