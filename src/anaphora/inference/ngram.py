@@ -35,7 +35,7 @@ class Order(NamedTuple):
 
 
 class BackoffModel:
-    """The orders of a model, from 1 up; a language model of running text (``protocols.TextModel``)."""
+    """N-gram language model with back-off weights, of orders from 1 up (see ``protocols.TextModel``)."""
 
     def __init__(self, orders: Sequence[Order], symbols: VocabularyInfo) -> None:
         """No context reaches across ``</s>``, which serves as ``<s>`` too."""
