@@ -234,7 +234,7 @@ class NgramStepper:
         return found
 
     def keep(self, memory: None, sentences_B: Array) -> None:
-        """There is no memory."""
+        """Keep nothing: such a model has no memory of a sentence."""
 
     def unconditional(self) -> Step:
         """Return the unigram distribution."""

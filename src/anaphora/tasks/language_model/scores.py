@@ -55,7 +55,7 @@ class State:
     """
 
     def __init__(self) -> None:
-        """It holds nothing yet."""
+        """An empty state, for a model to write into."""
         self._context: Context | None = None
 
     @property
