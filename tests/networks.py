@@ -10,7 +10,7 @@ from torch import nn
 
 from anaphora.config import Config, options_of
 from anaphora.models import registry
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import named_in, parse, task_of

@@ -45,7 +45,7 @@ def _use_threads(count: int) -> int:
     for cache in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
         os.environ.setdefault(cache, _COMPILED_PRODUCTS)  # read when torch makes its first product
     if count:
-        from anaphora.prediction.running import use_threads
+        from anaphora.prediction.runtime import use_threads
 
         use_threads(count)
     return count

@@ -155,7 +155,7 @@ async def download_file(service: Service, given: Parameters) -> Response:
 
 
 async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /suggest``: a translation that somebody confirms, which is found from now on."""
+    """``POST /suggest``: add a confirmed translation to the translation memory."""
     memory = service.translators.find(given.text("source"), given.text("target")).learning
     assert memory is not None  # all have one, or learning is refused
     source, target = (given.passage(name, service.limits) for name in ("q", "s"))
@@ -165,7 +165,7 @@ async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def undo(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /suggest/undo``: take back a translation that was confirmed."""
+    """``POST /suggest/undo``: remove a confirmed translation from the translation memory."""
     await service.learning.undo(given.text("token"))
     return {"success": True}
 

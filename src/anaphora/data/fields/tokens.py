@@ -50,7 +50,7 @@ class Tokens(Field[str]):
 
 
 class RunningText(Tokens):
-    """Lines of text one after the other: ``</s>``, then every line with its ``</s>``; they are read as one flat row."""
+    """Running text as one flat row of ids: ``</s>``, then the lines one after the other, each with its ``</s>``."""
 
     @property
     def columns(self) -> Mapping[str, Bound]:
