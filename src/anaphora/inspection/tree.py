@@ -142,29 +142,29 @@ def lacks_search(subject: Subject) -> str:
     return "" if isinstance(subject.predictor, GivesSearches) else "it does not write text from text"
 
 
-def tree(subject: Subject, text: str, size: int = 5) -> Tree:
+def tree(subject: Subject, text: str, beam: int = 5) -> Tree:
     """Return the search for a translation or a continuation of a text, scores without a length penalty.
 
     For each kept hypothesis, some pruned continuations are in the tree. An output that has no end after ``_LENGTH``
     tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
     """
-    search = _search(subject, text, size)
+    search = _search(subject, text, beam)
     assert isinstance(search.request.max_length, int)
     longest = min(search.request.max_length, search.prefix + _LENGTH)
     search = search._replace(request=replace(search.request, max_length=longest))
-    return tree_of(search, size, subject.trained.runtime, subject.name, text)
+    return tree_of(search, beam, subject.trained.runtime, subject.name, text)
 
 
-def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -> GreedyAgainstBeam:
+def greedy_against_beam(subject: Subject, texts: Sequence[str], beam: int = 5) -> GreedyAgainstBeam:
     """Compare greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
     if not texts:
         raise DataError("Greedy search and a beam are compared on a text, but there are no lines: give some.")
-    _search(subject, texts[0], size)
-    pairs = zip(subject.predictor.search(texts, 1), subject.predictor.search(texts, size), strict=True)
-    gains = [beam - greedy for (_, greedy), (_, beam) in pairs]
+    _search(subject, texts[0], beam)
+    pairs = zip(subject.predictor.search(texts, 1), subject.predictor.search(texts, beam), strict=True)
+    gains = [score - greedy for (_, greedy), (_, score) in pairs]
     count, below, above = len(gains), sum(gain > 1e-6 for gain in gains), sum(gain < -1e-6 for gain in gains)
     equal = count - below - above
-    return GreedyAgainstBeam(subject.name, size, count, below, equal, above, sum(gains) / count)
+    return GreedyAgainstBeam(subject.name, beam, count, below, equal, above, sum(gains) / count)
 
 
 def _search(subject: Subject, text: str, size: int) -> Search:
