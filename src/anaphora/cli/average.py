@@ -8,8 +8,6 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say, show
 from anaphora.options import Option
 
-EXAMPLES = ("anaphora average runs/en-de --last 5",)
-
 
 def run(
     run_folder: RunFolder,
@@ -20,6 +18,9 @@ def run(
     """Average the last checkpoints of a run.
 
     The average is kept if it validates better.
+
+    Examples:
+        anaphora average runs/en-de --last 5
     """
     from anaphora.experiment.averaging import average_run
 

@@ -9,13 +9,6 @@ from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import RunError
 from anaphora.wording import inflect
 
-EXAMPLES = (
-    "anaphora calibrate runs/en-de",
-    "anaphora calibrate runs/en-de --source held-out.en --reference held-out.de",
-    "anaphora calibrate runs/en-de --beam 1 --precision bf16",
-    "anaphora calibrate runs/cmudict --precision int8",
-)
-
 
 def run(
     run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
@@ -24,15 +17,21 @@ def run(
 
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
+
+    Examples:
+        anaphora calibrate runs/en-de
+        anaphora calibrate runs/en-de --source held-out.en --reference held-out.de
+        anaphora calibrate runs/en-de --beam 1 --precision bf16
+        anaphora calibrate runs/cmudict --precision int8
     """
-    options, where = search.options(), machine.resolve()
+    options = search.options()
 
     from anaphora.tasks.runs import kind_at, load
     from anaphora.tasks.translation.confidence import calibrate, describe_settings
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
-        model = load(run_folder, report=report, **where)
+        model = load(run_folder, report=report, **machine.where)
         translator = getattr(model, "translator", model)  # of a transducer
         if not isinstance(translator, TranslationPredictor):
             raise RunError(f"{run_folder} should be a translator or a transducer, but is {kind_at(run_folder).noun}.")

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from anaphora.datacheck.tables import Table
     from anaphora.experiment.check import CheckResult
 
-EXAMPLES = (
-    "anaphora check quickstart --data my-folder --source en --target fr",
-    "anaphora check quickstart --data pairs.tsv --source en --target cs --output report",
-    "anaphora check character-lm --data book.txt --trial 0 --json",
-    "anaphora check --data book.txt",
-    "anaphora check --data my-folder --source en --target cs --trial 10m",
-)
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -35,9 +28,7 @@ def run(
     trial: Annotated[
         str, Option("Time of the trial, in seconds or as 10m: from 1m on it forecasts scores.", metavar="TIME")
     ] = "5",
-    output: Annotated[
-        Path | None, Option("Write a report page, plots and JSON into this folder.", metavar="FOLDER")
-    ] = None,
+    output: Annotated[Path | None, Option("Write a report page, plots and JSON here.", metavar="FOLDER")] = None,
     exact: Annotated[bool, Option("Survey every line, however many; a million or more are sampled otherwise.")] = False,
     strict: Annotated[bool, Option("Treat warnings as errors.")] = False,
     as_json: Json = False,
@@ -46,6 +37,13 @@ def run(
 
     It finds faults, duplicates and unknown words, estimates time and memory, and in a trial of a minute or more
     forecasts scores. The exit code is 0 if the data can be trained on, and 2 if not.
+
+    Examples:
+        anaphora check quickstart --data my-folder --source en --target fr
+        anaphora check quickstart --data pairs.tsv --source en --target cs --output report
+        anaphora check character-lm --data book.txt --trial 0 --json
+        anaphora check --data book.txt
+        anaphora check --data my-folder --source en --target cs --trial 10m
     """
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")

@@ -13,14 +13,6 @@ from anaphora.prediction.options import SearchOptions
 if TYPE_CHECKING:
     from anaphora.tasks.comparison import Row, Table
 
-EXAMPLES = (
-    "anaphora compare runs/en-de runs/en-de-larger",
-    "anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md",
-    "anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1",
-    "anaphora compare runs/book runs/book-larger --text other.txt --json",
-    "anaphora compare runs/reviews runs/reviews-words --data new.tsv",
-)
-
 
 def run(
     runs: Annotated[list[Path], Argument("Run folders of one task; the first is the baseline.", metavar="RUN RUN...")],
@@ -33,7 +25,15 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Compare runs of one task, with significance."""
+    """Compare runs of one task, with significance.
+
+    Examples:
+        anaphora compare runs/en-de runs/en-de-larger
+        anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md
+        anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1
+        anaphora compare runs/book runs/book-larger --text other.txt --json
+        anaphora compare runs/reviews runs/reviews-words --data new.tsv
+    """
     check_writable(output, read=[*runs, texts.text, *files_in(texts)])
 
     from anaphora.formats.json_text import figures_as_json

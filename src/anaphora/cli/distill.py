@@ -12,12 +12,6 @@ from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import print_json, say, show
 from anaphora.options import Argument, Option
 
-EXAMPLES = (
-    "anaphora distill runs/en-de --run runs/small",
-    "anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8",
-    "anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12",
-)
-
 
 def run(
     teachers: Annotated[list[Path], Argument("Translator, or several that translate together.", metavar="RUN...")],
@@ -31,6 +25,11 @@ def run(
 
     Repeat the command to continue. The student has one decoder layer of half the size, and searches greedily.
     Translations go to DIR-pairs.
+
+    Examples:
+        anaphora distill runs/en-de --run runs/small
+        anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8
+        anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12
     """
     if threads:
         import torch

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import Json, RunFolder
@@ -19,15 +19,6 @@ from anaphora.wording import check_known
 if TYPE_CHECKING:
     from anaphora.export.folder import Example, RoundingResult
     from anaphora.tasks.task import TrainedModel
-
-EXAMPLES = (
-    "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
-    "anaphora export runs/links --to dictionary --output en-de.tsv",
-    "anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora",
-    "anaphora export runs/en-de --to html --output microscope.html",
-    "anaphora export runs/en-de --to onnx --output en-de-onnx",
-    "anaphora export runs/en-de --to onnx --int8 --output en-de-int8",
-)
 
 
 NETWORKS = ("bundle", "html", "onnx")
@@ -50,13 +41,22 @@ def run(
     ] = "",
     int8: Annotated[bool, Option("With onnx: round weights to 8 bits.")] = False,
     precision: Annotated[
-        str, Option("With bundle: precision of products and their weights.", default="fp32", metavar="fp32|bf16|int8")
+        Literal["", "fp32", "bf16", "int8"],
+        Option("With bundle: precision of products and their weights.", default="fp32"),
     ] = "",
     as_json: Json = False,
 ) -> None:
     """Export a run as one file, a page or ONNX graphs.
 
     One file is a bundle, an ARPA file or a dictionary.
+
+    Examples:
+        anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz
+        anaphora export runs/links --to dictionary --output en-de.tsv
+        anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora
+        anaphora export runs/en-de --to html --output microscope.html
+        anaphora export runs/en-de --to onnx --output en-de-onnx
+        anaphora export runs/en-de --to onnx --int8 --output en-de-int8
     """
     to, rounded = _write(run_folder, output, to, precision, int8=int8)
     if as_json:
@@ -68,23 +68,23 @@ def run(
 
 
 def _write(
-    run_folder: Path, output: Path, to: str, precision: str, *, int8: bool
+    run_folder: Path, output: Path, to: str, precision: Literal["", "fp32", "bf16", "int8"], *, int8: bool
 ) -> "tuple[str, RoundingResult | None]":
     """Write the export; return its format and, of graphs in int8, the effect of rounding."""
-    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.runs import experiment_of, export_bundle
 
     if precision and to != "bundle":
         raise ConfigError("--precision belongs to --to bundle: leave it out.")
     if to == "bundle":
         if int8:
             raise ConfigError("--int8 belongs to --to onnx: give --precision int8.")
-        _write_bundle(run_folder, output, precision or "fp32")
+        check_writable(output, read=[run_folder])
+        with listening() as report:
+            export_bundle(run_folder, output, precision or "fp32", report)
         return to, None
     known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
-        raise ConfigError(
-            "CTranslate2 runs Transformers and has no recurrent layers, so no run can be exported to it: use --to onnx."
-        )
+        raise ConfigError("CTranslate2 has no recurrent layers, so no run can be exported to it: use --to onnx.")
     if to:
         check_known("--to", to, [*known, *NETWORKS])
     if int8 and to != "onnx":
@@ -109,16 +109,6 @@ def _write(
         else:
             exports[to](run_folder, output, report)
     return to, None
-
-
-def _write_bundle(run_folder: Path, output: Path, precision: str) -> None:
-    from anaphora.run.bundle import BundlePrecision
-    from anaphora.tasks.runs import export_bundle
-
-    check_known("--precision", precision, get_args(BundlePrecision))
-    check_writable(output, read=[run_folder])
-    with listening() as report:
-        export_bundle(run_folder, output, cast(BundlePrecision, precision), report)
 
 
 def _write_graphs(run_folder: Path, output: Path, int8: bool) -> "RoundingResult | None":

@@ -15,14 +15,6 @@ from anaphora.search.sampling import Sampling
 if TYPE_CHECKING:
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 
-EXAMPLES = (
-    'anaphora generate runs/book --prompt "The man walks"',
-    'anaphora generate runs/book --prompt "The man" --greedy',
-    "anaphora generate runs/book --length 2000 --seed 3",
-    'anaphora generate runs/book --prompt "Chapter 1" --lines 40',
-    "anaphora generate runs/book --prompts beginnings.txt --seed 3",
-    'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
-)
 
 CONFLICTS = (
     Excludes("--greedy", "--beam", "--greedy is a beam of 1"),
@@ -59,9 +51,15 @@ def run(
     """Generate text, or continue a prompt.
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
-    """
-    where = machine.resolve()
 
+    Examples:
+        anaphora generate runs/book --prompt "The man walks"
+        anaphora generate runs/book --prompt "The man" --greedy
+        anaphora generate runs/book --length 2000 --seed 3
+        anaphora generate runs/book --prompt "Chapter 1" --lines 40
+        anaphora generate runs/book --prompts beginnings.txt --seed 3
+        anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3
+    """
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load
 
@@ -70,7 +68,9 @@ def run(
     if (prompt, prompts, length, lines) == (None,) * 4 and is_interactive("-"):
         prompts = "-"
     with listening() as report:
-        model = load(run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **where)
+        model = load(
+            run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **machine.where
+        )
     if prompts is None:
         written = model.generate(prompt or "", **asked, lines=lines, on_text=None if as_json else _write)
         unknown = written.unknown

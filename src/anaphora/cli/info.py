@@ -12,13 +12,16 @@ from anaphora.errors import AnaphoraError
 if TYPE_CHECKING:
     from anaphora.run.summary import RunInfo
 
-EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json", "anaphora info en-de.anaphora")
-
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
     """Show data, size, scores and damaged files of a run.
 
     Of a bundle, show its card. Exits with 1 when no checkpoint can be used.
+
+    Examples:
+        anaphora info runs/en-de
+        anaphora info runs/en-de --json
+        anaphora info en-de.anaphora
     """
     from anaphora.run.bundle import is_bundle
     from anaphora.run.summary import about, about_bundle

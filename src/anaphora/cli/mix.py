@@ -11,12 +11,6 @@ from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Option
 
-EXAMPLES = (
-    "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
-    "anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed",
-    "anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed",
-)
-
 
 def run(
     runs: Annotated[list[Path], Argument("Run folders of language models.", metavar="RUN...")],
@@ -32,6 +26,11 @@ def run(
     """Interpolate language models.
 
     Their weights are fitted on the validation split.
+
+    Examples:
+        anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache
+        anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed
+        anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed
     """
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment

@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from anaphora.events import Report
     from anaphora.tasks.describe.predictor import Description
 
-EXAMPLES = (
-    "anaphora predict runs/reviews reviews.txt",
-    "echo 'a lovely film' | anaphora predict runs/reviews --json",
-    "anaphora predict runs/upos new.conllu --output tagged.conllu",
-    "echo 'A man walks.' | anaphora predict runs/upos --format text",
-    "echo anaphora | anaphora predict runs/cmudict",
-    "anaphora predict runs/cmudict words.txt --confidence",
-    "anaphora predict runs/frames frames.npz",
-    "anaphora predict runs/reader strokes.jsonl",
-    "anaphora predict runs/scenes features.npz --pictures pictures",
-    "anaphora predict runs/sensors sensors.npz --steps 24",
-)
-
 
 @dataclass(frozen=True)
 class Forecasts:
@@ -59,21 +46,12 @@ class Forecasts:
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[
-        str, Argument("File of texts, one per line, file to tag, arrays, or strokes.", metavar="[FILE|-]")
-    ] = "-",
+    file: Annotated[str, Argument("Texts, one per line, a file to tag, arrays or strokes.", metavar="[FILE|-]")] = "-",
     output: Annotated[Path | None, Option("Write predictions to this file instead of printing them.")] = None,
-    as_json: Annotated[
-        bool, Option("Print a JSON object for each text or sentence, with all details.", name="--json")
-    ] = False,
+    as_json: Annotated[bool, Option("Print a JSON object per text or sentence, with details.", name="--json")] = False,
     format_: Annotated[
         str,
-        Option(
-            "For a tagger: conllu, columns, jsonl or text.",
-            default="by the file and its first line",
-            metavar="NAME",
-            name="--format",
-        ),
+        Option("For a tagger: conllu, columns, jsonl or text.", default="by the file", metavar="NAME", name="--format"),
     ] = "",
     columns: ColumnsOption = "",
     confidence: Annotated[bool, Option("For a transducer: write the confidence before each output.")] = False,
@@ -88,14 +66,25 @@ def run(
     """Print the prediction for each line or image.
 
     A tagger prints the tagged file.
+
+    Examples:
+        anaphora predict runs/reviews reviews.txt
+        echo 'a lovely film' | anaphora predict runs/reviews --json
+        anaphora predict runs/upos new.conllu --output tagged.conllu
+        echo 'A man walks.' | anaphora predict runs/upos --format text
+        echo anaphora | anaphora predict runs/cmudict
+        anaphora predict runs/cmudict words.txt --confidence
+        anaphora predict runs/frames frames.npz
+        anaphora predict runs/reader strokes.jsonl
+        anaphora predict runs/scenes features.npz --pictures pictures
+        anaphora predict runs/sensors sensors.npz --steps 24
     """
     check_writable(output, read=[file, run_folder])
-    where = machine.resolve()
 
     from anaphora.tasks.runs import kind_at, load
 
     with listening() as report:
-        model = load(run_folder, initial_state=initial_state, report=report, **where)
+        model = load(run_folder, initial_state=initial_state, report=report, **machine.where)
         task = kind_at(run_folder)
         if forecasts.steps:
             lines, exact = _forecasts(model, run_folder, file, task.noun, forecasts, as_json, report), False

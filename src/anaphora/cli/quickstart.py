@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.predictor import TranslationPredictor
     from anaphora.tasks.translation.translation import Translation
 
-EXAMPLES = ("anaphora quickstart", "anaphora quickstart --folder demo")
 
 SHOWN = 5
 """Translations that are printed."""
@@ -32,7 +31,12 @@ def run(
     sentences: Annotated[int, Option("Number of training pairs.", min=1000)] = 30_000,
     threads: Threads = 0,
 ) -> None:
-    """Train a small translator on a generated corpus."""
+    """Train a small translator on a generated corpus.
+
+    Examples:
+        anaphora quickstart
+        anaphora quickstart --folder demo
+    """
     place = _free(folder)
 
     from anaphora import recipes

@@ -13,21 +13,21 @@ from anaphora.options import Argument, Option
 if TYPE_CHECKING:
     from anaphora.protocols import PartDescription
 
-EXAMPLES = (
-    "anaphora recipes",
-    "anaphora recipes character-lm > mine.toml",
-    "anaphora recipes auto",
-    "anaphora recipes --json",
-    "anaphora recipes bahdanau2015 --program",
-)
-
 
 def run(
     name: Annotated[str, Argument("Recipe to print as TOML.", metavar="[RECIPE]")] = "",
     program: Annotated[bool, Option("Print the program of one step instead: its parts, signals and weights.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the recipes, or print one to start from."""
+    """List the recipes, or print one to start from.
+
+    Examples:
+        anaphora recipes
+        anaphora recipes character-lm > mine.toml
+        anaphora recipes auto
+        anaphora recipes --json
+        anaphora recipes bahdanau2015 --program
+    """
     from anaphora.experiment import auto
 
     if program:
@@ -51,9 +51,7 @@ def _print_program(name: str, as_json: bool) -> None:
     from anaphora.tasks.registry import task_of
 
     if name in ("", AUTO):
-        raise ConfigError(
-            "--program shows the steps of one recipe: name it, as in anaphora recipes bahdanau2015 --program."
-        )
+        raise ConfigError("--program shows the steps of one recipe: name it before --program.")
     experiment = read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
     note = "" if programs else f"{name} has no steps to show: {task_of(experiment).plural} have no recurrent network."

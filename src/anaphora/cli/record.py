@@ -8,14 +8,15 @@ from anaphora.cli.files import check_writable
 from anaphora.cli.talk import say
 from anaphora.options import Argument
 
-EXAMPLES = ("anaphora record strokes.html",)
-
 
 def run(output: Annotated[Path, Argument("File for the page.", metavar="FILE.html")]) -> None:
     """Write a web page that records handwriting.
 
     It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora
     train --task trace and draw --prime read.
+
+    Examples:
+        anaphora record strokes.html
     """
     check_writable(output)
 

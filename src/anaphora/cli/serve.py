@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from anaphora.serving.keys import Key
     from anaphora.serving.translators import Nearest, Translators
 
-EXAMPLES = (
-    "anaphora serve runs/en-de runs/de-en",
-    "anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys",
-    "anaphora serve --new-key weblate --keys keys",
-    "anaphora serve runs/en-de --memory --learn",
-    "anaphora serve runs/en-de --shortlist --precision int8",
-    "anaphora serve runs/en-de --terms terms.tsv",
-    "anaphora serve runs/en-de --neighbours",
-    "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
-)
 _PAIRS = 3
 """Training pairs that are shown for a word."""
 
@@ -81,12 +71,8 @@ class Network:
     """Names of the server, and pages and proxies between it and its clients."""
 
     name: Annotated[list[str] | None, Option("Host name clients use; may be repeated.", metavar="HOST")] = None
-    allow_origin: Annotated[list[str] | None, Option("Site whose pages may call; may be repeated.", metavar="URL")] = (
-        None
-    )
-    proxy: Annotated[
-        list[str] | None, Option("Proxy whose X-Forwarded-For counts; may be repeated.", metavar="ADDRESS")
-    ] = None
+    allow_origin: Annotated[list[str] | None, Option("Site that may call; may be repeated.", metavar="URL")] = None
+    proxy: Annotated[list[str] | None, Option("Proxy of X-Forwarded-For; may be repeated.", metavar="ADDRESS")] = None
 
     def check(self) -> None:
         """Raise ConfigError for a proxy that is no address or network."""
@@ -117,6 +103,16 @@ def run(
 
     Programs are clients of LibreTranslate. The page is at the address that is printed. SIGTERM or Ctrl-C ends the
     server after the requests in work.
+
+    Examples:
+        anaphora serve runs/en-de runs/de-en
+        anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys
+        anaphora serve --new-key weblate --keys keys
+        anaphora serve runs/en-de --memory --learn
+        anaphora serve runs/en-de --shortlist --precision int8
+        anaphora serve runs/en-de --terms terms.tsv
+        anaphora serve runs/en-de --neighbours
+        curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate
     """
     if new_key and keys:
         return _add_key(keys, new_key, learns=files.learn)
@@ -134,7 +130,7 @@ def run(
 
     known: list[Key] = read_keys(keys) if keys else []
     with bound(host, port) as listener:
-        translators = files.load(runs, processor.known_precision(), known)
+        translators = files.load(runs, processor.precision, known)
         service = Service(
             translators,
             known,

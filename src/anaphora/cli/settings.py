@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 _WIDTH = 110
 
-EXAMPLES = (
-    "anaphora settings",
-    "anaphora settings training",
-    "anaphora settings decoder.cell",
-    "anaphora settings training.schedule --json",
-)
-
 
 def run(
     key: Annotated[str, Argument("Table such as training, or option such as training.seed.", metavar="[KEY]")] = "",
     json: Json = False,
 ) -> None:
-    """List the options of a recipe with their defaults."""
+    """List the options of a recipe with their defaults.
+
+    Examples:
+        anaphora settings
+        anaphora settings training
+        anaphora settings decoder.cell
+        anaphora settings training.schedule --json
+    """
     from dataclasses import asdict
 
     from anaphora.experiment.settings import every_setting, settings_at

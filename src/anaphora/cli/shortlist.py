@@ -5,13 +5,15 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say, show
 from anaphora.wording import inflect
 
-EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test.en --shortlist --precision int8")
-
 
 def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> None:
     """Learn a shortlist for faster beam search.
 
     It is learnt from the training pairs of a run.
+
+    Examples:
+        anaphora shortlist runs/en-de
+        anaphora translate runs/en-de test.en --shortlist --precision int8
     """
     from anaphora.tasks.translation.shortlist import make_shortlist
 

@@ -14,14 +14,6 @@ from anaphora.options import Argument, Option
 from anaphora.trial import TRIAL_MODELS, trial_model
 from anaphora.wording import check_known
 
-EXAMPLES = (
-    'anaphora try "I am hungry."',
-    "anaphora try computer",
-    "anaphora try",
-    "anaphora try --model spelling serendipity",
-    "cat letter.txt | anaphora try --json",
-)
-
 KINDS = {
     "english-french": ("French", "--source en --target fr", "echo 'I am hungry.' | anaphora translate"),
     "spelling": ("", "--task transduce", "echo computer | anaphora predict"),
@@ -49,6 +41,13 @@ def run(
 
     At a terminal, answer each line that is typed, until an empty one. Shows where the model looked for every word or
     sound, and how sure it is. Needs neither a network nor PyTorch.
+
+    Examples:
+        anaphora try "I am hungry."
+        anaphora try computer
+        anaphora try
+        anaphora try --model spelling serendipity
+        cat letter.txt | anaphora try --json
     """
     if model:
         check_known("--model", model, TRIAL_MODELS)
