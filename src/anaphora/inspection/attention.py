@@ -1,6 +1,6 @@
 """Alignments of source pieces and output pieces by the attention of one model or several."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -36,15 +36,14 @@ class Alignment(Result):
     radius: int = 0
     """Positions of the window on either side of it."""
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         """For each output piece the source pieces with a tenth of the attention or more."""
         source, target = labels(self.source_pieces), labels(self.target_pieces)
-        lines = [f"{self.run}: {self.source} -> {self.output} (ln p {self.score:.3f})"]
+        yield f"{self.run}: {self.source} -> {self.output} (ln p {self.score:.3f})"
         for piece, row in zip(target, self.weights, strict=True):
             most = sorted(zip(row, source, strict=True), key=lambda pair: -pair[0])
             seen = ", ".join(f"{name} {weight:.2f}" for weight, name in most if weight >= 0.1)
-            lines.append(f"  {piece:<16} {seen}")
-        return "\n".join(lines)
+            yield f"  {piece:<16} {seen}"
 
 
 def lacks_attention(subject: Subject) -> str:

@@ -1,6 +1,6 @@
 """Word vectors and sentence encodings: nearest neighbours, and a projection to two dimensions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -60,13 +60,13 @@ class Embeddings(Result):
     neighbours: tuple[Neighbours, ...]
     projection: Projection
 
-    def __str__(self) -> str:
-        lines = list(map(str, self.neighbours))
+    def lines(self) -> Iterator[str]:
+        yield from map(str, self.neighbours)
         if any(one.nearest and not one.occurrences for one in self.neighbours):
-            lines.append("Without encoded/train in the run, occurrences are not known: shown are all trained words.")
+            yield "Without encoded/train in the run, occurrences are not known: shown are all trained words."
         first, second = self.projection.explained
         count = f"{len(self.projection.names):,} {self.projection.what}"
-        return "\n".join([*lines, f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"])
+        yield f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"
 
 
 def tables_of(subject: Subject) -> dict[str, Tensor]:

@@ -58,8 +58,8 @@ class ByLength(Result):
         """Name of the system in pictures."""
         return self.run if self.seeds == 1 else f"{self.run} ({self.seeds} seeds)"
 
-    def __str__(self) -> str:
-        return "\n".join([self.name, *map(str, self.groups)])
+    def lines(self) -> list[str]:
+        return [self.name, *map(str, self.groups)]
 
 
 def lacks_lengths(subject: Subject) -> str:

@@ -1,7 +1,7 @@
 """Tree of a beam search: kept and pruned tokens, and the path of greedy search."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 from typing import Any, Literal
@@ -88,21 +88,17 @@ class Tree(Result):
             f"{own.step}, and writes \u201c{greedy}\u201d, {than} likely: ln p {self.greedy_score:.2f}"
         )
 
-    def __str__(self) -> str:
-        lines = [
-            f"{self.run}: {self.text}",
-            f"  beam {self.size}  {self.score:9.4f}  {self.output}",
-            f"  greedy  {self.greedy_score:9.4f}  {self.greedy_output}",
-        ]
-        for step in range(1, len(self.mass) + 1):
-            lines.append(f"  step {step} (probability kept {self.mass[step - 1]:.3f})")
-            for node in self.nodes:
-                if node.step == step:
-                    before = "" if node.parent is None else f"{self._path(node.parent)} "
-                    mark = ("*" if node.best else " ") + ("g" if node.greedy else " ")
-                    why = f": {node.why}" if node.why else ""
-                    lines.append(f"   {mark} {node.score:9.4f}  {before}{node.token}  [{node.fate}{why}]")
-        return "\n".join(lines)
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}: {self.text}"
+        yield f"  beam {self.size}  {self.score:9.4f}  {self.output}"
+        yield f"  greedy  {self.greedy_score:9.4f}  {self.greedy_output}"
+        for step, mass in enumerate(self.mass, 1):
+            yield f"  step {step} (probability kept {mass:.3f})"
+            for node in (one for one in self.nodes if one.step == step):
+                before = "" if node.parent is None else f"{self._path(node.parent)} "
+                mark = ("*" if node.best else " ") + ("g" if node.greedy else " ")
+                why = f": {node.why}" if node.why else ""
+                yield f"   {mark} {node.score:9.4f}  {before}{node.token}  [{node.fate}{why}]"
 
     def _path(self, number: int) -> str:
         """Return the tokens up to a node, the last few of them."""
@@ -129,9 +125,9 @@ class GreedyAgainstBeam(Result):
     mean_gain: float
     """Mean of score(beam) - score(greedy)."""
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         share = self.below / self.sentences
-        return (
+        yield (
             f"{self.run}, beam {self.size}: greedy scores lower on {self.below:,} of {self.sentences:,} ({share:.1%}), "
             f"equal on {self.equal:,}, higher on {self.above:,}; the beam gains {self.mean_gain:.4f} nats on average"
         )
