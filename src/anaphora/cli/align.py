@@ -42,9 +42,7 @@ def run(
     gold: Annotated[Path | None, Option("Reference alignments to score against.")] = None,
     possible: Annotated[Path | None, Option("Alignments that are allowed beside those of --gold.")] = None,
     output: Annotated[Path | None, Option("Write alignments to this file instead of printing them.")] = None,
-    as_json: Annotated[
-        bool, Option("With --gold: print the scores as JSON, and alignments to --output alone.", name="--json")
-    ] = False,
+    as_json: Annotated[bool, Option("With --gold: print JSON scores; alignments to --output.", name="--json")] = False,
     soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
     to: ToOption = "",
     threads: Threads = 0,

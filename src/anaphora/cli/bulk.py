@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import typer
-
 from anaphora.cli.files import given_texts
 from anaphora.cli.progress import listening
 from anaphora.cli.signals import handling_signals
-from anaphora.cli.talk import complain, say
+from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Needs, Option
@@ -66,21 +64,18 @@ class Workers:
         def refuse(number: int, error: DataError) -> None:
             unreadable[number] = str(error)
 
-        try:
-            with handling_signals(), listening() as report:
-                done = translate_lines(
-                    given_texts(file, refuse),
-                    output,
-                    load,
-                    self.count,
-                    shard_lines=self.shard_lines or LINES,
-                    engine=self.engine,
-                    report=report,
-                    unreadable=unreadable,
-                )
-        except (KeyboardInterrupt, typer.Exit):
-            say("Finished shards are kept; to continue, give the same command again.")
-            raise
+        again = "Finished shards are kept; to continue, give the same command again."
+        with handling_signals(lambda: again), listening() as report:
+            done = translate_lines(
+                given_texts(file, refuse),
+                output,
+                load,
+                self.count,
+                shard_lines=self.shard_lines or LINES,
+                engine=self.engine,
+                report=report,
+                unreadable=unreadable,
+            )
         for refused in done.refused[:_SHOWN]:
             complain(refused.reason)
         if done.refused:

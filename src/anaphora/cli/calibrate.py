@@ -31,7 +31,7 @@ def run(
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
-        model = load(run_folder, report=report, **machine.where)
+        model = load(run_folder, report=report, **machine.options)
         translator = getattr(model, "translator", model)  # of a transducer
         if not isinstance(translator, TranslationPredictor):
             raise RunError(f"{run_folder} should be a translator or a transducer, but is {kind_at(run_folder).noun}.")

@@ -25,9 +25,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 def run(
     asked: ExperimentRequest,
-    trial: Annotated[
-        str, Option("Time of the trial, in seconds or as 10m: from 1m on it forecasts scores.", metavar="TIME")
-    ] = "5",
+    trial: Annotated[str, Option("Time of the trial, as 5 or 10m; forecasts take 1m or more.", metavar="TIME")] = "5",
     output: Annotated[Path | None, Option("Write a report page, plots and JSON here.", metavar="FOLDER")] = None,
     exact: Annotated[bool, Option("Survey every line, however many; a million or more are sampled otherwise.")] = False,
     strict: Annotated[bool, Option("Treat warnings as errors.")] = False,

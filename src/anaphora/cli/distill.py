@@ -40,12 +40,8 @@ def run(
 
     changes = [*(settings or []), *([f"training.threads={threads}"] if threads is not None else [])]
     again = "to continue, repeat the command."
-    try:
-        with listening() as report, handling_signals() as signals:
-            found = distill(teachers, run_folder, report, beam=beam, settings=changes, stop=signals.stop)
-    except (KeyboardInterrupt, typer.Exit):
-        say(f"What was written is kept; {again}")
-        raise
+    with handling_signals(lambda: f"What was written is kept; {again}") as signals, listening() as report:
+        found = distill(teachers, run_folder, report, beam=beam, settings=changes, stop=signals.stop)
     if not found.systems:
         say(f"Stopped; {again}")
         raise typer.Exit(signals.exit_code)

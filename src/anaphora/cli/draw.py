@@ -50,7 +50,7 @@ def run(
 
     as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
     with listening() as report:
-        model = load(run_folder, kind=TracePredictor, report=report, **machine.where)
+        model = load(run_folder, kind=TracePredictor, report=report, **machine.options)
         given = [text or ""] if texts is None else list(given_texts(texts))
         options: dict[str, Any] = {} if length is None else {"length": length}
         wanted = [one for text in given for one in repeat(text, count)]

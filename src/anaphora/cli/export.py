@@ -73,24 +73,20 @@ def _write(
     """Write the export; return its format and, of graphs in int8, the effect of rounding."""
     from anaphora.tasks.runs import experiment_of, export_bundle
 
-    if precision and to != "bundle":
-        raise ConfigError("--precision belongs to --to bundle: leave it out.")
-    if to == "bundle":
-        if int8:
-            raise ConfigError("--int8 belongs to --to onnx: give --precision int8.")
-        check_writable(output, read=[run_folder])
-        with listening() as report:
-            export_bundle(run_folder, output, precision or "fp32", report)
-        return to, None
     known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
         raise ConfigError("CTranslate2 has no recurrent layers, so no run can be exported to it: use --to onnx.")
     if to:
         check_known("--to", to, [*known, *NETWORKS])
-    if int8 and to != "onnx":
-        raise ConfigError("--int8 belongs to --to onnx: leave it out.")
+    for option, given, own in (("--precision", precision, "bundle"), ("--int8", int8, "onnx")):
+        if given and to != own:
+            raise ConfigError(f"{option} belongs to --to {own}: leave it out.")
     if to != "onnx" or not output.exists():
         check_writable(output, read=[run_folder])
+    if to == "bundle":
+        with listening() as report:
+            export_bundle(run_folder, output, precision or "fp32", report)
+        return to, None
     exports = task_of(experiment_of(run_folder)).exports
     if to in NETWORKS and exports:
         others = " or ".join(f"--to {name}" for name in exports)

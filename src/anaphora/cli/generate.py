@@ -33,9 +33,7 @@ class SamplingTable:
 def run(
     run_folder: RunFolder,
     prompt: Annotated[str | None, Option("Text to continue.", default="none; typed, at a terminal")] = None,
-    prompts: Annotated[
-        str | None, Option("Continue each line of this file; print one text per line.", metavar="FILE|-")
-    ] = None,
+    prompts: Annotated[str | None, Option("Continue every line of this file.", metavar="FILE|-")] = None,
     length: Annotated[
         int | None, Option("Number of tokens, across line ends; with --prompts the maximum.", min=1, max=1_000_000)
     ] = None,
@@ -69,7 +67,7 @@ def run(
         prompts = "-"
     with listening() as report:
         model = load(
-            run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **machine.where
+            run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **machine.options
         )
     if prompts is None:
         written = model.generate(prompt or "", **asked, lines=lines, on_text=None if as_json else _write)

@@ -83,11 +83,11 @@ class Request(Choices):
         names, given = signature(find).parameters, {**vars(self), "subjects": subjects}
         if "subject" in names:
             [given["subject"]] = subjects
-        if "text" in names and len(self.texts) != 1:
-            raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
         if "texts" in names and not self.texts:
             raise ConfigError(f"inspect {verb} takes a text: name a FILE, or add --text, or --source and --target.")
         if "text" in names:
+            if len(self.texts) != 1:
+                raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
             given |= {"text": self.texts[0], "target": self.targets[0] if self.targets else None}
         found = find(**{name: given[name] for name in names if given.get(name) is not None})
         return found if isinstance(found, dict) else {verb: found}

@@ -184,7 +184,7 @@ class Machine(Processor):
     device: Annotated[Device, Option("Device of the network.")] = "cpu"
 
     @property
-    def where(self) -> DeviceAndPrecision:
+    def options(self) -> DeviceAndPrecision:
         """The device and the precision."""
         return {"device": self.device, "precision": self.precision}
 

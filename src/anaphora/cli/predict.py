@@ -34,8 +34,13 @@ class Forecasts:
         Excludes("--steps", "--format --columns --pictures --initial-state", "{option} is for signals, {other} is not"),
     )
 
-    def lines(self, model: Any, path: Path, as_json: bool, report: "Report") -> Iterator[str]:
-        """Yield what is printed of each sequence of a file."""
+    def lines(
+        self, model: Any, run_folder: Path, file: str, noun: str, as_json: bool, report: "Report"
+    ) -> Iterator[str]:
+        """Yield what is printed of each sequence of a file; ConfigError for a model of anything but signals."""
+        if not hasattr(model, "forecast_file"):
+            raise ConfigError(f"--steps is for signals, but {run_folder} is {noun}: leave it out.")
+        path = _array_file(file, run_folder, noun)
         drawn = {} if self.samples is None else {"samples": self.samples}
         for one in model.forecast_file(
             path, self.steps, **drawn, interval=self.interval, seed=self.seed, report=report
@@ -55,9 +60,7 @@ def run(
     ] = "",
     columns: ColumnsOption = "",
     confidence: Annotated[bool, Option("For a transducer: write the confidence before each output.")] = False,
-    pictures: Annotated[
-        Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
-    ] = None,
+    pictures: Annotated[Path | None, Option("For images: draw each word's attention as PNG.", metavar="FOLDER")] = None,
     initial_state: InitialState = None,
     *,
     forecasts: Forecasts,
@@ -84,10 +87,10 @@ def run(
     from anaphora.tasks.runs import kind_at, load
 
     with listening() as report:
-        model = load(run_folder, initial_state=initial_state, report=report, **machine.where)
+        model = load(run_folder, initial_state=initial_state, report=report, **machine.options)
         task = kind_at(run_folder)
         if forecasts.steps:
-            lines, exact = _forecasts(model, run_folder, file, task.noun, forecasts, as_json, report), False
+            lines, exact = forecasts.lines(model, run_folder, file, task.noun, as_json, report), False
         else:
             _check_options(model, run_folder, task, format_, confidence, pictures)
             if reads_arrays(model):
@@ -115,15 +118,6 @@ def _check_options(
             raise ConfigError(f"--{option} is for {users}, but {run_folder} is {task.noun}: leave it out.")
     if pictures and not getattr(model, "attends_to_grid", False):
         raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-
-
-def _forecasts(
-    model: Any, run_folder: Path, file: str, noun: str, forecasts: Forecasts, as_json: bool, report: "Report"
-) -> Iterator[str]:
-    """Return what is printed of each forecast; ConfigError for a model of anything but signals."""
-    if not hasattr(model, "forecast_file"):
-        raise ConfigError(f"--steps is for signals, but {run_folder} is {noun}: leave it out.")
-    return forecasts.lines(model, _array_file(file, run_folder, noun), as_json, report)
 
 
 def _lines(predictions: Iterator[Any], pictures: Path | None, confidence: bool, as_json: bool) -> Iterator[str]:

@@ -45,7 +45,7 @@ def run(
     check_writable(output, read=[file, run_folder])
     count = unknowns = 0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, kind=LanguageModelPredictor, report=report, **machine.where)
+        model = load(run_folder, kind=LanguageModelPredictor, report=report, **machine.options)
         for line, score in model.rescore_stream(
             given_lines(file), form, feature=feature, where=name_of(file), report=report
         ):

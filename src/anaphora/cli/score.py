@@ -45,7 +45,7 @@ def run(
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, initial_state=initial_state, to=to, report=report, **machine.where)
+        model = load(run_folder, initial_state=initial_state, to=to, report=report, **machine.options)
         if not hasattr(model, "score_lines_of"):
             kind = kind_at(run_folder)
             raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")

@@ -36,9 +36,7 @@ class SearchTable:
     replace_unknown: Annotated[bool, Option("Replace each <unk> by the source word of highest attention.")] = False
     dictionary: Annotated[Path | None, Option("With --replace-unknown: dictionary of word, tab, translation.")] = None
     candidates: Annotated[Path | None, Option("Restrict output to frequent words and those of this dictionary.")] = None
-    shortlist: Annotated[bool, Option("Restrict output to the run's shortlist, for speed; see anaphora shortlist.")] = (
-        False
-    )
+    shortlist: Annotated[bool, Option("For speed: restrict output to the shortlist (see anaphora shortlist).")] = False
     frequent_words: Annotated[
         int | None, Option("Number of frequent words.", min=0, default="2000; with --shortlist 500 tokens")
     ] = None

@@ -27,9 +27,7 @@ class RunFiles:
     """Use of run folders beside their models: memories, which may grow, glossaries, shortlists, training data."""
 
     memory: Annotated[bool, Option("Use the memories of the runs.", heading="Memory")] = False
-    adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.", heading="Memory")] = (
-        False
-    )
+    adapt: Annotated[bool, Option("Mix similar texts of the memory into predictions.", heading="Memory")] = False
     learn: Annotated[
         bool, Option("Let all clients add to the memories; with --new-key, clients with that key.", heading="Memory")
     ] = False

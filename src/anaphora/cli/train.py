@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_text, requested_experiment, with_languages
 from anaphora.cli.options import Json, seconds
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import handling_signals, leave, report_kept_checkpoint
+from anaphora.cli.signals import handling_signals, leave, resume_hint
 from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError
 from anaphora.events import silent
@@ -88,16 +89,13 @@ def run(
     from anaphora.training.ranks import join_ranks
 
     resumed = folder if resume else None
-    try:
-        with join_ranks() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
-            experiment = ranks.run_on_each(lambda: _experiment(asked, resumed, parent, start, report))
-            if time and not resume and ranks.size == 1:
-                experiment = _fitted(experiment, asked, parent, folder, report)
-            outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
-            exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
-    except (KeyboardInterrupt, typer.Exit):
-        report_kept_checkpoint(folder)
-        raise
+    hint = partial(resume_hint, folder)
+    with handling_signals(hint) as signals, join_ranks() as ranks, _reporting(ranks.first, board) as report:
+        experiment = ranks.run_on_each(lambda: _experiment(asked, resumed, parent, start, report))
+        if time and not resume and ranks.size == 1:
+            experiment = _fitted(experiment, asked, parent, folder, report)
+        outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
+        exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
     stopped = outcome.reason == "stopped"
     if not first:
         raise typer.Exit(exit_code if stopped else 0)

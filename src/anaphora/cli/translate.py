@@ -76,9 +76,7 @@ class Remembering:
     memory: Annotated[bool, Option("Use the translations of the run's memory.")] = False
     fuzzy: Annotated[
         int | None,
-        Option(
-            "Least similarity (%) of what --json shows or documents take.", min=0, max=100, default="75 with --json"
-        ),
+        Option("Least similarity (%) of what --json shows, documents take.", min=0, max=100, default="75 with --json"),
     ] = None
     adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.")] = False
 
@@ -167,7 +165,7 @@ def run(
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
-    where: Any = {**machine.where, "to": to, "source": source}
+    where: Any = {**machine.options, "to": to, "source": source}
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,

@@ -48,9 +48,7 @@ class Outputs:
     ] = None
     pairs: Annotated[Path | None, Option("Write source, tab, translation to this .tsv file, to train on.")] = None
     translation_first: Annotated[bool, Option("With --pairs: translation first, then source.")] = False
-    as_json: Annotated[
-        bool, Option("Print a JSON object per line, with its score and what it lost or added.", name="--json")
-    ] = False
+    as_json: Annotated[bool, Option("Print JSON per line: its score, what it lost or added.", name="--json")] = False
     confidence: Annotated[bool, Option("Write the confidence before each translation; --json: of words too.")] = False
     min_confidence: Annotated[
         float | None,
