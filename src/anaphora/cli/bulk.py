@@ -29,9 +29,7 @@ class Workers:
         int, Option("Translate with N processes, which may be killed.", min=0, max=1024, metavar="N", name="--workers")
     ] = 0
     shard_lines: Annotated[int | None, Option("With --workers: lines of a shard.", min=1, default="10000")] = None
-    engine: Annotated[Literal["local", "ray"], Option("With --workers: where they run, here or in a Ray cluster.")] = (
-        "local"
-    )
+    engine: Annotated[Literal["local", "ray"], Option("With --workers: run them here or in a Ray cluster.")] = "local"
 
     conflicts: ClassVar = (
         Needs("--shard-lines --engine", "--workers"),

@@ -23,9 +23,7 @@ InitialState = Annotated[Path | None, Option("Initial states (.npz, .safetensors
 SettingsOption = Annotated[
     list[str] | None, Option("Change one option of the experiment; may be repeated.", metavar="KEY=VALUE", name="--set")
 ]
-ColumnsOption = Annotated[
-    str, Option("Columns of input and output (or tags): numbers from 1, or names.", metavar="2,1")
-]
+ColumnsOption = Annotated[str, Option("Columns of input and output (or tags): numbers from 1 or names.", metavar="2,1")]
 ToOption = Annotated[str, Option("Language to translate into, of a run of several.", metavar="CODE", name="--to")]
 SourceOption = Annotated[str, Option("Language of the text, where a run has several.", metavar="CODE", name="--source")]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", name="--json")]

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
 
-NoSplit = Annotated[
-    bool, Option("Translate each line as one sentence, stripped of outer white space.", name="--no-split")
-]
+NoSplit = Annotated[bool, Option("Translate each line as one sentence, without outer white space.", name="--no-split")]
 
 
 @dataclass(frozen=True)

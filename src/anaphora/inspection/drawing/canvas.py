@@ -60,9 +60,7 @@ def draw(paths: Sequence[Path], make: Callable[[], Figure]) -> list[str]:
     """
     for path in paths:
         if path.suffix.lower().removeprefix(".") not in FORMATS:
-            raise ConfigError(
-                f"A picture is written as {', '.join(FORMATS)}, but {path.name} is none: change its suffix."
-            )
+            raise ConfigError(f"A picture is written as {', '.join(FORMATS)}, but {path.name} is none: rename it.")
 
     def save(figure: Figure) -> None:
         covered = bounding_box(figure)
