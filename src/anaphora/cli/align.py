@@ -1,4 +1,10 @@
-"""``anaphora align``: which words of a sentence and of its translation belong together."""
+"""``anaphora align``: which words of a sentence and of its translation belong together.
+
+Examples:
+    anaphora align runs/links pairs.tsv --output pairs.links
+    anaphora align runs/en-de pairs.tsv --soft
+    anaphora align runs/en-de --source test.en --target test.de --gold test.links
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -50,11 +56,6 @@ def run(
     """Print word alignments of sentence pairs.
 
     There is one line for each pair, in the Pharaoh format.
-
-    Examples:
-        anaphora align runs/links pairs.tsv --output pairs.links
-        anaphora align runs/en-de pairs.tsv --soft
-        anaphora align runs/en-de --source test.en --target test.de --gold test.links
     """
     check_writable(output, read=[file, source, target, gold, possible])
 

@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from inspect import cleandoc
 from itertools import chain
 from textwrap import dedent, indent
 from typing import Annotated, Any
@@ -100,11 +99,11 @@ All commands:   anaphora --help"""
 
 for name in chain(*VERBS.values()):
     verb = import_module(f"anaphora.cli.{name}")
-    about, _, examples = cleandoc(verb.run.__doc__).partition("Examples:\n")
+    _, _, examples = str(verb.__doc__).partition("Examples:\n")
     command = with_tables(verb.run, getattr(verb, "CONFLICTS", ()))
     # the backspace keeps the parser from running the lines together
-    epilog = indent(dedent(examples), "  ")
-    app.command(name=name, help=about, epilog=f"\b\nExamples:\n{epilog}", cls=GroupedCommand)(command)
+    epilog = f"\b\nExamples:\n{indent(dedent(examples), '  ')}"
+    app.command(name=name, epilog=epilog.rstrip(), cls=GroupedCommand)(command)
 
 
 def _version(asked: bool) -> None:

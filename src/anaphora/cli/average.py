@@ -1,4 +1,8 @@
-"""``anaphora average``: the mean of a run's last checkpoints, used from then on if it validates better."""
+"""``anaphora average``: the mean of a run's last checkpoints, used from then on if it validates better.
+
+Examples:
+    anaphora average runs/en-de --last 5
+"""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -18,9 +22,6 @@ def run(
     """Average the last checkpoints of a run.
 
     The average is kept if it validates better.
-
-    Examples:
-        anaphora average runs/en-de --last 5
     """
     from anaphora.experiment.averaging import average_run
 

@@ -1,4 +1,11 @@
-"""``anaphora calibrate``: how sure to be of a run's answers, fitted to pairs that training never showed."""
+"""``anaphora calibrate``: how sure to be of a run's answers, fitted to pairs that training never showed.
+
+Examples:
+    anaphora calibrate runs/en-de
+    anaphora calibrate runs/en-de --source held-out.en --reference held-out.de
+    anaphora calibrate runs/en-de --beam 1 --precision bf16
+    anaphora calibrate runs/cmudict --precision int8
+"""
 
 from dataclasses import asdict
 
@@ -17,12 +24,6 @@ def run(
 
     One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
     options and precisions.
-
-    Examples:
-        anaphora calibrate runs/en-de
-        anaphora calibrate runs/en-de --source held-out.en --reference held-out.de
-        anaphora calibrate runs/en-de --beam 1 --precision bf16
-        anaphora calibrate runs/cmudict --precision int8
     """
     options = search.options()
 

@@ -1,4 +1,12 @@
-"""``anaphora check``: a corpus looked at before hours are spent on it."""
+"""``anaphora check``: a corpus looked at before hours are spent on it.
+
+Examples:
+    anaphora check quickstart --data my-folder --source en --target fr
+    anaphora check quickstart --data pairs.tsv --source en --target cs --output report
+    anaphora check character-lm --data book.txt --trial 0 --json
+    anaphora check --data book.txt
+    anaphora check --data my-folder --source en --target cs --trial 10m
+"""
 
 import sys
 from collections import Counter
@@ -35,13 +43,6 @@ def run(
 
     It finds faults, duplicates and unknown words, estimates time and memory, and in a trial of a minute or more
     forecasts scores. The exit code is 0 if the data can be trained on, and 2 if not.
-
-    Examples:
-        anaphora check quickstart --data my-folder --source en --target fr
-        anaphora check quickstart --data pairs.tsv --source en --target cs --output report
-        anaphora check character-lm --data book.txt --trial 0 --json
-        anaphora check --data book.txt
-        anaphora check --data my-folder --source en --target cs --trial 10m
     """
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")

@@ -1,4 +1,12 @@
-"""``anaphora compare``: any number of runs in one table, with tests of significance."""
+"""``anaphora compare``: any number of runs in one table, with tests of significance.
+
+Examples:
+    anaphora compare runs/en-de runs/en-de-larger
+    anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md
+    anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1
+    anaphora compare runs/book runs/book-larger --text other.txt --json
+    anaphora compare runs/reviews runs/reviews-words --data new.tsv
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,15 +33,7 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Compare runs of one task, with significance.
-
-    Examples:
-        anaphora compare runs/en-de runs/en-de-larger
-        anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md
-        anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1
-        anaphora compare runs/book runs/book-larger --text other.txt --json
-        anaphora compare runs/reviews runs/reviews-words --data new.tsv
-    """
+    """Compare runs of one task, with significance."""
     check_writable(output, read=[*runs, texts.text, *files_in(texts)])
 
     from anaphora.formats.json_text import figures_as_json

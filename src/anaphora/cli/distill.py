@@ -1,4 +1,10 @@
-"""``anaphora distill``: a small, fast translator that is trained on what larger ones write."""
+"""``anaphora distill``: a small, fast translator that is trained on what larger ones write.
+
+Examples:
+    anaphora distill runs/en-de --run runs/small
+    anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8
+    anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12
+"""
 
 from pathlib import Path
 from shlex import quote
@@ -25,11 +31,6 @@ def run(
 
     Repeat the command to continue. The student has one decoder layer of half the size, and searches greedily.
     Translations go to DIR-pairs.
-
-    Examples:
-        anaphora distill runs/en-de --run runs/small
-        anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8
-        anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12
     """
     if threads:
         import torch

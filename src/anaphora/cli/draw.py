@@ -1,4 +1,11 @@
-"""``anaphora draw``: handwriting from texts, and strokes or signals continued."""
+"""``anaphora draw``: handwriting from texts, and strokes or signals continued.
+
+Examples:
+    anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg
+    anaphora draw runs/strokes --texts lines.txt --output lines.svg
+    anaphora draw runs/strokes --text "more" --prime mine.jsonl --output mine.svg
+    anaphora draw runs/sketches --count 10 --seed 3 --json
+"""
 
 import json
 from itertools import repeat
@@ -32,12 +39,6 @@ def run(
     """Write a text by hand, or draw predicted strokes.
 
     Drawings are SVG or JSON.
-
-    Examples:
-        anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg
-        anaphora draw runs/strokes --texts lines.txt --output lines.svg
-        anaphora draw runs/strokes --text "more" --prime mine.jsonl --output mine.svg
-        anaphora draw runs/sketches --count 10 --seed 3 --json
     """
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")

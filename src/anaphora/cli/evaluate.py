@@ -1,4 +1,23 @@
-"""``anaphora evaluate``: how good a run is, or which of two is better, in figures that can be cited."""
+"""``anaphora evaluate``: how good a run is, or which of two is better, in figures that can be cited.
+
+Examples:
+    anaphora evaluate runs/en-de
+    anaphora evaluate runs/en-de --source test.en --reference test.de --details --json
+    anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl
+    anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble
+    anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv
+    anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2
+    anaphora evaluate runs/en-de --precision int8
+    anaphora evaluate runs/words --candidates en-de.tsv --frequent-words 2000 --translations-per-word 10
+    anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1
+    anaphora evaluate runs/book --text other.txt
+    anaphora evaluate runs/reviews --data new.tsv
+    anaphora evaluate runs/upos --text gold.conllu
+    anaphora evaluate runs/frames --data gold.npz
+    zcat other.txt.gz | anaphora evaluate runs/book --text -
+    anaphora evaluate runs/ptb-lstm --neural-cache 2000
+    anaphora evaluate runs/ptb-lstm --dynamic 0
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,24 +65,6 @@ def run(
     """Evaluate a run on its test splits or on given text.
 
     A run without test splits is evaluated on its validation split.
-
-    Examples:
-        anaphora evaluate runs/en-de
-        anaphora evaluate runs/en-de --source test.en --reference test.de --details --json
-        anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl
-        anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble
-        anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv
-        anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2
-        anaphora evaluate runs/en-de --precision int8
-        anaphora evaluate runs/words --candidates en-de.tsv --frequent-words 2000 --translations-per-word 10
-        anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1
-        anaphora evaluate runs/book --text other.txt
-        anaphora evaluate runs/reviews --data new.tsv
-        anaphora evaluate runs/upos --text gold.conllu
-        anaphora evaluate runs/frames --data gold.npz
-        zcat other.txt.gz | anaphora evaluate runs/book --text -
-        anaphora evaluate runs/ptb-lstm --neural-cache 2000
-        anaphora evaluate runs/ptb-lstm --dynamic 0
     """
     adapted = adaptation.value()
     _check_number(runs, ensemble, models, of_text=bool(texts.text or adaptation != AdaptationOptions()))

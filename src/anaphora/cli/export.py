@@ -1,4 +1,13 @@
-"""``anaphora export``: a run in the format of another program."""
+"""``anaphora export``: a run in the format of another program.
+
+Examples:
+    anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz
+    anaphora export runs/links --to dictionary --output en-de.tsv
+    anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora
+    anaphora export runs/en-de --to html --output microscope.html
+    anaphora export runs/en-de --to onnx --output en-de-onnx
+    anaphora export runs/en-de --to onnx --int8 --output en-de-int8
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -49,14 +58,6 @@ def run(
     """Export a run as one file, a page or ONNX graphs.
 
     One file is a bundle, an ARPA file or a dictionary.
-
-    Examples:
-        anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz
-        anaphora export runs/links --to dictionary --output en-de.tsv
-        anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora
-        anaphora export runs/en-de --to html --output microscope.html
-        anaphora export runs/en-de --to onnx --output en-de-onnx
-        anaphora export runs/en-de --to onnx --int8 --output en-de-int8
     """
     to, rounded = _write(run_folder, output, to, precision, int8=int8)
     if as_json:

@@ -1,4 +1,12 @@
-"""``anaphora fetch``: bring a known corpus into the data folder."""
+"""``anaphora fetch``: bring a known corpus into the data folder.
+
+Examples:
+    anaphora fetch
+    anaphora fetch multi30k
+    anaphora fetch multi30k --list
+    anaphora fetch --json
+    anaphora fetch multi30k --from /media/disk/corpora
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -28,13 +36,6 @@ def run(
     """Download a known corpus, or list all.
 
     Every file is verified by its SHA-256.
-
-    Examples:
-        anaphora fetch
-        anaphora fetch multi30k
-        anaphora fetch multi30k --list
-        anaphora fetch --json
-        anaphora fetch multi30k --from /media/disk/corpora
     """
     from anaphora.data.catalogue import CORPORA
     from anaphora.data.fetch import data_home, fetch, known_corpus

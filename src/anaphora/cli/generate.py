@@ -1,4 +1,13 @@
-"""``anaphora generate``: a language model continues a text."""
+"""``anaphora generate``: a language model continues a text.
+
+Examples:
+    anaphora generate runs/book --prompt "The man walks"
+    anaphora generate runs/book --prompt "The man" --greedy
+    anaphora generate runs/book --length 2000 --seed 3
+    anaphora generate runs/book --prompt "Chapter 1" --lines 40
+    anaphora generate runs/book --prompts beginnings.txt --seed 3
+    anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3
+"""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,14 +58,6 @@ def run(
     """Generate text, or continue a prompt.
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
-
-    Examples:
-        anaphora generate runs/book --prompt "The man walks"
-        anaphora generate runs/book --prompt "The man" --greedy
-        anaphora generate runs/book --length 2000 --seed 3
-        anaphora generate runs/book --prompt "Chapter 1" --lines 40
-        anaphora generate runs/book --prompts beginnings.txt --seed 3
-        anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3
     """
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load

@@ -1,4 +1,10 @@
-"""``anaphora info``: what a run is, what it was trained on, and how good it was found to be."""
+"""``anaphora info``: what a run is, what it was trained on, and how good it was found to be.
+
+Examples:
+    anaphora info runs/en-de
+    anaphora info runs/en-de --json
+    anaphora info en-de.anaphora
+"""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -17,11 +23,6 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     """Show data, size, scores and damaged files of a run.
 
     Of a bundle, show its card. Exits with 1 when no checkpoint can be used.
-
-    Examples:
-        anaphora info runs/en-de
-        anaphora info runs/en-de --json
-        anaphora info en-de.anaphora
     """
     from anaphora.run.bundle import is_bundle
     from anaphora.run.summary import about, about_bundle

@@ -1,4 +1,29 @@
-"""``anaphora inspect``: see inside of runs; numbers as text or JSON, pictures into a folder."""
+"""``anaphora inspect``: see inside of runs; numbers as text or JSON, pictures into a folder.
+
+Examples:
+    anaphora inspect runs/en-de
+    anaphora inspect runs/en-de attention --text "A man is walking." --output pictures
+    anaphora inspect runs/en-de report --source test.en --target test.de --output pictures
+    anaphora inspect runs/small runs/large attention --source test.en --target test.de --output pictures
+    anaphora inspect runs/en-de-1 runs/en-de-2 curves --output pictures
+    anaphora inspect runs/en-de embeddings --text man --text dog
+    anaphora inspect runs/en-de length --source test.en --target test.de
+    anaphora inspect runs/book gates --text "the man walks" --output pictures
+    anaphora inspect runs/book gates book.txt
+    anaphora inspect runs/book gradients --text "the man walks" --output pictures
+    anaphora inspect runs/simple runs/lstm gradients --text "the man walks" --output pictures
+    anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau
+    anaphora inspect runs/en-de beam --text "A man is walking." --beam 3
+    anaphora inspect runs/en-de beam test.en --beam 5 --json
+    anaphora inspect runs/en-de neighbours --text "A man is walking."
+    anaphora inspect gradients --remedies
+    anaphora inspect span --quick --output pictures
+    anaphora inspect runs/book span book.txt
+    anaphora inspect explain lstm
+    anaphora inspect explain bptt --blank --output lesson
+    anaphora inspect diagram bahdanau2015 --output pictures
+    anaphora inspect diagram lstm --output pictures
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -106,30 +131,6 @@ def run(
     """Show attention, gates, gradients and beams.
 
     Without a run, explain the parts of a network.
-
-    Examples:
-        anaphora inspect runs/en-de
-        anaphora inspect runs/en-de attention --text "A man is walking." --output pictures
-        anaphora inspect runs/en-de report --source test.en --target test.de --output pictures
-        anaphora inspect runs/small runs/large attention --source test.en --target test.de --output pictures
-        anaphora inspect runs/en-de-1 runs/en-de-2 curves --output pictures
-        anaphora inspect runs/en-de embeddings --text man --text dog
-        anaphora inspect runs/en-de length --source test.en --target test.de
-        anaphora inspect runs/book gates --text "the man walks" --output pictures
-        anaphora inspect runs/book gates book.txt
-        anaphora inspect runs/book gradients --text "the man walks" --output pictures
-        anaphora inspect runs/simple runs/lstm gradients --text "the man walks" --output pictures
-        anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau
-        anaphora inspect runs/en-de beam --text "A man is walking." --beam 3
-        anaphora inspect runs/en-de beam test.en --beam 5 --json
-        anaphora inspect runs/en-de neighbours --text "A man is walking."
-        anaphora inspect gradients --remedies
-        anaphora inspect span --quick --output pictures
-        anaphora inspect runs/book span book.txt
-        anaphora inspect explain lstm
-        anaphora inspect explain bptt --blank --output lesson
-        anaphora inspect diagram bahdanau2015 --output pictures
-        anaphora inspect diagram lstm --output pictures
     """
     from anaphora.cli.inspect_verbs import VERBS
 

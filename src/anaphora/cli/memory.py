@@ -1,4 +1,13 @@
-"""``anaphora memory``: the translation memory of a run."""
+"""``anaphora memory``: the translation memory of a run.
+
+Examples:
+    anaphora memory runs/en-de add project.tmx week.po
+    anaphora memory runs/en-de list
+    anaphora memory runs/en-de list --text "Save the file" --fuzzy 60
+    anaphora memory runs/en-de remove 12 13
+    anaphora memory runs/en-de remove --origin week.po
+    anaphora memory runs/en-de export all.tmx
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,14 +41,6 @@ def run(
     """Edit or list the translation memory of a run.
 
     add takes TMX, PO, XLIFF, CSV and TSV files; export writes .tmx or .tsv.
-
-    Examples:
-        anaphora memory runs/en-de add project.tmx week.po
-        anaphora memory runs/en-de list
-        anaphora memory runs/en-de list --text "Save the file" --fuzzy 60
-        anaphora memory runs/en-de remove 12 13
-        anaphora memory runs/en-de remove --origin week.po
-        anaphora memory runs/en-de export all.tmx
     """
     from anaphora.memory import Memory
     from anaphora.run.layout import check_is_run

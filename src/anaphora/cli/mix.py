@@ -1,4 +1,10 @@
-"""``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model."""
+"""``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model.
+
+Examples:
+    anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache
+    anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed
+    anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed
+"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -26,11 +32,6 @@ def run(
     """Interpolate language models.
 
     Their weights are fitted on the validation split.
-
-    Examples:
-        anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache
-        anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed
-        anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed
     """
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment

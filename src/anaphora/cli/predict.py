@@ -1,4 +1,17 @@
-"""``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images."""
+"""``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images.
+
+Examples:
+    anaphora predict runs/reviews reviews.txt
+    echo 'a lovely film' | anaphora predict runs/reviews --json
+    anaphora predict runs/upos new.conllu --output tagged.conllu
+    echo 'A man walks.' | anaphora predict runs/upos --format text
+    echo anaphora | anaphora predict runs/cmudict
+    anaphora predict runs/cmudict words.txt --confidence
+    anaphora predict runs/frames frames.npz
+    anaphora predict runs/reader strokes.jsonl
+    anaphora predict runs/scenes features.npz --pictures pictures
+    anaphora predict runs/sensors sensors.npz --steps 24
+"""
 
 import json
 from collections.abc import Iterator
@@ -69,18 +82,6 @@ def run(
     """Print the prediction for each line or image.
 
     A tagger prints the tagged file.
-
-    Examples:
-        anaphora predict runs/reviews reviews.txt
-        echo 'a lovely film' | anaphora predict runs/reviews --json
-        anaphora predict runs/upos new.conllu --output tagged.conllu
-        echo 'A man walks.' | anaphora predict runs/upos --format text
-        echo anaphora | anaphora predict runs/cmudict
-        anaphora predict runs/cmudict words.txt --confidence
-        anaphora predict runs/frames frames.npz
-        anaphora predict runs/reader strokes.jsonl
-        anaphora predict runs/scenes features.npz --pictures pictures
-        anaphora predict runs/sensors sensors.npz --steps 24
     """
     check_writable(output, read=[file, run_folder])
 

@@ -1,4 +1,9 @@
-"""``anaphora quickstart``: from nothing to a translator, a score and a picture, in about two minutes."""
+"""``anaphora quickstart``: from nothing to a translator, a score and a picture, in about two minutes.
+
+Examples:
+    anaphora quickstart
+    anaphora quickstart --folder demo
+"""
 
 import shutil
 from itertools import count, islice
@@ -31,12 +36,7 @@ def run(
     sentences: Annotated[int, Option("Number of training pairs.", min=1000)] = 30_000,
     threads: Threads = 0,
 ) -> None:
-    """Train a small translator on a generated corpus.
-
-    Examples:
-        anaphora quickstart
-        anaphora quickstart --folder demo
-    """
+    """Train a small translator on a generated corpus."""
     place = _free(folder)
 
     from anaphora import recipes

@@ -1,4 +1,12 @@
-"""``anaphora recipes``: list the recipes, or print one."""
+"""``anaphora recipes``: list the recipes, or print one.
+
+Examples:
+    anaphora recipes
+    anaphora recipes character-lm > mine.toml
+    anaphora recipes auto
+    anaphora recipes --json
+    anaphora recipes bahdanau2015 --program
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -19,15 +27,7 @@ def run(
     program: Annotated[bool, Option("Print the program of one step instead: its parts, signals and weights.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the recipes, or print one to start from.
-
-    Examples:
-        anaphora recipes
-        anaphora recipes character-lm > mine.toml
-        anaphora recipes auto
-        anaphora recipes --json
-        anaphora recipes bahdanau2015 --program
-    """
+    """List the recipes, or print one to start from."""
     from anaphora.experiment import auto
 
     if program:

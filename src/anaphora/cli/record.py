@@ -1,4 +1,8 @@
-"""``anaphora record``: a web page that records pen strokes."""
+"""``anaphora record``: a web page that records pen strokes.
+
+Examples:
+    anaphora record strokes.html
+"""
 
 from importlib import resources
 from pathlib import Path
@@ -14,9 +18,6 @@ def run(output: Annotated[Path, Argument("File for the page.", metavar="FILE.htm
 
     It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora
     train --task trace and draw --prime read.
-
-    Examples:
-        anaphora record strokes.html
     """
     check_writable(output)
 

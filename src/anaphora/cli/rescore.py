@@ -1,4 +1,10 @@
-"""``anaphora rescore``: an n-best list of another program with the scores of a language model."""
+"""``anaphora rescore``: an n-best list of another program with the scores of a language model.
+
+Examples:
+    anaphora rescore runs/ptb nbest.txt --output rescored.txt
+    anaphora rescore runs/ptb nbest.txt --format kaldi
+    anaphora rescore runs/ptb-lstm nbest.txt --precision int8
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,13 +32,7 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Add language-model scores to an n-best list.
-
-    Examples:
-        anaphora rescore runs/ptb nbest.txt --output rescored.txt
-        anaphora rescore runs/ptb nbest.txt --format kaldi
-        anaphora rescore runs/ptb-lstm nbest.txt --precision int8
-    """
+    """Add language-model scores to an n-best list."""
     from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load

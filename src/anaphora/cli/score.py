@@ -1,4 +1,11 @@
-"""``anaphora score``: how likely a model finds lines of text, or translations of them."""
+"""``anaphora score``: how likely a model finds lines of text, or translations of them.
+
+Examples:
+    anaphora score runs/ptb sentences.txt
+    echo 'the man walks' | anaphora score runs/ptb --json
+    anaphora score runs/en-de pairs.tsv --output scores.txt
+    anaphora score runs/ptb-lstm text.txt --dynamic 0
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,12 +33,6 @@ def run(
     """Print the log10 probability of each line.
 
     The end of a line is predicted too.
-
-    Examples:
-        anaphora score runs/ptb sentences.txt
-        echo 'the man walks' | anaphora score runs/ptb --json
-        anaphora score runs/en-de pairs.tsv --output scores.txt
-        anaphora score runs/ptb-lstm text.txt --dynamic 0
     """
     adaptation = adapted.value()
     check_writable(output, read=[file, run_folder])

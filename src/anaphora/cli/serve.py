@@ -1,4 +1,15 @@
-"""``anaphora serve``: translators over HTTP."""
+"""``anaphora serve``: translators over HTTP.
+
+Examples:
+    anaphora serve runs/en-de runs/de-en
+    anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys
+    anaphora serve --new-key weblate --keys keys
+    anaphora serve runs/en-de --memory --learn
+    anaphora serve runs/en-de --shortlist --precision int8
+    anaphora serve runs/en-de --terms terms.tsv
+    anaphora serve runs/en-de --neighbours
+    curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate
+"""
 
 import logging
 from dataclasses import dataclass
@@ -101,16 +112,6 @@ def run(
 
     Programs are clients of LibreTranslate. The page is at the address that is printed. SIGTERM or Ctrl-C ends the
     server after the requests in work.
-
-    Examples:
-        anaphora serve runs/en-de runs/de-en
-        anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys
-        anaphora serve --new-key weblate --keys keys
-        anaphora serve runs/en-de --memory --learn
-        anaphora serve runs/en-de --shortlist --precision int8
-        anaphora serve runs/en-de --terms terms.tsv
-        anaphora serve runs/en-de --neighbours
-        curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate
     """
     if new_key and keys:
         return _add_key(keys, new_key, learns=files.learn)

@@ -1,4 +1,11 @@
-"""``anaphora settings``: every option of an experiment, and what it says."""
+"""``anaphora settings``: every option of an experiment, and what it says.
+
+Examples:
+    anaphora settings
+    anaphora settings training
+    anaphora settings decoder.cell
+    anaphora settings training.schedule --json
+"""
 
 from collections.abc import Iterator
 from textwrap import wrap
@@ -18,14 +25,7 @@ def run(
     key: Annotated[str, Argument("Table such as training, or option such as training.seed.", metavar="[KEY]")] = "",
     json: Json = False,
 ) -> None:
-    """List the options of a recipe with their defaults.
-
-    Examples:
-        anaphora settings
-        anaphora settings training
-        anaphora settings decoder.cell
-        anaphora settings training.schedule --json
-    """
+    """List the options of a recipe with their defaults."""
     from dataclasses import asdict
 
     from anaphora.experiment.settings import every_setting, settings_at

@@ -1,4 +1,9 @@
-"""``anaphora shortlist``: the tokens that a run's translations are likely to have, learnt from its training pairs."""
+"""``anaphora shortlist``: the tokens that a run's translations are likely to have, learnt from its training pairs.
+
+Examples:
+    anaphora shortlist runs/en-de
+    anaphora translate runs/en-de test.en --shortlist --precision int8
+"""
 
 from anaphora.cli.options import Json, RunFolder, Threads
 from anaphora.cli.progress import listening
@@ -10,10 +15,6 @@ def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> N
     """Learn a shortlist for faster beam search.
 
     It is learnt from the training pairs of a run.
-
-    Examples:
-        anaphora shortlist runs/en-de
-        anaphora translate runs/en-de test.en --shortlist --precision int8
     """
     from anaphora.tasks.translation.shortlist import make_shortlist
 

@@ -1,4 +1,26 @@
-"""``anaphora train``: a recipe and a person's data become a run folder."""
+"""``anaphora train``: a recipe and a person's data become a run folder.
+
+Examples:
+    anaphora train multi30k-en-de --run runs/en-de
+    anaphora train multi30k-en-de --data my-folder --source en --target cs --time 30m
+    anaphora train character-lm --data book.txt --set recurrence.size=256
+    anaphora train --data book.txt --run runs/book
+    anaphora train --data reviews.csv --task classify --run runs/reviews
+    anaphora train --data my.conllu --task tag --run runs/upos
+    anaphora train --data frames.npz --task tag --run runs/frames
+    anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words
+    anaphora train --data strokes.jsonl --task transduce --run runs/reader
+    anaphora train --data captioned --task describe --run runs/captions
+    anaphora train --data strokes.jsonl --task trace --run runs/mine
+    anaphora train --from runs/en-de --data week.tmx --run runs/en-de-2
+    anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine
+    anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german
+    anaphora train multi30k-en-de --run runs/en-de --board boards/en-de
+    anaphora train --data es-gn=gn --data es-hch=hch --data es-shp=shp --run runs/three
+    anaphora train --data corpus --source en --target cs --synthetic made.tsv --run runs/en-cs
+    anaphora train --resume --run runs/en-de
+    torchrun --nproc-per-node 2 -m -- anaphora train multi30k-en-de --run runs/en-de
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -54,29 +76,7 @@ def run(
     replay: ReplayOption = None,
     as_json: Json = False,
 ) -> None:
-    """Train a recipe on its corpus or on your own text.
-
-    Examples:
-        anaphora train multi30k-en-de --run runs/en-de
-        anaphora train multi30k-en-de --data my-folder --source en --target cs --time 30m
-        anaphora train character-lm --data book.txt --set recurrence.size=256
-        anaphora train --data book.txt --run runs/book
-        anaphora train --data reviews.csv --task classify --run runs/reviews
-        anaphora train --data my.conllu --task tag --run runs/upos
-        anaphora train --data frames.npz --task tag --run runs/frames
-        anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words
-        anaphora train --data strokes.jsonl --task transduce --run runs/reader
-        anaphora train --data captioned --task describe --run runs/captions
-        anaphora train --data strokes.jsonl --task trace --run runs/mine
-        anaphora train --from runs/en-de --data week.tmx --run runs/en-de-2
-        anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine
-        anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german
-        anaphora train multi30k-en-de --run runs/en-de --board boards/en-de
-        anaphora train --data es-gn=gn --data es-hch=hch --data es-shp=shp --run runs/three
-        anaphora train --data corpus --source en --target cs --synthetic made.tsv --run runs/en-cs
-        anaphora train --resume --run runs/en-de
-        torchrun --nproc-per-node 2 -m -- anaphora train multi30k-en-de --run runs/en-de
-    """
+    """Train a recipe on its corpus or on your own text."""
     recipe = asked.recipe
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")

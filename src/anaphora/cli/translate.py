@@ -1,4 +1,26 @@
-"""``anaphora translate``: lines in, translated lines out."""
+"""``anaphora translate``: lines in, translated lines out.
+
+Examples:
+    anaphora translate runs/en-de test.en --output test.de
+    anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8
+    anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2
+    anaphora translate runs/en-de test.en --beam 10 --nbest 10 --output test.nbest
+    anaphora translate runs/en-de test.en --beam 10 --nbest 5 --groups 5 --json
+    anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3
+    anaphora translate runs/en-de test.en --sample --minimum-risk 16
+    anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv
+    anaphora translate runs/en-de test.en --prefixes begun.de --suffixes ends.de --beam 8
+    anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first
+    anaphora translate runs/en-de app.po --output app.de.po
+    anaphora translate runs/en-de omegat-project
+    anaphora translate runs/en-de app.po --memory --adapt --output app.de.po
+    anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po
+    anaphora translate runs/en-de test.en --confidence --min-confidence 0.5
+    anaphora translate runs/en-de test.en --shortlist --precision int8
+    anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz
+    echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt
+    anaphora translate runs/three test.es --to gn --output test.gn
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -138,27 +160,6 @@ def run(
 
     Documents are PO, TMX, XLIFF, HTML, SRT, VTT and OmegaT files. At a terminal, translate each line that is typed,
     until Ctrl-D.
-
-    Examples:
-        anaphora translate runs/en-de test.en --output test.de
-        anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8
-        anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2
-        anaphora translate runs/en-de test.en --beam 10 --nbest 10 --output test.nbest
-        anaphora translate runs/en-de test.en --beam 10 --nbest 5 --groups 5 --json
-        anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3
-        anaphora translate runs/en-de test.en --sample --minimum-risk 16
-        anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv
-        anaphora translate runs/en-de test.en --prefixes begun.de --suffixes ends.de --beam 8
-        anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first
-        anaphora translate runs/en-de app.po --output app.de.po
-        anaphora translate runs/en-de omegat-project
-        anaphora translate runs/en-de app.po --memory --adapt --output app.de.po
-        anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po
-        anaphora translate runs/en-de test.en --confidence --min-confidence 0.5
-        anaphora translate runs/en-de test.en --shortlist --precision int8
-        anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz
-        echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt
-        anaphora translate runs/three test.es --to gn --output test.gn
     """
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])

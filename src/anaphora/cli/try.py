@@ -1,4 +1,12 @@
-"""``anaphora try``: the models that come with the package, on a text of one's own."""
+"""``anaphora try``: the models that come with the package, on a text of one's own.
+
+Examples:
+    anaphora try "I am hungry."
+    anaphora try computer
+    anaphora try
+    anaphora try --model spelling serendipity
+    cat letter.txt | anaphora try --json
+"""
 
 import time
 from collections.abc import Iterator
@@ -41,13 +49,6 @@ def run(
 
     At a terminal, answer each line that is typed, until an empty one. Shows where the model looked for every word or
     sound, and how sure it is. Needs neither a network nor PyTorch.
-
-    Examples:
-        anaphora try "I am hungry."
-        anaphora try computer
-        anaphora try
-        anaphora try --model spelling serendipity
-        cat letter.txt | anaphora try --json
     """
     if model:
         check_known("--model", model, TRIAL_MODELS)
