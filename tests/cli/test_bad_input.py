@@ -183,7 +183,7 @@ def test_bad_data_is_refused_before_anything_is_written(
         ),
         (
             ["translate", "run", "--pairs", "made.txt"],
-            "anaphora: --pairs should be a .tsv file, which training reads, but is made.txt: name it made.txt.tsv.",
+            "anaphora: --pairs should be a .tsv file, but is made.txt: name it made.txt.tsv.",
         ),
         (
             ["translate", "missing"],
