@@ -35,6 +35,8 @@ class VocabularyInfo(NamedTuple):
     unk: int
     bos: int
     eos: int
+    features: bool = False
+    """True if features stand behind the ``</s>`` of a row, for an embedding apart from the encoder."""
 
     @property
     def unwritten(self) -> tuple[int, int]:

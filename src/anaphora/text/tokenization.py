@@ -156,6 +156,8 @@ class Symbol(TokenizerConfig):
     """Symbols of the output: the same."""
     joint: bool = False
     """True if all sides share one vocabulary."""
+    features: Literal["encoder", "decoder"] = "encoder"
+    """Reader of the tags of an input: the encoder, behind its symbols, or every step of the decoder, as their sum."""
     min_count: Annotated[int, Gt(0)] = 1
     """Symbols seen less often than this in the training text become ``<unk>``."""
 
@@ -301,7 +303,7 @@ def _learn_symbols(
     for group in groups:
         strings = (empty[side].symbols_of(line) for side in group for line in sides[side]())
         vocabulary = SymbolTokenizer.learn(strings, lowercase=cases[group[0]], least=config.min_count)
-        learnt |= {side: vocabulary.beside(separated[side]) for side in group}
+        learnt |= {side: vocabulary.beside(separated[side], config.features == "decoder") for side in group}
     return learnt
 
 
