@@ -74,10 +74,10 @@ class SpeltIds(Ids):
 
 @dataclass(frozen=True)
 class FeaturedIds(Ids):
-    """Rows of ids with features, such as the morphological tags of a word to inflect."""
+    """Rows of ids with features, such as the morphological tags of a word to inflect, behind each in ``ids_BT``."""
 
     features_BF: ArrayOrTensor
-    """int64, right-padded with ``<pad>``: the features of each row, in any order."""
+    """int64, right-padded with ``<pad>``: the features of each row, in any order, and a last ``</s>``."""
 
 
 @dataclass(frozen=True)
