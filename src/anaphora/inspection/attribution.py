@@ -199,7 +199,7 @@ class _Query:
         batch = example.batch
         self.outputs: list[int] = _ids(batch.target_ids)
         self.pieces = example.predicts
-        read = [pieces for name, pieces in example.reads.items() if name in ("encoder", "decoder", "recurrence")]
+        read = [pieces for name, pieces in example.reads.items() if name != "language_model"]
         self.inputs = tuple(piece for pieces in read for piece in pieces)
         demand_page(self.inputs)
         self._source = _ids(batch.input_ids) if len(read) > 1 else None
