@@ -35,13 +35,24 @@ class VocabularyInfo(NamedTuple):
     unk: int
     bos: int
     eos: int
-    features: bool = False
-    """True if features stand behind the ``</s>`` of a row, for an embedding apart from the encoder."""
 
     @property
     def unwritten(self) -> tuple[int, int]:
         """The ids that no output has: ``<pad>`` and ``<s>``."""
         return self.pad, self.bos
+
+    @property
+    def features(self) -> bool:
+        """True if features stand behind the ``</s>`` of a row, for the decoder."""
+        return False
+
+
+class FeaturedVocabularyInfo(VocabularyInfo):
+    """The same of a vocabulary with features."""
+
+    @property
+    def features(self) -> bool:
+        return True
 
 
 Carry = Mapping[str, Any]

@@ -18,7 +18,7 @@ from anaphora.kernels.compiled.beam import BeamDecoding
 from anaphora.kernels.densities import Draws
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
-from anaphora.protocols import CompiledRequest, VocabularyInfo
+from anaphora.protocols import CompiledRequest, FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of
 from tests.networks import TRANSLATORS, build, untrained_translator
@@ -119,7 +119,7 @@ def test_a_translator(name: str) -> None:
 
 def featured() -> tuple[Any, Batch]:
     """A translator whose decoder reads features, and what it reads."""
-    model = drawn(build("translate", merged({}), SIDES | {"source": SYMBOLS._replace(features=True)}))
+    model = drawn(build("translate", merged({}), SIDES | {"source": FeaturedVocabularyInfo(*SYMBOLS)}))
     given = rows(*LENGTHS)
     features = pad([[9, 8, 5], [], [5], [6, 6]], end=SYMBOLS.eos).ids_BT
     return model, replace(texts(), inputs=FeaturedIds(given.ids_BT, given.lengths_B, features))

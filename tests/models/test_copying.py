@@ -10,7 +10,7 @@ import torch
 from anaphora.batch import pad
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.search.ensemble import Ensemble
 from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling
@@ -40,7 +40,7 @@ TABLES: dict[str, dict[str, Any]] = {
 def make(name: str, **more: Any) -> Translator:
     tables = {"embedding": {"size": 8}, "encoder": {"size": 12}, "decoder": {"size": 24}}
     given = {**TABLES[name]}
-    symbols = SYMBOLS._replace(features=given.pop("features", False))
+    symbols = FeaturedVocabularyInfo(*SYMBOLS) if given.pop("features", False) else SYMBOLS
     for table, options in given.items():
         tables[table] = tables.get(table, {}) | options
     return made(Translator, "translate", tables | more, symbols)

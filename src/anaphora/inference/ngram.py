@@ -218,7 +218,7 @@ class NgramStepper:
     def __init__(self, model: BackoffModel) -> None:
         """The model is read, never changed."""
         self._model, self.order = model, model.order
-        self.size, _, self.unk, _, self.eos, _ = model.symbols
+        self.size, _, self.unk, _, self.eos = model.symbols
         self.bos = self.eos
 
     def start(self, batch: Batch) -> SearchStart:

@@ -177,7 +177,7 @@ class NetworkStepper:
     def __init__(self, model: Any) -> None:
         """The model is read, never changed."""
         self._model = model
-        self.size, _, self.unk, self.bos, self.eos, _ = model.symbols
+        self.size, _, self.unk, self.bos, self.eos = model.symbols
 
     def words(self, ids: Array) -> Any:
         """Return words that a step reads."""

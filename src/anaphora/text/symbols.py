@@ -11,7 +11,7 @@ from typing import Self
 from unicodedata import category
 
 from anaphora.errors import RunError
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.tokenizer import EOS, UNK, Tokenizer, listed_in, one_line
@@ -45,7 +45,7 @@ class SymbolTokenizer(CharacterTokenizer):
 
     @property
     def symbols(self) -> VocabularyInfo:
-        return super().symbols._replace(features=self.features)
+        return FeaturedVocabularyInfo(*super().symbols) if self.features else super().symbols
 
     def beside(self, separated: bool, features: bool) -> Self:
         """Return the same vocabulary for strings that are written otherwise."""

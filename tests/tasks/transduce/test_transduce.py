@@ -249,7 +249,7 @@ def test_features_are_read_by_the_decoder_alone(tmp_path: Path, monkeypatch: pyt
     inflected, strings = anaphora.load("run"), ["sagen\tV;PST", "machen\tV;PST;PL", "klagen", "fassen\tV;X"]
     together = inflected.predict(strings)
     assert together == [inflected.predict([string])[0] for string in strings]
-    [one, other] = inflected.translator.score_pairs(strings[:1] + ["sagen\tV"], ["sagte"] * 2, attention=True)
+    [one, other] = inflected.translator.score_pairs([strings[0], "sagen\tV"], ["sagte"] * 2, attention=True)
     assert one.score != other.score and one.source_pieces == (*"sagen", "</s>", "V", "PST", "</s>")
     assert one.weights is not None and one.weights.shape[1] == 9 and not one.weights[:, 6:].any()
     found = shown("inspect", "run", "attribute", "--text", strings[0], "--json").json["attribution"]

@@ -76,7 +76,8 @@ def _encoder_decoder(names: Names, model: EncoderDecoder) -> Table:
     x, features = "values", ""
     if isinstance(model, Translator):
         x = embed(graph, model.source_embedding, "ids")
-        features = graph.add("sum_known", embed(graph, model.source_embedding, "features"), "features")
+        if model.decoder.spec.features:
+            features = graph.add("sum_known", embed(graph, model.source_embedding, "features"), "features")
     return {
         "kind": "encoder-decoder",
         "symbols": list(model.symbols),

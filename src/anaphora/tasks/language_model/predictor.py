@@ -278,7 +278,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         demand_several(lines)
         self.check(adaptation)
         by_line, text = self._of_sentences, Reading(lines, self._tokenizer)
-        _, _, unk, bos, eos, _ = self._tokenizer.symbols
+        _, _, unk, bos, eos = self._tokenizer.symbols
         of_lines, of_sentences = LineSums(eos), LineSums(eos)
         tokens = 0
         read = adapted_log_probs(self._model, text, eos, adaptation)
