@@ -47,7 +47,7 @@ class SymbolTokenizer(CharacterTokenizer):
     def symbols(self) -> VocabularyInfo:
         return FeaturedVocabularyInfo(*super().symbols) if self.features else super().symbols
 
-    def beside(self, separated: bool, features: bool) -> Self:
+    def beside(self, separated: bool, features: bool = False) -> Self:
         """Return the same vocabulary for strings that are written otherwise."""
         return type(self)(self.alphabet, lowercase=self.lowercase, separated=separated, features=features)
 
