@@ -257,7 +257,7 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
 
 def load(config: AnyTokenizer, folder: Path, read: Read = read) -> dict[str, Tokenizer]:
     """Return the tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    return {side: _load_one(config, side, folder, one, read) for side, one in _read_index(folder / _INDEX, read).items()}
+    return {side: _load_one(config, side, folder, one, read) for side, one in _index_of(folder / _INDEX, read).items()}
 
 
 def _learn_words(
@@ -345,7 +345,7 @@ def _learn(
     return tokenizer
 
 
-def _read_index(path: Path, read: Read) -> dict[str, dict[str, Any]]:
+def _index_of(path: Path, read: Read) -> dict[str, dict[str, Any]]:
     if path.parent.is_dir() and not path.exists():
         raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:
