@@ -1,5 +1,6 @@
 """Networks without torch answer as those of torch do, and a row as it does alone, whatever the options."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from anaphora import recipes
-from anaphora.batch import Batch, Constraints, Grid, Ids, SpeltIds, Values, pad
+from anaphora.batch import Batch, Constraints, FeaturedIds, Grid, Ids, SpeltIds, Values, pad
 from anaphora.data.ragged import Ragged
 from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
@@ -17,7 +18,7 @@ from anaphora.kernels.compiled.beam import BeamDecoding
 from anaphora.kernels.densities import Draws
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
-from anaphora.protocols import CompiledRequest, VocabularyInfo
+from anaphora.protocols import CompiledRequest, FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of
 from tests.networks import MORE_TRANSLATORS, TRANSLATORS, build, untrained_translator
@@ -83,6 +84,20 @@ def test_a_translator(name: str) -> None:
     size = model.symbols.size
     given = Batch.of_rows(range(4), rows(*LENGTHS, size=size))
     assert_stepper(opened(model), model, given, read_ids(8, size))
+
+
+def featured() -> tuple[Any, Batch]:
+    """A translator whose decoder reads features, and what it reads."""
+    model = drawn(build("translate", merged({}), SIDES | {"source": FeaturedVocabularyInfo(*SYMBOLS)}))
+    given = rows(*LENGTHS)
+    features = pad([[9, 8, 5], [], [5], [6, 6]], end=SYMBOLS.eos).ids_BT
+    return model, replace(texts(), inputs=FeaturedIds(given.ids_BT, given.lengths_B, features))
+
+
+def test_a_translator_with_features() -> None:
+    model, given = featured()
+    assert_stepper(opened(model), model, given, read_ids(8))
+    assert not np.allclose(opened(model).target_states(given), opened(model).target_states(texts()))
 
 
 @pytest.mark.parametrize("name", MORE_TRANSLATORS)

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from anaphora.batch import Batch, Ids, pad
+from anaphora.batch import Batch, FeaturedIds, Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.labels import labels
 from anaphora.inspection.result import Result
@@ -195,11 +195,12 @@ class _Query:
         batch = example.batch
         self.outputs: list[int] = _ids(batch.target_ids)
         self.pieces = example.predicts
-        read = [pieces for name, pieces in example.reads.items() if name in ("encoder", "decoder", "recurrence")]
+        read = [pieces for name, pieces in example.reads.items() if name != "language_model"]
         self.inputs = tuple(piece for pieces in read for piece in pieces)
         demand_page(self.inputs)
         self._source = _ids(batch.input_ids) if len(read) > 1 else None
-        self._first = _ids(batch.input_ids)[0]
+        self._read = batch.input_ids
+        self._first = _ids(self._read)[0]
         self._own: Any = deepcopy(subject.trained.model).eval()
         self._model: Any = deepcopy(subject.trained.model).eval().double()
         self._runtime, self._tokenizer = subject.trained.runtime, subject.trained.tokenizers[_side(subject)]
@@ -239,7 +240,10 @@ class _Query:
     def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
         count = len(rows)
         inputs = [self._source] * count if self._source else [[self._first, *row][: len(row)] for row in rows]
-        return Batch.of_rows(range(count), pad(inputs), pad(rows))
+        items = pad(inputs)
+        if isinstance(self._read, FeaturedIds):
+            items = FeaturedIds(items.ids_BT, items.lengths_B, self._read.features_BF.repeat(count, 0))
+        return Batch.of_rows(range(count), items, pad(rows))
 
 
 def _ids(sequence: Ids) -> list[int]:
