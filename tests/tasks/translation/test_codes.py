@@ -225,7 +225,7 @@ def test_codes_that_may_not_be_reordered_keep_their_order(tmp_path: Path) -> Non
     translate = {"open <x1>the</x1> <x3>file</x3>": "<x3>Datei</x3> <x1>die</x1> auf"}
     before = SECOND.format(source)
     document = document_of(tmp_path, "a.xlf", before)
-    done = fill(document, lambda texts, _: [translate.get(text, text.upper()) for text in texts], "de")
+    done = fill(document, lambda texts: [translate.get(text, text.upper()) for text in texts], "de")
     found = target_of(before, done.content.decode(), FORMS["pc"])
     assert found == source.replace("open", "OPEN").replace("the", "THE").replace(">file", ">FILE")
 
@@ -254,10 +254,10 @@ def test_targets_of_similar_segments_need_review_in_the_state_of_each_format(nam
     before, marked = STATES[name]
     match, asked = Match(Segment("opens", "auf"), 85, changes("opens", "open")), list[str]()
     document = document_of(tmp_path, name, before)
-    done = fill(document, lambda texts, _: asked.extend(texts) or ["auf"] * len(texts), "de", {"open": match})
+    done = fill(document, lambda texts: asked.extend(texts) or ["auf"] * len(texts), "de", {"open": match})
     assert marked in done.content.decode()
     assert [one for _, one in done.similar] == [match] and asked == ["open"]
     assert document.kind in REVIEWED
     assert not [entry for entry in entries_of(tmp_path, f"g{name}", done.content) if not entry.skipped]
-    plain = fill(document, lambda texts, _: ["auf"] * len(texts), "de")
+    plain = fill(document, lambda texts: ["auf"] * len(texts), "de")
     assert "fuzzy-match" not in plain.content.decode() and 'origin="tm"' not in plain.content.decode()
