@@ -69,7 +69,7 @@ def without(name: str) -> list[AbstractContextManager[Any]]:
     row = pipeline.TranslationPipeline
     switches: dict[str, list[AbstractContextManager[Any]]] = {
         "": [nullcontext()],
-        "as written": [patch.object(row, "_with_known_placeholders", lambda *_: None)],
+        "as written": [patch.object(row, "_with_learnt_spans", lambda *_: None)],
         "pointing": [
             patch.object(row, "_pointing", lambda *_: None),
             patch.object(unmasking.Unmasking, "unmask", _as_words(unmasking.Unmasking.unmask)),

@@ -105,7 +105,7 @@ def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder])
     """
     if not found:
         return MaskedText(sentence, "", sentence, "")
-    partners = _partners(sentence, found)
+    partners = tag_partners(sentence, found)
     first, last, start, end = _peel(sentence, found, partners)
     inner = sentence[start:end]
     start += len(inner) - len(inner.lstrip())
@@ -161,7 +161,7 @@ def _join(text: str, more: str, after_tag: bool) -> str:
     return text + (more.removeprefix(" ") if after_tag and (not text or text.endswith(" ")) else more)
 
 
-def _partners(sentence: str, found: Sequence[Span]) -> dict[int, int]:
+def tag_partners(sentence: str, found: Sequence[Span]) -> dict[int, int]:
     """Return the pairs of opening and closing tags, well nested, both ways, by their places in what is found."""
     opened: list[tuple[str, int]] = []
     partners: dict[int, int] = {}

@@ -154,13 +154,15 @@ class Copying:
 
     normalised = True
 
-    def __init__(self, tokenizer: Tokenizer, learnt: str) -> None:
+    def __init__(self, tokenizer: Tokenizer, learnt: str, backwards: bool = False) -> None:
         symbols = tokenizer.symbols
         self.size, self.bos, self.eos, self.unk = symbols.size, symbols.bos, symbols.eos, symbols.unk
-        self._learnt = set(tokenizer.encode(learnt))
+        self._learnt, self._order = set(tokenizer.encode(learnt)), -1 if backwards else 1
 
     def start(self, batch: Batch) -> SearchStart:
-        rows = [[token for token in row if token in self._learnt] for row in batch.input_ids.ids_BT.tolist()]
+        rows = [
+            [token for token in row if token in self._learnt][:: self._order] for row in batch.input_ids.ids_BT.tolist()
+        ]
         memory = np.array([(row + [self.eos] * 40)[:40] for row in rows])
         return SearchStart(memory, np.zeros(len(rows), np.int64), batch.input_ids.lengths_B)
 
@@ -191,6 +193,19 @@ def test_what_a_translator_has_learnt_to_keep_stays_where_it_puts_it() -> None:
         [found] = translator.translate([text], beam=2, alternatives=1)
         assert not lost(Segment(text, ("{new}",) if "new" in text else ()), found)
         assert found.text == expected or (expected is None and sorted(found.text.split()) == sorted(text.split()))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_tags_that_a_translator_has_learnt_stay_where_it_puts_them_if_they_are_well_nested(backwards: bool) -> None:
+    text = "sees sees the <i> man </i> walks"
+    tokenizer = WordTokenizer.learn([text], size=60, least=1, lowercase=False, segmentation="whitespace", language="en")
+    learnt = text.replace("sees", "")
+    translator = TranslationPredictor(lambda: Copying(tokenizer, learnt, backwards), tokenizer, tokenizer)
+    [found] = translator.translate([text], beam=1)
+    if backwards:  # it would write </i> man <i>
+        assert found.text.index("<i>") < found.text.index("</i>")
+    else:
+        assert found.text == "the <i> man </i> walks"
 
 
 def test_stand_ins_are_chosen_when_they_are_needed_and_anew_for_an_ensemble() -> None:

@@ -46,7 +46,7 @@ from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDec
 from anaphora.tasks.translation.shortlist import candidates_of
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
-from anaphora.text.masking import MaskedText, mask, split_around
+from anaphora.text.masking import MaskedText, mask, split_around, tag_partners
 from anaphora.text.placeholders import RESERVED, USUAL, checked_kinds, spans
 from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
@@ -125,23 +125,25 @@ class TranslationPipeline:
 
         What a sentence keeps is left in it where the model may have learnt it, and masked where some is lost.
         """
-        tried = {place: one for place, row in enumerate(rows) if (one := self._with_known_placeholders(row))}
+        tried = {place: one for place, row in enumerate(rows) if (one := self._with_learnt_spans(row))}
         found = zip(tried, self._search([*tried.values()], watch, lambda _: None), strict=True)
         whole = {place: kept for place, one in found if (kept := self._accept(rows[place], one))}
         others = [row for place, row in enumerate(rows) if place not in whole]
         rest = iter(self._search(others, watch, lambda n: done(len(whole) + n)))
         return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
 
-    def _with_known_placeholders(self, row: SentenceRequest) -> SentenceRequest | None:
-        """Return the same with the placeholders that the model may have learnt left in its text; None without any."""
+    def _with_learnt_spans(self, row: SentenceRequest) -> SentenceRequest | None:
+        """Return the same with what the model may have learnt to keep left in its text; None where that is nothing.
+
+        Reserved words, where it has learnt them, stand for placeholders.
+        """
         masked, sides = row.masked, (self._source, self._target)
-        if not masked.units or masked.units[0].stand_in.word in RESERVED:
-            return None
-        known = {one.text for one in masked.units if all(can_spell(side, one.text) for side in sides)}
+        units = () if masked.units and masked.units[0].stand_in.word in RESERVED else masked.units
+        known = {one.text for one in (*masked.tags, *units) if all(can_spell(side, one.text) for side in sides)}
         if not known:
             return None
         found = spans(masked.sentence, self._kinds)
-        others = [one for one in found if one.tag or masked.sentence[one.start : one.end] not in known]
+        others = [one for one in found if masked.sentence[one.start : one.end] not in known]
         masked = mask(masked.sentence, others, self._decoder.stand_ins)
         ids = self._source.encode(masked.text)
         if len(ids) > MAX_TOKENS:
@@ -150,13 +152,15 @@ class TranslationPipeline:
 
     def _accept(self, row: SentenceRequest, found: Translation) -> Translation | None:
         """Return a translation and its alternatives if they have all that the sentence keeps, as often; or None."""
-        kept = self._counts(row.masked.sentence)
-        if self._counts(found.text) != kept:
+        kept = self._kept(row.masked.sentence)
+        if self._kept(found.text) != kept:
             return None
-        return replace(found, alternatives=tuple(one for one in found.alternatives if self._counts(one.text) == kept))
+        return replace(found, alternatives=tuple(one for one in found.alternatives if self._kept(one.text) == kept))
 
-    def _counts(self, text: str) -> Counter[str]:
-        return Counter(text[one.start : one.end] for one in spans(text, self._kinds))
+    def _kept(self, text: str) -> tuple[Counter[str], int]:
+        """Return how often a text has each thing that is kept, and how many tags are opened or closed, well nested."""
+        found = spans(text, self._kinds)
+        return Counter(text[one.start : one.end] for one in found), len(tag_partners(text, found))
 
     def _search(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
         """Search sentences in batches of like length, and unmask what is found; ``done`` takes their number."""
