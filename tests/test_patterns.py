@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import regex
 
+from anaphora.tasks.translation import unmasking
 from anaphora.text import joiner_tokens
 from anaphora.text.text_rule import TextRule
 from tests.package import code, tree_of
@@ -28,13 +29,20 @@ def patterns_in(value: object) -> Iterator[Any]:
             yield from patterns_in(one)
 
 
-MADE: dict[str, tuple[Any, tuple[str, ...]]] = {
-    f"anaphora.text.joiner_tokens._pattern({language})": (joiner_tokens._pattern(language), ("findall",))
-    for language in ("en", "de", *sorted(joiner_tokens._BEGINS_WORD)[:1], *sorted(joiner_tokens._ENDS_WORD)[:1])
-} | {
-    f"anaphora.text.text_rule.substitutions({number})": (pattern, ("sub",))
-    for number, (pattern, _) in enumerate(TextRule().substitutions)
-}
+MADE: dict[str, tuple[Any, tuple[str, ...]]] = (
+    {
+        f"anaphora.text.joiner_tokens._pattern({language})": (joiner_tokens._pattern(language), ("findall",))
+        for language in ("en", "de", *sorted(joiner_tokens._BEGINS_WORD)[:1], *sorted(joiner_tokens._ENDS_WORD)[:1])
+    }
+    | {
+        f"anaphora.text.text_rule.substitutions({number})": (pattern, ("sub",))
+        for number, (pattern, _) in enumerate(TextRule().substitutions)
+    }
+    | {
+        f"anaphora.tasks.translation.unmasking._copies({kept})": (unmasking._copies(kept), ("sub",))
+        for kept in (("%s", "{a}", "aa", "--a"), ("a", "ab", "a b", "%", "..."))
+    }
+)
 """Patterns that a function makes, by function and argument."""
 
 IN_A_TABLE = "anaphora.formats.documents._document"

@@ -28,6 +28,7 @@ from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
 from anaphora.nn.embedding import Embedding
+from anaphora.wording import inflect
 
 STEPS = 32
 """Points of the integral, at most."""
@@ -124,7 +125,9 @@ def token_attribution(
     """
     query = _Query(subject, text, target)
     if not 1 <= token <= len(query.outputs):
-        raise ConfigError(f"The output has {len(query.outputs)} tokens, but token {token} was asked for: name another.")
+        raise ConfigError(
+            f"The output has {inflect(len(query.outputs), 'token')}, but token {token} was asked for: name another."
+        )
     before = query.outputs[: token - 1]
     # f is the difference of the losses of two rows, so nothing but losses is asked of the network
     less = [*before, query.id_of(instead)] if instead else before

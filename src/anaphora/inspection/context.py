@@ -92,7 +92,8 @@ def effective_context(
     ids: list[int] = subject.predictor.example(text).batch.target_ids.ids_BT[0].tolist()
     if len(ids) <= longest + positions:
         raise DataError(
-            f"The context takes more than {longest + positions:,} tokens, but the text has {len(ids):,}: give more."
+            f"The context of {inflect(positions, 'prediction')} takes more than "
+            f"{inflect(longest + positions, 'token')}, but the text has {len(ids):,}: give a longer one."
         )
     ends = [longest + (len(ids) - 1 - longest) * n // (positions - 1) for n in range(positions)]
     sizes = [2**n for n in range(longest.bit_length()) if 2**n < longest]

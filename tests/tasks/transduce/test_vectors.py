@@ -123,7 +123,7 @@ def test_attention_to_strokes_is_drawn_for_a_file(strokes: Path) -> None:
     assert first["source_pieces"] == second["source_pieces"] == ["1", "2", "3", "4", "5", "6"]
     assert all(sum(row) == pytest.approx(1, abs=1e-5) for one in (first, second) for row in one["weights"])
     for given, said in (
-        (["run", "attention", "strokes/train.jsonl"], "at most 20 sequences at once, but strokes/train.jsonl has more"),
+        (["run", "attention", "strokes/train.jsonl"], "at most 20 sequences, but strokes/train.jsonl has more"),
         (["run", "attention"], "takes a FILE of them"),
         (["run", "attention", "--text", "ab"], "takes a FILE of them"),
         (["blind", "attention", "two.jsonl"], "it has no attention"),

@@ -206,7 +206,9 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
         alike = new.shape == old.shape and np.can_cast(new.dtype, old.dtype, "same_kind")
         if not alike or (old.dtype.kind == "i" and new.min() < min(old.min(), 1)):
             example, shown = plain(typeset(given[key])), plain(typeset(value))
-            raise ConfigError(f"{key} should be like {example}, but is {shown}: give as many, places from 1.")
+            raise ConfigError(
+                f"{key} should be like {example}, but is {shown}: give as many, counts and places from 1."
+            )
         given[key] = new * 1.0 if old.dtype.kind == "f" else value
     formulas = Formulas(dict(given))
     sections = [Section("Given", table.get("text", ""), (), tuple(_given_line(*one) for one in given.items()))]

@@ -138,8 +138,10 @@ class TranslationPipeline:
         Reserved words, where it has learnt them, stand for placeholders.
         """
         masked, sides = row.masked, (self._source, self._target)
-        units = () if masked.units and masked.units[0].stand_in.word in RESERVED else masked.units
-        known = {one.text for one in (*masked.tags, *units) if all(can_spell(side, one.text) for side in sides)}
+        given = [one.text for one in masked.tags]
+        if not (masked.units and masked.units[0].stand_in.word in RESERVED):
+            given += [one.text for one in masked.units]
+        known = {one for one in given if all(can_spell(side, one) for side in sides)}
         if not known:
             return None
         found = spans(masked.sentence, self._kinds)

@@ -290,10 +290,14 @@ def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], masked:
 def _without_copies(text: str, kept: Collection[str]) -> str:
     """Return what a model wrote without copies of what comes back anyway; ``15`` is none of ``2015``."""
     if kept:
-        copies = regex.compile(r"\s?(?:\b|(?!\w))\L<kept>(?:\b|(?<!\w))", regex.IGNORECASE, kept=kept)
-        while (shorter := copies.sub("", text)) != text:
+        pattern = _copies(kept)
+        while (shorter := pattern.sub("", text)) != text:
             text = shorter
     return text
+
+
+def _copies(kept: Collection[str]) -> regex.Pattern[str]:
+    return regex.compile(r"\s?(?:\b|(?!\w))\L<kept>(?:\b|(?<!\w))", regex.IGNORECASE, kept=kept)
 
 
 def _splice(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[MaskedSpan]) -> str:
