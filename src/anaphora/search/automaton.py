@@ -20,22 +20,19 @@ class Automaton:
     def __init__(self, required: Sequence[Sequence[Form]], forbidden: Sequence[Form]) -> None:
         self._children: list[dict[int, int]] = [{}]
         self._depths = [0]
-        through, ends, barred = (defaultdict[int, set[int]](set) for _ in range(3))
+        through, barred = (defaultdict[int, set[int]](set) for _ in range(2))
         for g, forms in enumerate(required):
             for path in map(self._add, forms):
-                ends[path[-1]].add(g)
                 for node in path:
                     through[node].add(g)
         for f, form in enumerate(forbidden):
             barred[self._add(form)[-1]].add(f)
         chains = self._chains()
-        self._ends_QG = np.zeros((len(chains), len(required)), dtype=np.bool_)
         self._begun_QG = np.zeros((len(chains), len(required)), dtype=np.int64)
         edges: dict[int, int] = {}
         going_on, ending = list[tuple[int, int, int, int]](), list[tuple[int, int, int]]()
         for node, chain in enumerate(chains):
             for other in chain:  # the shortest first, so that the longest has the last word
-                self._ends_QG[node, list(ends[other])] = True
                 self._begun_QG[node, list(through[other])] = self._depths[other]
                 for token, child in self._children[other].items():
                     edges[node * STRIDE + token] = child
@@ -56,11 +53,6 @@ class Automaton:
         keys_N = nodes_N * STRIDE + ids_N
         places_N = np.minimum(self._keys_E.searchsorted(keys_N), len(self._keys_E) - 1)
         return np.where(self._keys_E[places_N] == keys_N, self._next_E[places_N], 0)
-
-    def ends(self, nodes_N: Array) -> Array:
-        """bool [N, G]: whether a form of the term ends there."""
-        found: Array = self._ends_QG[nodes_N]
-        return found
 
     def progress(self, nodes_N: Array) -> Array:
         """int64 [N, G]: how many tokens of a form of the term the row ends with."""

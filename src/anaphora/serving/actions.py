@@ -284,7 +284,7 @@ def _links(translation: Translation) -> list[list[int]]:
 
 def _terms(glossary: Glossary | None, text: str) -> list[dict[str, Any]]:
     """Return the entries of a glossary that a text has."""
-    found = [match.entry for match in glossary.of(text)] if glossary else []
+    found = dict.fromkeys(match.entry for match in glossary.of(text)) if glossary else []
     return [{"source": one.source, "targets": one.required, "forbidden": one.forbidden} for one in found]
 
 

@@ -2,9 +2,10 @@
 
 1. **mask**, **segment** (``read``): a line is split into sentences, and what must stay is masked (``text.masking``). A
    row has the masked text and its tokens, and what its translation must have (``constraints``).
-2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, terms, affixes
-   and banned strings as steering; candidates and prefixes are constraints of the batch.
-3. **search** (``_hypotheses``): any of the searches of ``search``, perhaps with scores of each token.
+2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, affixes, banned
+   strings and forbidden terms as steering; candidates and prefixes are constraints of the batch.
+3. **search** (``_hypotheses``): any of the searches of ``search``, perhaps with scores of each token. What lacks a term
+   is searched again among the outputs with it (``term_places``).
 4. **unmask** (``unmasking``): every hypothesis becomes a text with all that was masked.
 5. **choose** (``translation``): one translation of a sentence with its alternatives, and of the sentences of a line.
 """
@@ -14,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
+from itertools import product
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +35,7 @@ from anaphora.search.pointing import Placeholders, Pointing
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.search.steering import Steering
+from anaphora.search.terms import OneOf
 from anaphora.search.token_scores import with_evidence
 from anaphora.tasks.translation.constraints import (
     Framed,
@@ -44,6 +48,7 @@ from anaphora.tasks.translation.constraints import (
 )
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder, without_tags
 from anaphora.tasks.translation.shortlist import candidates_of
+from anaphora.tasks.translation.term_places import loses_content
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
 from anaphora.text.masking import MaskedText, mask, split_around
@@ -52,6 +57,10 @@ from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer
+
+
+_TERM_BEAM = 8
+"""Beam over the outputs with a term, at least."""
 
 
 class LineRequest(NamedTuple):
@@ -192,8 +201,36 @@ class TranslationPipeline:
             draws = (search(stepper, _with_draw_keys(batch, number), request) for number in range(request.n))
             found = [[one for [one] in of_one] for of_one in zip(*draws, strict=True)]
         found = [[without_tags(one, self._decoder.tags) for one in of_one] for of_one in found]
+        if any(row.required for row in rows):
+            found = self._with_terms(rows, batch, stepper, request, found)
         evidence = self._options.confidence or self._options.signals
         return with_evidence(stepper, batch, request, found) if evidence else found
+
+    def _with_terms(
+        self, rows: Requests, batch: Batch, stepper: Stepper, request: SearchRequest, found: list[list[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses with the terms of their sentences, one after the other, as far as they have places.
+
+        Of the outputs with a term the best is searched, and it is taken unless it loses content.
+        """
+        asked = replace(request, beam=max(_TERM_BEAM, request.beam), n=1, sampling=None, diversity=None)
+        most, ranks = max(len(row.required) for row in rows), range(max(map(len, found)))
+        by_rank = [[own[min(rank, len(own) - 1)] for own in found] for rank in ranks]  # if need be once more
+        for some, number in product(by_rank, range(most)):
+            outputs = [self._unmasking.outputs_with_term(row, one, number) for row, one in zip(rows, some, strict=True)]
+            if not any(outputs):
+                continue
+            pairs = zip(outputs, some, strict=True)
+            written = [pad(own or [one.ids], value=stepper.eos, end=stepper.eos).ids_BT for own, one in pairs]
+            lengths = [max(row.max_length, own.shape[1]) for row, own in zip(rows, written, strict=True)]
+            again = replace(asked, steering=[*request.steering, OneOf(written)], max_length=lengths)
+            for place, [one] in enumerate(search(stepper, batch, again)):
+                one = without_tags(one, self._decoder.tags)
+                if outputs[place] and one.score > -inf and not loses_content(some[place], one):
+                    some[place] = one
+        kept = [list(of_one[: len(own)]) for of_one, own in zip(zip(*by_rank, strict=True), found, strict=True)]
+        is_ranked = request.sampling is None and request.diversity is None
+        return [sorted(own, key=lambda one: -one.rank) for own in kept] if is_ranked else kept
 
     def _constrain(self, rows: Requests, batch: Batch, stepper: Stepper, watch: Watch) -> tuple[Stepper, SearchRequest]:
         """Return the stepper of a batch, placeholders included, and the request of its search."""

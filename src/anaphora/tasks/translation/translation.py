@@ -95,6 +95,8 @@ class Translation:
     word_confidences: tuple[float | None, ...] = ()
     """The same of each word between white space: the probability that it is right. None for what no step
     wrote."""
+    missing_terms: tuple[str, ...] = ()
+    """Required terms that it lacks, since they found no place or would have taken that of something else."""
     signals: Signals | None = field(default=None, compare=False, repr=False)
     """Features of confidence, of one sentence where that was asked for."""
 
@@ -238,6 +240,7 @@ class Translation:
             tokens=sum(part.tokens for part in parts),
             confidence=_least(part.confidence for part in parts),
             word_confidences=_words_together(parts, [translated for _, translated in gaps]),
+            missing_terms=tuple(chain.from_iterable(part.missing_terms for part in parts)),
         )
 
 
