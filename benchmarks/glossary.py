@@ -44,23 +44,23 @@ def main(run: str, terms: str, source: str, reference: str, count: str = "200") 
     glossary, translator = Glossary(read_glossary(Path(terms))), anaphora.load(run)
     pairs = zip(*(Path(path).read_text().splitlines() for path in (source, reference)), strict=True)
     distinct = dict(reversed([*pairs])).items()
-    chosen = [(one, other, entry) for one, other in distinct for [entry] in [{match.entry for match in glossary.of(one)}]]
-    chosen = chosen[: int(count)]
+    found = [(one, other, {match.entry for match in glossary.of(one)}) for one, other in distinct]
+    chosen = [(one, other, *terms) for one, other, terms in found if len(terms) == 1][: int(count)]
     sources, references, entries = map(list, zip(*chosen, strict=True))
-    started = time.perf_counter()
+    started = time.process_time()
     plain = translator.translate(sources)
-    between = time.perf_counter()
-    found = translator.translate(sources, terms=glossary)
-    ended = time.perf_counter()
+    between = time.process_time()
+    changed = translator.translate(sources, terms=glossary)
+    ended = time.process_time()
     present = same = had = 0
-    for text, one, other, entry in zip(sources, plain, found, entries, strict=True):
+    for text, one, other, entry in zip(sources, plain, changed, entries, strict=True):
         forms = list(entry.required)
         holds = [any(re.search(rf"(?i)(?<!\w){re.escape(form)}(?!\w)", x.text) for form in forms) for x in (one, other)]
         kept = one.text == other.text or is_unchanged(one.text, other.text, forms)
         present, same, had = present + holds[1], same + kept, had + holds[0]
         if not (holds[1] and kept):
             print(f"{text}\n  - {one.text}\n  + {other.text}  [{' | '.join(forms)}]")
-    scores = [corpus_bleu([one.text for one in some], [references]).score for some in (plain, found)]
+    scores = [corpus_bleu([one.text for one in some], [references]).score for some in (plain, changed)]
     print(
         f"{len(sources)} sentences: present {present / len(sources):.1%} (without {had / len(sources):.1%}), "
         f"rest unchanged {same / len(sources):.1%}, BLEU without {scores[0]:.1f}, with {scores[1]:.1f}, "

@@ -22,7 +22,7 @@ def found(text: str, *sources: str) -> list[str]:
         ("CARD", ["card"], ["card"]),
         ("us and US", ["US"], ["US"]),
         ("us", ["US"], []),
-        ("card card", ["card"], ["card"]),
+        ("card card", ["card"], ["card", "card"]),
         ("我有一张银行卡。", ["银行", "银行卡"], ["银行卡"]),
         ("C++ code", ["C++"], ["C++"]),
         ("nothing", ["*"], ["*"]),

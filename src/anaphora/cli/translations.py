@@ -156,6 +156,8 @@ class Outputs:
                 if differing and found["lossy"] <= _SHOWN:
                     what = "; ".join(f"{one.kind} ({one})" for one in differing)
                     report(Note(f"line {count + 1} and its translation differ in {what}", warning=True))
+                for term in translation.missing_terms:
+                    report(Note(f"line {count + 1} lacks {term}, as no word stands for it alone", warning=True))
                 # alignments are one a line, and are read beside the pairs
                 if pairs and (self.aligns or (line.strip() and translation.text.strip())):
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)

@@ -1,8 +1,10 @@
 """Translations begin with their prefixes, end with their suffixes, and have their terms, from any translator."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from anaphora.errors import AnaphoraError, ConfigError, DataError
@@ -10,10 +12,14 @@ from anaphora.formats.glossary import read_glossary
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
+from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import Sampling
-from anaphora.tasks.translation.constraints import Framed
+from anaphora.tasks.translation.constraints import Framed, RequiredTerm, SentenceRequest
 from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.term_places import TermPlaces, loses_content
 from anaphora.tasks.translation.translation import Translation
+from anaphora.tasks.translation.unmasking import tokens_of
+from anaphora.text.masking import MaskedText
 from anaphora.text.placeholders import is_glued
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, annotations
 
@@ -67,7 +73,7 @@ def test_a_translation_ends_with_its_suffix_behind_a_prefix_from_any_translator(
     assert "{name}" in found[-1].text and "{other}" in found[-1].text
 
 
-def test_suffixes_and_terms_do_not_go_with_searches_that_could_not_write_them(tmp_path: Path) -> None:
+def test_suffixes_do_not_go_with_searches_that_could_not_write_them() -> None:
     translator = untrained(words("joiner"))
     for asked in (
         {"sampling": Sampling()},
@@ -78,8 +84,6 @@ def test_suffixes_and_terms_do_not_go_with_searches_that_could_not_write_them(tm
     ):
         with pytest.raises(ConfigError, match="or suffixes"):
             translator.translate(["a man"], suffixes=["the cat"], **asked)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="leave out terms, or groups"):
-        translator.translate(["a"], beam=4, groups=2, terms=glossary(tmp_path, "dog\tcat\n"))
 
 
 def check_begins(found: Translation, prefix: str) -> None:
@@ -112,19 +116,58 @@ def test_a_prefix_may_have_words_that_are_no_candidates() -> None:
     assert found.text.startswith("the tree sees")
 
 
-def test_terms_are_written_behind_a_prefix_or_are_in_it_and_before_a_suffix(tmp_path: Path) -> None:
+def test_terms_change_neither_a_prefix_nor_a_suffix(tmp_path: Path) -> None:
     terms = glossary(tmp_path, "dog\tred tree\nman\tcat | !house\n")
+    prefixes, suffixes = ["the red tree walks", "the big red", ""], ["", "sees the tree.", "walks"]
     found = untrained(TOKENIZERS["subwords"]()).translate(
         ["a dog and a man", "a dog and a man", "a {name} dog"],
-        prefixes=["the red tree walks", "the big red", ""],
-        suffixes=["", "sees the tree.", "walks"],
+        prefixes=prefixes,
+        suffixes=suffixes,
         beam=4,
         terms=terms,
     )
-    assert found[0].text.startswith("the red tree walks") and " cat" in found[0].text
-    assert found[1].text.startswith("the big red") and found[1].text.endswith(" sees the tree.")
-    assert "red tree" in found[1].text and " cat" in found[1].text
-    assert found[2].text.endswith(" walks") and "red tree" in found[2].text and "{name}" in found[2].text
+    for prefix, suffix, one in zip(prefixes, suffixes, found, strict=True):
+        assert one.text.startswith(prefix) and one.text.endswith(suffix)
+        check_terms(one, {"red tree": True, "cat": one is not found[2]})
+    assert "{name}" in found[2].text
+
+
+def check_terms(found: Translation, terms: dict[str, bool]) -> None:
+    """Terms are written, or reported as missing."""
+    for term, needed in terms.items():
+        missing = any(f"'{term}'" in one for one in found.missing_terms)
+        assert not needed or missing != bool(re.search(rf"(?i)\b{term}\b", re.sub("</?b>", "", found.text)))
+
+
+def test_a_term_takes_the_place_of_what_looks_at_its_source_and_articles_agree() -> None:
+    target = TOKENIZERS["words"]()
+    ids = tuple(target.encode("a man sees the cat."))
+    term = RequiredTerm("tree", ("tree",), frozenset(), "dog", 0)
+    looks = np.eye(len(ids) + 1, dtype=np.float32)
+    hypothesis = Hypothesis(ids, -1.0, looks, True, -1.0)
+    row, text = SentenceRequest(MaskedText("", "", "", ""), list(ids)), target.decode(ids)
+    tokens = tokens_of(target.pieces(ids), text, {})
+    placed = TermPlaces(target, row, hypothesis, text, tokens)
+    found = [target.decode(one) for one in placed.outputs(term, range(4, 5))]
+    assert found[0] == "a man sees the tree." and all(one.startswith("a man ") for one in found)
+    assert {one.split()[-1] for one in found} == {"tree."}
+    assert all(re.fullmatch(r"a man s\w+ t\w+ tree\.", one) for one in found)
+    assert not TermPlaces(target, row._replace(suffix=ids[4:]), hypothesis, text, tokens).outputs(term, range(4, 5))
+    assert not placed.outputs(term._replace(forms=("cat",)), range(4, 5))  # it has it
+    assert not placed.outputs(term, range(len(ids), len(ids) + 1))  # no word looks there
+    everywhere = TermPlaces(target, row, replace(hypothesis, weights=None), text, tokens).outputs(term, range(4, 5))
+    assert set(found) < {target.decode(one) for one in everywhere}
+
+
+def test_content_is_lost_where_a_replaced_word_alone_looked_at_a_source_token() -> None:
+    def hypothesis(*ids: int, lost: bool) -> Hypothesis:
+        looks = np.array([[1, 0, 0], [0, 1 - lost, 0], [0, 0, 1]], dtype=np.float32)
+        return Hypothesis(ids, -1.0, looks, True, -1.0)
+
+    before = hypothesis(4, 5, lost=False)
+    assert loses_content(before, hypothesis(4, 6, lost=True))
+    assert not loses_content(before, hypothesis(4, 6, lost=False))
+    assert not loses_content(before, hypothesis(6, 5, lost=True))  # the word that looked is there
 
 
 def test_a_prefix_is_that_of_the_first_sentence_and_a_suffix_that_of_the_last() -> None:
@@ -197,10 +240,8 @@ def test_terms_are_written_and_forbidden_ones_are_not_by_any_translator(
     found = untrained(TOKENIZERS[name](), attends).translate(texts, beam=3, terms=glossary(tmp_path, TERMS))
     for text, translation in zip(texts, found, strict=True):
         written, given = f" {re.sub('</?b>', '', translation.text)} ", text.lower().split()
-        if "dog" in given:
-            assert "red tree" in written or "small tree" in written, (text, written)
-        if "the" in given:
-            assert " cat" in written.lower(), (text, written)
+        small = "small tree" in written
+        check_terms(translation, {"red tree": "dog" in given and not small, "cat": "the" in given})
         if "man" in given:
             assert " house " not in written and " woman " not in written
         assert " takes " not in written

@@ -156,7 +156,7 @@ class TargetConstraints:
         return found
 
     def steering(self, rows: Requests, eos: int) -> list[Steering]:
-        """Return the steering to suffixes, and away from forbidden terms and writing what is kept from the source again.
+        """Return the steering to suffixes, and away from forbidden terms and from writing what is kept again.
 
         It keeps the last words of prefixes whole, too.
         """

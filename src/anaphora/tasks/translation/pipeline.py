@@ -58,9 +58,10 @@ from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer
 
-
 _TERM_BEAM = 8
 """Beam over the outputs with a term, at least."""
+_MARGIN = 1.0
+"""Gain in ln p for which more than one word is replaced, or words in front of a term change."""
 
 
 class LineRequest(NamedTuple):
@@ -213,7 +214,7 @@ class TranslationPipeline:
 
         Of the outputs with a term the best is searched, and it is taken unless it loses content.
         """
-        asked = replace(request, beam=max(_TERM_BEAM, request.beam), n=1, sampling=None, diversity=None)
+        asked = replace(request, beam=max(_TERM_BEAM, request.beam), n=_TERM_BEAM, sampling=None, diversity=None)
         most, ranks = max(len(row.required) for row in rows), range(max(map(len, found)))
         by_rank = [[own[min(rank, len(own) - 1)] for own in found] for rank in ranks]  # if need be once more
         for some, number in product(by_rank, range(most)):
@@ -221,11 +222,12 @@ class TranslationPipeline:
             if not any(outputs):
                 continue
             pairs = zip(outputs, some, strict=True)
-            written = [pad(own or [one.ids], value=stepper.eos, end=stepper.eos).ids_BT for own, one in pairs]
+            written = [pad([*own] or [one.ids], value=stepper.eos, end=stepper.eos).ids_BT for own, one in pairs]
             lengths = [max(row.max_length, own.shape[1]) for row, own in zip(rows, written, strict=True)]
             again = replace(asked, steering=[*request.steering, OneOf(written)], max_length=lengths)
-            for place, [one] in enumerate(search(stepper, batch, again)):
-                one = without_tags(one, self._decoder.tags)
+            for place, others in enumerate(search(stepper, batch, again)):
+                near = (one for one in others if outputs[place].get(one.ids) and one.score >= others[0].score - _MARGIN)
+                one = without_tags(next(near, others[0]), self._decoder.tags)
                 if outputs[place] and one.score > -inf and not loses_content(some[place], one):
                     some[place] = one
         kept = [list(of_one[: len(own)]) for of_one, own in zip(zip(*by_rank, strict=True), found, strict=True)]

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, product
-from os.path import commonprefix
+from itertools import islice, product, takewhile
 
 from anaphora.prediction.glossary import WORD
 from anaphora.search.automaton import Form
@@ -21,11 +20,18 @@ from anaphora.tasks.translation.translation import Token
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, spellings
 
-_APOSTROPHES = "'\u2019"
+_APOSTROPHES = ("'", "\u2019")
+_GLUE = {"", "-", "\u2010"}
+"""Texts between two words that are one."""
 _MOST = 2000
 """Outputs of one search."""
-_COVERED, _LOST = 0.5, 0.2
+_LINKED = 0.25
+"""Attention of a word on the source of a term that it may be replaced by."""
+_COVERED, _LOST = 0.5, 0.1
 """Greatest attention on a source token that was translated, and on one that was not."""
+
+_CONSONANTS = frozenset("bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ")
+"""Letters that are no words by themselves."""
 
 Stretch = tuple[int, int]
 """Start and end of a part of a text."""
@@ -41,8 +47,8 @@ class TermPlaces:
     text: str
     tokens: Sequence[Token]
 
-    def outputs(self, term: RequiredTerm, places: range) -> list[Form]:
-        """Return the outputs with a term, whose source tokens are at ``places``.
+    def outputs(self, term: RequiredTerm, places: range) -> dict[Form, bool]:
+        """Return the outputs with a term, whose source tokens are at ``places``; True if all but one word stays.
 
         None where the translation has it there, and where no word looks at it.
         """
@@ -52,24 +58,32 @@ class TermPlaces:
         attends = self.hypothesis.weights is not None
         checked = [words[number] for number in linked] if attends and linked else [(0, len(self.text))]
         if not linked or any(term.is_in(self.text, *one) for one in checked):
-            return []
-        best, found = max(linked, key=looking.__getitem__), dict[Form, None]()
-        for first, last in product(linked, linked):
-            is_run = first <= best <= last and all(number in linked for number in range(first, last))
-            if is_run if attends else first == last:
-                stretch = words[first][0], words[last][1]
-                for form in term.forms:
-                    for start, text in islice(self._texts(form, stretch), _MOST // len(term.forms)):
-                        found |= dict.fromkeys(self._replaced(start, stretch[1], text))
-        return list(found)
+            return {}
+        best, found = max(linked, key=looking.__getitem__), dict[Form, bool]()
+        strong = [number for number in linked if looking[number] >= 1] if attends else []
+        runs = {(number, number) for number in ([best] if attends else linked)}
+        for first, last in product(strong, strong):
+            gaps = {self.text[words[number][1] : words[number + 1][0]] for number in range(first, last)}
+            joined = " " in term.source or gaps <= _GLUE
+            if first <= best <= last and joined and set(strong).issuperset(range(first, last)):
+                runs.add((first, last))
+        for first, last in sorted(runs, key=lambda run: run[1] - run[0]):
+            elided = self.text[: words[first][0]].endswith(_APOSTROPHES)
+            for form in term.forms:
+                some = islice(self._texts(form, (words[first][0], words[last][1])), _MOST // len(term.forms))
+                for number, (start, text) in enumerate(some):
+                    for output in self._replaced(start, words[last][1], text):
+                        found.setdefault(output, first == last and not number and not elided)
+        return found
 
     def _attention(self, word: Stretch, places: range) -> float:
-        """Return the attention of a word on ``places``; 0 where it looks elsewhere most, 1 without attention."""
+        """Return the attention of a word on ``places``; 1 more where that is the most, 0 for little of it."""
         steps = [one.step for one in self.tokens if one.start < word[1] and one.end > word[0]]
         if self.hypothesis.weights is None or not steps:
             return float(bool(steps))
         weights_S = self.hypothesis.weights[steps].mean(axis=0)
-        return float(weights_S[places.start : places.stop].sum()) if int(weights_S.argmax()) in places else 0.0
+        weight = float(weights_S[places.start : places.stop].sum())
+        return weight + 1 if int(weights_S.argmax()) in places else weight * (weight >= _LINKED)
 
     def _texts(self, form: str, stretch: Stretch) -> Iterator[tuple[int, str]]:
         """Yield what a form may replace a stretch with: where it begins, words in front included, and the text."""
@@ -85,7 +99,7 @@ class TermPlaces:
         fronts = [_similar(self.target, word) for word in reversed(words)]
         for front in product(*fronts):
             yield begin, " ".join([*front, joined + form])
-        if joined[-1:] in _APOSTROPHES and joined:
+        if joined.endswith(_APOSTROPHES):
             for *front, article in product(*fronts, _similar(self.target, joined[:-1])[1:]):
                 yield begin, " ".join([*front, article, form])
         elif not joined and words and words[0].isalpha():
@@ -114,11 +128,14 @@ class TermPlaces:
 
 
 def loses_content(before: Hypothesis, after: Hypothesis) -> bool:
-    """True if a source token was translated and is no more, by the attention of both."""
+    """True if a source token was translated by words that were replaced and is no more, by the attention of both."""
     if before.weights is None or after.weights is None:
         return False
+    first = _count_shared(before.ids, after.ids)
+    last = len(before.ids) - _count_shared(before.ids[first:][::-1], after.ids[first:][::-1])
     most_S, left_S = before.weights[:, :-1].max(axis=0), after.weights[:, :-1].max(axis=0)
-    return bool(((most_S >= _COVERED) & (left_S < _LOST)).any())
+    looked_S = before.weights[:, :-1].argmax(axis=0)
+    return bool(((first <= looked_S) & (looked_S < last) & (most_S >= _COVERED) & (left_S < _LOST)).any())
 
 
 @lru_cache(maxsize=4096)
@@ -130,7 +147,9 @@ def _similar(target: Tokenizer, word: str) -> list[str]:
 
 def _is_inflection(word: str, other: str) -> bool:
     lengths = sorted((len(word), len(other)))
-    return lengths[1] - lengths[0] <= 2 and len(commonprefix([word, other])) >= max(1, lengths[0] - 2)
+    if other in _CONSONANTS:
+        return False
+    return lengths[1] - lengths[0] <= 2 and _count_shared(word, other) >= max(1, lengths[0] - 2)
 
 
 @lru_cache(maxsize=16)
@@ -143,3 +162,8 @@ def _words(target: Tokenizer) -> defaultdict[str, list[str]]:
         if piece.startswith(begin) and word.isalpha():
             found[word[0]].append(word)
     return found
+
+
+def _count_shared(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the number of elements that two sequences begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -240,7 +240,7 @@ class Translation:
             tokens=sum(part.tokens for part in parts),
             confidence=_least(part.confidence for part in parts),
             word_confidences=_words_together(parts, [translated for _, translated in gaps]),
-            missing_terms=tuple(chain.from_iterable(part.missing_terms for part in parts)),
+            missing_terms=tuple(term for part in parts for term in part.missing_terms),
         )
 
 

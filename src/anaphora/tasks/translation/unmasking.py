@@ -162,10 +162,10 @@ class Unmasking:
         pieces = [token.piece for token in kept_tokens(text)]
         return found.with_attention(pieces, pieces, np.eye(len(pieces) + 1, dtype=np.float32))
 
-    def outputs_with_term(self, row: SentenceRequest, hypothesis: Hypothesis, number: int) -> list[Form]:
+    def outputs_with_term(self, row: SentenceRequest, hypothesis: Hypothesis, number: int) -> dict[Form, bool]:
         """Return the outputs that a hypothesis may become for a term of its sentence: see ``term_places``."""
         if number >= len(row.required):
-            return []
+            return {}
         term, masked = row.required[number], row.masked
         text = text_of(self._target, hypothesis.ids, (), masked.units)
         tokens, start = self._tokens(text, hypothesis.ids, masked), term.place(masked.text)
