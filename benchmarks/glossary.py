@@ -64,7 +64,7 @@ def main(run: str, terms: str, source: str, reference: str, count: str = "200") 
     print(
         f"{len(sources)} sentences: present {present / len(sources):.1%} (without {had / len(sources):.1%}), "
         f"rest unchanged {same / len(sources):.1%}, BLEU without {scores[0]:.1f}, with {scores[1]:.1f}, "
-        f"time {(ended - between) / (between - started):.2f}"
+        f"processor time {(ended - between) / (between - started):.2f}"
     )
 
 

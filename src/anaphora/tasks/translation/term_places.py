@@ -23,7 +23,7 @@ from anaphora.text.words import WordTokenizer, spellings
 _APOSTROPHES = ("'", "\u2019")
 _GLUE = {"", "-", "\u2010"}
 """Texts between two words that are one."""
-_MOST = 2000
+_MOST = 400
 """Outputs of one search."""
 _LINKED = 0.25
 """Attention of a word on the source of a term that it may be replaced by."""
@@ -52,7 +52,9 @@ class TermPlaces:
 
         None where the translation has it there, and where no word looks at it.
         """
-        words = [one.span() for one in WORD.finditer(self.text) if one[0][0].isalnum()]
+        words = [
+            one.span() for one in WORD.finditer(self.text) if one[0][0].isalnum() and not self._is_elided(one.end())
+        ]
         looking = [self._attention(word, places) for word in words]
         linked = [number for number, weight in enumerate(looking) if weight > 0]
         attends = self.hypothesis.weights is not None
@@ -71,10 +73,14 @@ class TermPlaces:
             elided = self.text[: words[first][0]].endswith(_APOSTROPHES)
             for form in term.forms:
                 some = islice(self._texts(form, (words[first][0], words[last][1])), _MOST // len(term.forms))
-                for number, (start, text) in enumerate(some):
-                    for output in self._replaced(start, words[last][1], text):
+                for number, output in enumerate(self._written(some, words[last][1])):
+                    if output is not None:
                         found.setdefault(output, first == last and not number and not elided)
         return found
+
+    def _is_elided(self, end: int) -> bool:
+        """True if a word goes on behind an apostrophe, as in ``l'eau``."""
+        return self.text.startswith(_APOSTROPHES, end) and self.text[end + 1 : end + 2].isalnum()
 
     def _attention(self, word: Stretch, places: range) -> float:
         """Return the attention of a word on ``places``; 1 more where that is the most, 0 for little of it."""
@@ -106,21 +112,23 @@ class TermPlaces:
             for front in product(*fronts[:-1]):
                 yield begin, " ".join([*front, f"{words[0][:-1]}'{form}"])
 
-    def _replaced(self, start: int, end: int, text: str) -> Iterator[Form]:
-        """Yield the tokens of the translation with a text in place of a part of it, unless they cannot be written."""
-        ids, ended = self.hypothesis.ids, len(self.hypothesis.ids) - len(self.row.suffix)
+    def _written(self, texts: Iterator[tuple[int, str]], end: int) -> Iterator[Form | None]:
+        """Yield the tokens of the translation with each text, from its start to ``end``; None where it cannot be."""
+        ids, ended, place = self.hypothesis.ids, len(self.hypothesis.ids) - len(self.row.suffix), -1
         spaces = self.text.find(" ", end), min((one.start for one in self.tokens if one.step >= ended), default=-1)
         rest = min((place for place in spaces if place >= 0), default=len(self.text))
-        steps = [one.step for one in self.tokens if one.end > start and one.start < rest]
-        if not steps or rest < end:
-            return
-        first, last = min(steps), max(steps) + 1
-        while first and self.target.context_free and not self._begins(ids[first]):
-            first -= 1
-        written = self.target.encode(text + self.text[end:rest])
-        is_kept = max(ids[first:last]) >= self.target.symbols.size
-        if first >= len(self.row.prefix) and not is_kept and UNK not in written:
-            yield (*ids[:first], *written, *ids[last:])
+        first = last = 0
+        for start, text in texts:
+            if start != place:
+                place, steps = start, [one.step for one in self.tokens if one.end > start and one.start < rest]
+                first, last = min(steps, default=0), max(steps, default=-1) + 1
+                while 0 < first < last and self.target.context_free and not self._begins(ids[first]):
+                    first -= 1
+            is_kept = max(ids[first:last], default=0) >= self.target.symbols.size
+            if first >= last or rest < end or first < len(self.row.prefix) or is_kept:
+                return
+            written = self.target.encode(text + self.text[end:rest])
+            yield None if UNK in written else (*ids[:first], *written, *ids[last:])
 
     def _begins(self, token: int) -> bool:
         """True if a space is in front of a token, or it is a placeholder."""
