@@ -279,9 +279,9 @@ class TargetConstraints:
                 )
             if able:
                 written = row.masked.text[start:end]
-                tokens = frozenset(token for of_one in able.values() for form in of_one for token in form)
+                allowed = frozenset(token for of_one in able.values() for form in of_one for token in form)
                 name, number = f"'{entry.required[0]}' ({entry.where})", row.masked.text[:start].count(written)
-                required.append(RequiredTerm(name, tuple(able), tokens, written, number))
+                required.append(RequiredTerm(name, tuple(able), allowed, written, number))
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
     def _forms(self, text: str, capital: bool) -> list[Form]:

@@ -106,8 +106,8 @@ class TermPlaces:
         for front in product(*fronts):
             yield begin, " ".join([*front, joined + form])
         if joined.endswith(_APOSTROPHES):
-            for *front, article in product(*fronts, _similar(self.target, joined[:-1])[1:]):
-                yield begin, " ".join([*front, article, form])
+            for *heads, article in product(*fronts, _similar(self.target, joined[:-1])[1:]):
+                yield begin, " ".join([*heads, article, form])
         elif not joined and words and words[0].isalpha():
             for front in product(*fronts[:-1]):
                 yield begin, " ".join([*front, f"{words[0][:-1]}'{form}"])
