@@ -51,65 +51,11 @@ cell = "gru"
 size = 8
 """
 
-TINY_TRANSLATOR = f"""
-task = "translate"
-[text]
-tokenizer = "character"
-{NETWORK}dropout = 0.1
-[training]
-batch_tokens = 60
-epochs = 2
-"""
-
-TINY_TRANSLATOR_OF_WORDS = f"""
-task = "translate"
-[text]
-tokenizer = "word"
-segmentation = "whitespace"
-{NETWORK}[training]
-optimizer = {{kind = "adam", learning_rate = 0.03}}
-batch_tokens = 100
-epochs = 20
-validate_every = 20
-"""
-
-TINY_LANGUAGE_MODEL = """
-task = "language-model"
-[data]
-steps = 10
-[text]
-tokenizer = "character"
-[embedding]
-size = 8
-[recurrence]
-size = 8
-[training]
-batch_tokens = 40
-epochs = 2
-"""
-
-TINY_FEED_FORWARD_MODEL = """
-task = "language-model"
-model = "feed-forward"
-embedding.size = 8
-network = {kind = "feed-forward", words = 2, size = 8}
-[text]
-tokenizer = "word"
-segmentation = "whitespace"
-[training]
-batch_tokens = 40
-epochs = 1
-"""
-
-COUNT_MODEL = """
-task = "language-model"
-model = "ngram"
-[text]
-tokenizer = "word"
-segmentation = "whitespace"
-[ngram]
-order = 3
-"""
+EXPERIMENT_FILES = Path(__file__).parent / "experiments"
+EXPERIMENTS = {file.stem: file.read_text() for file in EXPERIMENT_FILES.glob("*.toml")}
+"""The tiny experiments; each trains in a second."""
+TINY_TRANSLATOR, TINY_TRANSLATOR_OF_WORDS = EXPERIMENTS["translator"], EXPERIMENTS["translator-of-words"]
+TINY_LANGUAGE_MODEL = EXPERIMENTS["language-model"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -159,7 +105,7 @@ def ask_ranks() -> Iterator[AskRanks]:
 @pytest.fixture(scope="session")
 def count_model() -> str:
     """The experiment of a count model of three words; its data is to be given."""
-    return COUNT_MODEL
+    return EXPERIMENTS["counts"]
 
 
 @pytest.fixture(scope="session")
@@ -205,14 +151,8 @@ def toy_book(toy_data: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(toy_data / "book.txt", tmp_path))
 
 
-EXPERIMENTS = {
-    "translator": (TINY_TRANSLATOR, "pairs"),
-    "translator-of-words": (TINY_TRANSLATOR_OF_WORDS, "sentences"),
-    "language-model": (TINY_LANGUAGE_MODEL, "book.txt"),
-    "feed-forward-language-model": (TINY_FEED_FORWARD_MODEL, "book.txt"),
-    "counts": (COUNT_MODEL, "book.txt"),
-}
-"""The tiny experiments, each with its part of the toy data."""
+DATA = {"translator": "pairs", "translator-of-words": "sentences"}
+"""The part of the toy data of an experiment; of the others it is the book."""
 
 Trained = Callable[..., Path]
 
@@ -231,8 +171,8 @@ def trained(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         from anaphora.experiment.run_training import train
 
         if (name, *settings) not in runs:
-            text, data = EXPERIMENTS[name]
-            sides = {"source": "en", "target": "fr"} if "translator" in name else {}
+            text, data = EXPERIMENTS[name], DATA.get(name, "book.txt")
+            sides = {"source": "en", "target": "fr"} if name in DATA else {}
             run = tmp_path_factory.mktemp(name, numbered=True) / "run"
             train(read_experiment(text, f"{name}.toml", settings, data=[toy_data / data], **sides), run)
             runs[name, *settings] = run
@@ -257,25 +197,19 @@ def trained_copy(trained: Trained, tmp_path: Path) -> Trained:
 @pytest.fixture
 def tiny_translator(tmp_path: Path) -> Path:
     """A file with the experiment of a translator that trains in a second; its data is to be given."""
-    path = tmp_path / "tiny-translator.toml"
-    path.write_text(TINY_TRANSLATOR)
-    return path
+    return Path(shutil.copy(EXPERIMENT_FILES / "translator.toml", tmp_path / "tiny-translator.toml"))
 
 
 @pytest.fixture
 def tiny_translator_of_words(tmp_path: Path) -> Path:
     """A file with the experiment of a translator that gets some words right after a second; its data is to be given."""
-    path = tmp_path / "tiny-translator-of-words.toml"
-    path.write_text(TINY_TRANSLATOR_OF_WORDS)
-    return path
+    return Path(shutil.copy(EXPERIMENT_FILES / "translator-of-words.toml", tmp_path / "tiny-translator-of-words.toml"))
 
 
 @pytest.fixture
 def tiny_language_model(tmp_path: Path) -> Path:
     """A file with the experiment of a language model that trains in a second; its data is to be given."""
-    path = tmp_path / "tiny-language-model.toml"
-    path.write_text(TINY_LANGUAGE_MODEL)
-    return path
+    return Path(shutil.copy(EXPERIMENT_FILES / "language-model.toml", tmp_path / "tiny-language-model.toml"))
 
 
 @pytest.fixture

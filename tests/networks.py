@@ -1,5 +1,6 @@
 """Networks by the tables of an experiment, for tests that need no experiment around them."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
@@ -9,7 +10,7 @@ from torch import nn
 
 from anaphora.config import Config, options_of
 from anaphora.models import registry
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import named_in, parse, task_of
@@ -110,61 +111,8 @@ def untrained_writer(table: Mapping[str, Any], kind: str = "character") -> Train
 
 SMALL = {"size": 8}
 NEW_GRU = {"kind": "gru", "reset": "before", "update": "new"}
-TRANSLATORS: dict[str, dict[str, Any]] = {
-    "luong": {"encoder": {"cell": "lstm"}, "decoder": {"cell": "lstm", "layers": 2, "residual": True}},
-    "bahdanau": {
-        "encoder": {"cell": NEW_GRU, "sentence_encoding_from": "backward"},
-        "decoder": {"cell": NEW_GRU, "readout_layer": "maxout", "input_feeding": False, "readout_word": True}
-        | {"initial_state_activation": "tanh", "readout_state": "previous"},
-        "attention": {"score": {"kind": "concat", "coverage": True}, "query": "previous", "context": "state"},
-    },
-    "conditional": {
-        "encoder": {"cell": {"kind": "gru", "recurrent_bias": True}, "layer_norm": True, "layers": 2, "residual": True}
-        | {"initial_state": "learned"},
-        "decoder": {"cell": "gru", "layer_norm": True, "initial_state": "mean", "input_feeding": False},
-        "attention": {"score": "concat", "query": "current", "context": "state"},
-    },
-    "sutskever": {
-        "encoder": {"cell": "lstm", "bidirectional": False, "reversed": True, "layers": 2},
-        "decoder": {"cell": "lstm", "layers": 2, "initial_state": "copy", "readout_layer": "none"}
-        | {"input_feeding": False},
-        "attention": "none",
-    },
-    "cho": {
-        "encoder": {"cell": "gru", "bidirectional": False},
-        "decoder": {"cell": {"kind": "gru", "reset": "after"}, "readout_layer": "maxout", "input_feeding": False}
-        | {"sentence_encoding": "every-step", "sentence_encoding_layer": "tanh"}
-        | {"sentence_encoding_place": "recurrent"},
-        "attention": "none",
-    },
-    "dot": {
-        "encoder": {"cell": "elman", "bidirectional": False},
-        "decoder": {"cell": {"kind": "elman", "activation": "sigmoid"}, "input_feeding_from": "context"},
-        "attention": {"score": {"kind": "dot", "scaled": True}, "normalizer": {"kind": "softmax", "sharpness": 1.5}},
-        "embedding": {"shared": True, "scaled": True},
-        "output": {"tied": True},
-    },
-    "fixed norm": {
-        "encoder": {"cell": "gru", "layer_norm": True},
-        "embedding": {"shared": True},
-        "output": {"tied": True, "bias": False, "fixed_norm": 4.0},
-    },
-    "lexical": {
-        "encoder": {"cell": "gru", "layer_norm": True, "reversed": True, "bidirectional": False},
-        "embedding": {"shared": True},
-        "output": {"tied": True, "fixed_norm": 3.0, "lexical": True},
-    },
-    "lexical without feeding": {
-        "decoder": {"input_feeding": False, "readout_size": 6},
-        "attention": {"query": "previous", "context": "state"},
-        "output": {"lexical": True},
-    },
-    "chorowski": {"attention": {"score": "hybrid", "normalizer": "sigmoid", "window": "median"}},
-    "location": {"attention": {"score": {"kind": "location", "max_length": 12}}, "decoder": {"initial_state": "zero"}},
-    "local-m": {"attention": {"window": {"kind": "local-m", "radius": 2}, "gate": True}},
-    "graves": {"attention": {"kind": "gaussian-window", "components": 3}},
-    "local-p": {"attention": {"window": {"kind": "local-p", "radius": 3}}, "encoder": {"layers": 2}},
-}
+TABLES: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+TRANSLATORS, MORE_TRANSLATORS = TABLES["translators"], TABLES["more-translators"]
 
 
 def untrained_translator(name: str, kind: str = "character") -> TrainedModel:

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import io
 import re
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -17,33 +18,7 @@ from tests.package import ROOT, code, docstrings_of, nodes_of, strings_of
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"]
 
-DRIFTED = {
-    r"\b(?:training|validation|test) parts?\b": "split",
-    r"\bparts? (?:for|of) (?:training|validation|a corpus|the data)\b": "split",
-    r"\bunits? of (?:text|a vocabulary)\b|\b(?:unknown|text|source|target) units?\b": "token",
-    r"(?<!LSTM )(?<!Elman )(?<!hidden )(?<!recurrent )(?<!\d )(?<!\d\d )\bunits\b(?! of (?:a|the|each) )": "token",
-    r"\bcoders?\b": "tokenizer",
-    r"\bis cut (?:into|in)\b|\bcut into (?:subwords|units|words|tokens)\b": "segment, tokenize",
-    r"\bthe marks\b|\bmarks (?:such as|and bytes|included)\b|\bits marks\b": "special tokens",
-    r"\bfigures? (?:of|are|is|by)\b|\b(?:its|the|with) figures\b": "metric, score",
-    r"\b(?:share|chance) (?:of|that|to)\b": "fraction, probability",
-    r"\blearns? at a rate\b|\bwith (?:half )?the rate\b|\b(?:another|higher) rate\b": "learning rate",
-    r"\bcount(?:s)? models?\b": "n-gram language model",
-    r"\bwindow models?\b": "feed-forward language model",
-    r"\bmixtures? of (?:models|language models|runs)\b|\b(?:a|the) mixture\b(?! densit)": "interpolation",
-    r"\bword links\b": "word alignments",
-    r"\bthe guide\b|\ba guide\b": "alignment supervision",
-    r"\bway back\b": "backward pass",
-    r"\bwhat (?:reads|writes|is read out|is read|people)\b": "encoder, decoder, readout",
-    r"(?<!--model )\bspelling\b(?!\.py| to )": "character CNN embedding",
-    r"\breckoned\b|\blearnt by heart\b|\bgo(?:es|ne)? on with\b|\bgoing on with\b": "computed, memorized, continue",
-    r"\b(?:is|are) told\b|\bhas its say\b|\bheard\b|\bhears\b": "reports, receives",
-    r"\bknows nothing\b|\blooks? nowhere\b": "no person",
-    r"\b(?:can|may) put right\b": "user error",
-    r"\bstands? on each other\b": "layers",
-    r"\bnothing would come of\b": "has no effect",
-    r"\blikeliest\b": "most probable",
-}
+DRIFTED = tomllib.loads(Path(__file__).with_name("drifted_terms.toml").read_text(encoding="utf-8"))
 """What is not said any more, and what is."""
 ANY = re.compile("|".join(DRIFTED), re.IGNORECASE)
 

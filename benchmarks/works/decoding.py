@@ -19,7 +19,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import running
 from anaphora.models.translator import Translator
 from anaphora.prediction.candidates import Shortlist
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search

@@ -15,7 +15,7 @@ from anaphora.kernels.runtime import running
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from benchmarks.ours import WARM_UP, parameters
 from benchmarks.work import Sample, Setting, Work, peak_mib
 

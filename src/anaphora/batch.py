@@ -73,6 +73,14 @@ class SpeltIds(Ids):
 
 
 @dataclass(frozen=True)
+class FeaturedIds(Ids):
+    """Rows of ids with features, such as the morphological tags of a word to inflect, behind each in ``ids_BT``."""
+
+    features_BF: ArrayOrTensor
+    """int64, right-padded with ``<pad>``: the features of each row, in any order, and a last ``</s>``."""
+
+
+@dataclass(frozen=True)
 class Values(Movable):
     """Right-padded rows of vectors, such as the frames of a signal."""
 
@@ -191,6 +199,11 @@ class Batch(Movable):
         if self.targets is None:
             raise ShapeError("A loss or a score needs targets, but this batch has inputs alone: give it targets.")
         return _ids(self.targets, "targets")
+
+
+def features_of(ids: Ids) -> ArrayOrTensor:
+    """Return the features of rows, B x F; one ``<pad>``, which is id 0, for rows that have none."""
+    return ids.features_BF if isinstance(ids, FeaturedIds) else ids.ids_BT[:, :1] * 0
 
 
 def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple: int = 1) -> Ids:

@@ -41,6 +41,19 @@ class VocabularyInfo(NamedTuple):
         """The ids that no output has: ``<pad>`` and ``<s>``."""
         return self.pad, self.bos
 
+    @property
+    def features(self) -> bool:
+        """True if features stand behind the ``</s>`` of a row, for the decoder."""
+        return False
+
+
+class FeaturedVocabularyInfo(VocabularyInfo):
+    """The same of a vocabulary with features."""
+
+    @property
+    def features(self) -> bool:
+        return True
+
 
 Carry = Mapping[str, Any]
 """State that a model takes from one batch to the next: detached tensors, or arrays of a model without torch; each has B

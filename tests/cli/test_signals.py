@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from anaphora.cli.signals import handling_signals, report_kept_checkpoint
+from anaphora.cli.signals import handling_signals, resume_hint
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -93,7 +93,8 @@ def test_an_interrupted_training_says_what_is_kept(
     kept: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / kept).mkdir(exist_ok=True)
-    report_kept_checkpoint(tmp_path)
+    with pytest.raises(KeyboardInterrupt), handling_signals(lambda: resume_hint(tmp_path)):
+        raise KeyboardInterrupt
     found = capsys.readouterr().err
     assert said in found and ("--resume" in found) == bool(kept)
 

@@ -84,7 +84,7 @@ def test_translations_are_pairs_to_train_on_in_either_order(
 REFUSED = {
     "translate a c": "another source vocabulary (8 tokens) than number 1 (11)",
     "translate a b --mean harmonic": "--mean 'harmonic' is unknown. Known: arithmetic, geometric.",
-    "translate a --mean geometric": "--mean says how several runs are averaged, but one run was given",
+    "translate a --mean geometric": "--mean is for several runs, but one run was given",
     "translate a text b": "Run folders come first and then one text",
     "evaluate a --ensemble": "--ensemble takes two runs or more",
     "evaluate a b b": "Two runs can be compared, but 3 were given",

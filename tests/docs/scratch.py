@@ -1,6 +1,6 @@
 """The small data and runs that every page of the documentation may use without making them.
 
-A page is run in an empty folder. Before a command or a block of Python runs, each name in it that the tables below know
+A page is run in an empty folder. Before a command or a block of Python runs, each name in it that `scratch.toml` knows
 and that is not there yet is put there; the first row whose pattern fits counts. What a page makes itself (``--run``,
 ``--output``, ``>``) is the page's own, and its later commands use it. Commands that make the same run are alternatives:
 the later one replaces it. So a page needs no preparation: write names by these rules, or add a row. Texts have 3 to 150
@@ -11,6 +11,7 @@ import gzip
 import json
 import re
 import shutil
+import tomllib
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
@@ -20,101 +21,11 @@ import numpy as np
 
 from tests.site import ROOT
 
-FILES = {
-    # name in a page: what it is
-    "FOLDER": "data",  # train, val and test: pairs (.en .cs .de .fr) and the same as text (.txt)
-    "corpus": "data",
-    "gn": "languages",  # the same pairs as Spanish with Guarani, Wixarika and Shipibo
-    "hch": "languages",
-    "shp": "languages",
-    "corpus/*": "data/*",
-    "train.links": "data/train.links",
-    "strokes-data": "strokes",
-    "benchmarks/spans": "spans",  # of a checkout
-    "data": "corpora",  # the corpora that anaphora fetch knows, for ANAPHORA_DATA=data
-    "english-french.anaphora": "english-french.anaphora",  # of the package
-    "cmudict.dict": "cmudict.dict",
-    "frames": "frames",
-    "memories": "memories",  # a folder of translation memories
-    "my-project": "project",  # of OmegaT, from English into German
-    "ends.*": "ends",  # of lines, like the three of *.en
-    "begun.*": "begun",
-    "test.*": "data/test.*",
-    "*.en.gz": "lines.gz",
-    "*.en": "lines",  # three English lines
-    "*.[cdf][ers]": "data/test.fr",  # sentences of another language: .cs, .de, .fr
-    "*.links": "data/test.links",
-    "*.tmx": "memory.tmx",  # English and German
-    "*.po": "app.po",  # English messages without German translations
-    "*.xlf": "manual.xlf",
-    "*.html": "index.html",
-    "*.srt": "film.srt",
-    "*.vtt": "talk.vtt",
-    "*reviews*.tsv": "reviews.tsv",  # texts with classes
-    "sst": "sst",  # the files stsa.* of the recipes sst-*
-    "TREC.train.all": "sst/stsa.fine.train",
-    "*words*.tsv": "words.tsv",  # strings with strings
-    "*signals.npz": "signals.npz",  # vectors with classes
-    "sensors.npz": "signals.npz",
-    "*frames.npz": "frames/test.npz",  # vectors with tags
-    "pairs.tsv": "pairs.tsv",
-    "table.csv": "table.csv",  # pairs with a heading, en,de
-    "terms.tsv": "terms.tsv",
-    "*-*.tsv": "dictionary.tsv",  # English words with translations
-    "state.npz": "state.npz",
-    "*.vec.gz": "vectors.gz",  # of LARGEST numbers, whatever the name says
-    "nbest.txt": "nbest",
-    "stsa.*.gz": "stsa.gz",
-    "*.conllu": "tagged.conllu",
-    "captioned": "captioned",  # images and captions
-    "features.npz": "captioned/train.npz",
-    "mails.jsonl": "mails.jsonl",  # texts with spans
-    "logs.csv": "logs.csv",  # messages with levels, among other columns
-    "*.jsonl": "strokes/test.jsonl",
-    "words.txt": "words",
-    "mgu.py": "mgu.py",  # the unit of docs/course/own-cell.md
-    "book.txt": "data/train.txt",
-    "*.txt.gz": "lines.gz",
-    "*.txt": "data/test.txt",
-}
-
-RUNS = {
-    "runs/book*": "character-lm --data FOLDER",
-    "runs/counts": "ptb-ngram --data FOLDER --set text.segmentation=joiner",
-    "runs/czech": "ptb-ngram --data FOLDER",
-    "runs/ptb-ngram": "ptb-ngram --data FOLDER",
-    "runs/network": "ptb-lstm-small --data FOLDER --set text.segmentation=joiner",
-    "runs/links": "aligner --data FOLDER --source en --target de",
-    "runs/reviews*": "--data reviews.tsv --task classify",
-    "runs/mails": "--data mails.jsonl --task tag",
-    "runs/logs": "--data logs.csv --task classify --columns message,level",
-    "runs/upos": "--data my.conllu --task tag",
-    "runs/spelling": "--data words.tsv --task transduce",
-    "runs/g2p": "--data words.tsv --task transduce",
-    "runs/german": "--data words.tsv --task transduce",
-    "runs/captions": "--data captioned --task describe",
-    "runs/sensors": "--data signals.npz --task trace",
-    "runs/strokes": "strokes --data strokes-data",
-    "runs/reader": "--data strokes-data --task transduce",
-    "runs/words": "bahdanau2015 --data FOLDER --source en --target de",
-    "runs/quickstart/run": "quickstart --data FOLDER --source en --target fr",
-    "runs/*": "quickstart --data FOLDER --source en --target de",
-}
-
-EXAMPLES = {
-    # name in a block of Python that the page does not define: what it is
-    "translator": 'anaphora.load("runs/en-de")',
-    "features": 'numpy.load("features.npz")["1"]',  # of an image
-    "pixels": "numpy.zeros((8, 8, 3))",
-    "strokes": "[[(0, 0), (1, 2), (3, 1)], [(4, 0), (4, 2)]]",
-    "vector": "numpy.zeros(16)",
-    "values": "numpy.zeros((12, 3))",
-    "model": 'Subject.open("runs/words").trained.model',
-    "batch": 'Subject.open("runs/words").example("the man").batch',
-    "rows": "[list(range(9))]",
-    "experiment": "anaphora.read_experiment(\"task = 'language-model'\", 'own.toml', data=[Path('book.txt')])",
-    "path": 'Path("runs") / "example"',
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+FILES, RUNS = _TABLES["files"], _TABLES["runs"]
+"""By the name in a page, what it is."""
+EXAMPLES = _TABLES["examples"]
+"""By a name in a block of Python that the page does not define, what it is."""
 
 _RUN = re.compile(r"--run\s+([\w./-]+)|train\(\w+, Path\(\"([\w./-]+)\"")
 _OUTPUT = re.compile(r"(?:--output|--pairs|--alignments|--soft-alignments|--board|>)\s+([\w./-]+)")

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import torch
 
-from anaphora.batch import Batch, Grid, Ids, SpeltIds, Values
+from anaphora.batch import Batch, FeaturedIds, Grid, Ids, SpeltIds, Values
 from anaphora.export.networks import graphs_of
 from anaphora.protocols import SearchStart, Step
 from tests.inference.native import rows_of
@@ -21,6 +21,8 @@ def feeds_of(inputs: Any) -> Arrays:
             open_NL = np.arange(inputs.characters_NL.shape[1]) < inputs.lengths_N[:, None]
             characters = np.where(open_NL, inputs.characters_NL, -1)[inputs.words_BT[0]]
             return {"ids": inputs.ids_BT[0], "characters": characters}
+        case FeaturedIds(features_BF=features_BF):
+            return {"ids": inputs.ids_BT[0], "features": features_BF[0][features_BF[0] != 0]}
         case Ids():
             return {"ids": inputs.ids_BT[0]}
         case Values():

@@ -14,10 +14,10 @@ from tests.inference.test_networks import (
     ENCODERS,
     LANGUAGE_MODELS,
     LENGTHS,
-    MORE_TRANSLATORS,
     RECURRENT,
     SYMBOLS,
     VECTORS,
+    featured,
     made,
     made_of_values,
     merged,
@@ -25,7 +25,7 @@ from tests.inference.test_networks import (
     texts,
     values,
 )
-from tests.networks import TRANSLATORS, untrained_translator
+from tests.networks import MORE_TRANSLATORS, TRANSLATORS, untrained_translator
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -38,6 +38,10 @@ from tests.export.onnx_network import OnnxNetwork, assert_near, assert_same_step
 def test_a_translator(name: str) -> None:
     model = untrained_translator(name).model
     assert_same_steps(model, Batch.of_rows(range(4), rows(*LENGTHS, size=model.symbols.size)))
+
+
+def test_a_translator_with_features() -> None:
+    assert_same_steps(*featured())
 
 
 def recurrent(**recurrence: Any) -> dict[str, Any]:

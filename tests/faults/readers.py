@@ -1,8 +1,8 @@
 """Files of every format in which something was changed: a reader reads them or names the place, in little memory."""
 
-import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -121,70 +121,8 @@ def _start(path: Path) -> object:
     return [recognize(start, name) and start[:9].hex() for name in ("a.csv", "a.html", "a.docx", "a", "a.txt.gz")]
 
 
-_TMX = (
-    '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n<tu>'
-    '<tuv xml:lang="en">\n<seg>a <bpt i="1">&lt;b&gt;</bpt>b<ept i="1">x<sub>c</sub></ept></seg></tuv></tu>\n<tu>'
-    '<tuv lang="EN-us"><seg><![CDATA[a]]> &amp; b</seg></tuv><tuv lang="de"><seg/></tuv></tu></body></tmx>'
-)
-_XLIFF = (
-    '<xliff version="1.2" xmlns="urn:x"><file source-language="en" target-language="de"><body>\n<group>'
-    '<trans-unit id="1"><source>a <g id="1">b<x id="2"/></g></source>\n<target state="new"/>'
-    "<alt-trans><target>c</target></alt-trans></trans-unit></group>"
-    '<trans-unit id="2"><source>d</source><target>D</target></trans-unit></body></file></xliff>'
-)
-_XLIFF_2 = (
-    "<?xml version='1.0'?><xliff version='2.0' srcLang='en'><file id='f'><unit id='1'>\n  <segment state='initial'>\n"
-    "    <source>a <pc id='1'>b</pc><sm id='m' translate='no'/>c<em startRef='m'/></source>\n  </segment></unit></file>"
-    "</xliff>"
-)
-_SDLXLIFF = (
-    '<xliff version="1.2" xmlns:sdl="s"><file source-language="en"><body><trans-unit id="1"><source>a b c</source>\n'
-    '<seg-source><g id="1"><mrk mtype="seg" mid="1">a</mrk> <mrk mtype="seg" mid="2">b</mrk></g> '
-    '<mrk mtype="seg" mid="3">c</mrk></seg-source>\n<target><mrk mtype="seg" mid="1">A</mrk> '
-    '<mrk mtype="seg" mid="3"/></target><sdl:seg-defs><sdl:seg id="1" conf="Translated"/><sdl:seg id="3"/>'
-    "</sdl:seg-defs></trans-unit></body></file></xliff>"
-)
-_PO = (
-    'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nPlural-Forms: nplurals=2;\\n"\n\n'
-    '#, c-format\n#| msgid "o"\nmsgctxt "x"\nmsgid "a \\"b\\""\n"c\\n"\n'
-    'msgid_plural "d"\nmsgstr[0] ""\nmsgstr[1] ""\n\n'
-    '#~ msgid "e"\n#~ msgstr "f"\n'
-    'msgid\n"g" msgid_plural "h" msgstr [0]"i" msgstr[\n1] ""\n'
-)
-_HTML = (
-    "<!DOCTYPE html>\n<html><head><title>a</title><script>b < c</script></head><body><p class='x'>d <b>e</b> &eacute; "
-    "&#65; <img alt='f' src=g><!-- h --><br/>i</p><ul><li>j<li>k</ul><% if l > m %><p lang='en'>{{ n | o }} p</p>"
-    "{% q %}<p lang='de'>r <?php s ?></body></html>"
-)
-
-
-_BLOCKS = "EU B-ORG\nrejects O\n. O\n\n-DOCSTART- -X-\n\nA B-PER\nB I-PER\n"
-_TREES = (
-    "# sent_id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n"
-    "2\tle\tle\tDET\t_\tA=B|C=D\t1\tdet\t_\t_\n2.1\te\t_\t_\t_\t_\t_\t_\t_\t_\n\n1\tfin\tfin\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
-)
-_OFFSETS = (
-    '{"text": "EU rejects it", "label": [[0, 2, "ORG"]]}\n'
-    '{"data": {"text": "a B"}, "annotations": [{"result": [{"value": {"start": 2, "end": 3, "labels": ["X"]}}]}]}\n'
-    '{"text": "a", "entities": [{"start_offset": 0, "end_offset": 1, "label": "Y"}]}\n'
-)
-_ARPA = (
-    "\\data\\\nngram 1=4\nngram 2=2\n\n\\1-grams:\n-99\t<s>\t-0.3\n-0.5\t</s>\n-0.4\t<unk>\n-0.2\ta\t-0.1\n\n"
-    "\\2-grams:\n-0.1\t<s> a\n-0.3\ta </s>\n\n\\end\\\n"
-)
 _VALUES = {"values": np.ones((5, 3), np.float32), "lengths": np.array([2, 3]), "names": np.array(["a", "b\u00e9"])}
 _LABELLED = {**{name: _VALUES[name] for name in ("values", "lengths")}, "labels": np.array(["good", "bad"])}
-_INK = "<WhiteboardCaptureSession><StrokeSet><Stroke>\n<Point x='1' y='2' time='0.1'/><Point x='2' y='3' time='1'/>\n"
-_KARPATHY = '{"images": [{"filename": "a.jpg", "split": "train", "sentences": [{"raw": "a cat"}]}]}'
-_COCO = '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}'
-_TBX = (
-    '<martif type="TBX"><text><body><termEntry><langSet xml:lang="en"><tig><term>man</term></tig></langSet>'
-    '<langSet xml:lang="de"><tig><term>Mann</term></tig></langSet></termEntry></body></text></martif>'
-)
-_PROJECT = (
-    "<omegat><project version='1.0'><source_dir>a</source_dir><source_lang>en</source_lang>"
-    "<target_lang>de</target_lang></project></omegat>"
-)
 
 
 class _Everything:
@@ -192,75 +130,69 @@ class _Everything:
         return True
 
 
+_FILES: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_READ: dict[str, Callable[[Path], object]] = {
+    "strings.dict": _strings,
+    "strings.tsv": _strings,
+    "karpathy.json": _all(read_captions),
+    "coco.json": _all(read_captions),
+    "flickr.token": _all(read_captions),
+    "ink.xml": _all(read_ink_xml),
+    "ink.inkml": _all(read_ink_xml),
+    "strokes.jsonl": _all(read_stroke_json),
+    "strokes.json": _all(read_stroke_json),
+    "lines.txt": _all(read_lines),
+    "exact.txt": _all(read_lines, exact=True, any_format=True),
+    "invalid.txt": _all(read_lines, replace_invalid=True),
+    "bytes.txt": _all(read_unpacked),
+    "labelled.tsv": _all(read_labelled),
+    "bare.tsv": _all(read_labelled),
+    "labelled.csv": _all(read_labelled),
+    "labelled.jsonl": _all(read_labelled),
+    "labelled.txt": _all(read_labelled),
+    "pairs.tsv": _all(read_pairs),
+    "quoted.tsv": _all(read_pairs, Layout((2, 3), True)),
+    "rows.csv": _table,
+    "rows.tsv": _table,
+    "rows.jsonl": _table,
+    "trees.conllu": partial(_tagged, Conllu()),
+    "features.conllu": partial(_tagged, Conllu("FEATS")),
+    "blocks.conll": partial(_tagged, Columns(2)),
+    "spans.jsonl": partial(_tagged, Offsets("iob2"), is_exact=False),
+    "array.json": partial(_tagged, Offsets("iob2"), is_exact=False),
+    "plain.txt": partial(_tagged, Plain()),
+    "model.arpa": read_arpa,
+    "list.moses": partial(_nbest, "moses"),
+    "list.kaldi": partial(_nbest, "kaldi"),
+    "list.srilm": partial(_nbest, "srilm"),
+    "words.vec": _all(read_vectors, 3, _Everything()),
+    "words.dictionary": read_dictionary,
+    "terms.glossary": read_glossary,
+    "terms.tab": _all(read_terms, ("en", "de")),
+    "terms.tbx": _all(read_terms, ("en", "de")),
+    "omegat.project": lambda path: read_project(path.parent).languages,
+    "links.pharaoh": _all(each_links, [None] * 3),
+    "memory.tmx": _entries,
+    "first.xlf": _entries,
+    "second.xlf": _entries,
+    "third.xlf": _entries,
+    "app.po": _entries,
+    "page.html": _entries,
+    "film.srt": _entries,
+    "film.vtt": _entries,
+    "table.csv": _all(read_entries, "csv", ("en", "de")),
+    "start.bin": _start,
+    "start.po": _start,
+    "start.srt": _start,
+}
 READERS = (
-    Reader("strings.dict", ";;; a\nCAT K AE1 T\nDOG(2)  D AO1 G # b\n", _strings),
-    Reader("strings.tsv", "sagen\tsagst\tV;IND;PST\nlaufen\tlief\tV;PST;3;SG\n", _strings),
-    Reader("karpathy.json", _KARPATHY, _all(read_captions)),
-    Reader("coco.json", _COCO, _all(read_captions)),
-    Reader("flickr.token", "a.jpg#0\ta cat\nb.jpg#1\ta dog\n", _all(read_captions)),
-    Reader("ink.xml", f"{_INK}</Stroke></StrokeSet></WhiteboardCaptureSession>", _all(read_ink_xml)),
-    Reader("ink.inkml", "<ink><trace>1 2, 3 4</trace><trace>5 6</trace></ink>", _all(read_ink_xml)),
-    Reader(
-        "strokes.jsonl",
-        '{"text": "hi", "strokes": [[[1, 2], [3, 4]]]}\n{"word": "c", "drawing": [[[1, 2], [3, 4]]]}\n[[1, 2, 0]]\n',
-        _all(read_stroke_json),
-    ),
-    Reader("strokes.json", '{"train": [[[1, 2, 0], [0, 1, 1]]], "a": []}', _all(read_stroke_json)),
+    *(Reader(name, content, _READ[name]) for name, content in _FILES.items()),
     Reader("one.npy", _saved(np.save, _VALUES["values"]), _arrays),
     Reader("names.npy", _saved(np.save, _VALUES["names"]), _arrays),
     Reader("some.npz", _saved(np.savez, **_VALUES), _arrays),
     Reader("packed.npz", _saved(np.savez_compressed, **_VALUES), _arrays),
     Reader("some.safetensors", save({name: _VALUES[name] for name in ("values", "lengths")}), _arrays),
-    Reader("lines.txt", "a line\nein Straße\r\n\nlast", _all(read_lines)),
-    Reader("exact.txt", "a\nein Straße\r\n\nlast", _all(read_lines, exact=True, any_format=True)),
-    Reader("invalid.txt", "a line\n\u00e9\n", _all(read_lines, replace_invalid=True)),
-    Reader("bytes.txt", "a line\n", _all(read_unpacked)),
     Reader("sequences.npz", _saved(np.savez, **_LABELLED), _all(read_labelled_vectors)),
-    Reader("labelled.tsv", "label\ttext\ngood\ta fine film\nbad\tdull\n", _all(read_labelled)),
-    Reader("bare.tsv", "good\ta fine film\nbad\tdull\n", _all(read_labelled)),
-    Reader("labelled.csv", 'label,text\ngood,"a, ""fine""\nfilm"\nbad,dull\n', _all(read_labelled)),
-    Reader(
-        "labelled.jsonl", '{"label": "good", "text": "a \\u00e9"}\n{"text": "b", "label": 3}\n', _all(read_labelled)
-    ),
-    Reader("labelled.txt", "__label__good a fine film\nbad dull\n", _all(read_labelled)),
-    Reader("pairs.tsv", "en\tfr\na cat\tun chat\na dog\tun chien\t\n", _all(read_pairs)),
-    Reader("quoted.tsv", '1\t"a ""cat"""\tun chat\n2\ta\tb\n', _all(read_pairs, Layout((2, 3), True))),
-    Reader("rows.csv", 'text,label\n"a, ""b""\nc",x\n', _table),
-    Reader("rows.tsv", "text\tlabel\na\tx\n", _table),
-    Reader("rows.jsonl", '{"text": "a", "label": ["x"]}\n[{"text": "b", "label": 1}]\n', _table),
-    Reader("trees.conllu", _TREES, partial(_tagged, Conllu())),
-    Reader("features.conllu", _TREES, partial(_tagged, Conllu("FEATS"))),
-    Reader("blocks.conll", _BLOCKS, partial(_tagged, Columns(2))),
-    Reader("spans.jsonl", _OFFSETS, partial(_tagged, Offsets("iob2"), is_exact=False)),
-    Reader(
-        "array.json",
-        json.dumps([json.loads(line) for line in _OFFSETS.splitlines()], indent=1),
-        partial(_tagged, Offsets("iob2"), is_exact=False),
-    ),
-    Reader("plain.txt", "a man walks.\n\nit's 5:30\n", partial(_tagged, Plain())),
-    Reader("model.arpa", _ARPA, read_arpa),
-    Reader("list.moses", "0 ||| a man ||| lm: -3 tm= 1 ||| -4\n0 ||| a ||| 0-0 ||| F= -1\n", partial(_nbest, "moses")),
-    Reader("list.kaldi", "utt-7-1 the man\nutt-7-2\n", partial(_nbest, "kaldi")),
-    Reader("list.srilm", "-120.5 -36.2 3 <s> the man </s>\n-1 -2 0\n", partial(_nbest, "srilm")),
-    Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", _all(read_vectors, 3, _Everything())),
-    Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
-    Reader("terms.glossary", "man\tMann | Herr\n*\t!Weib\n", read_glossary),
-    Reader("terms.tab", "# a\nman\tMann\tnoun\nx\n", _all(read_terms, ("en", "de"))),
-    Reader("terms.tbx", _TBX, _all(read_terms, ("en", "de"))),
-    Reader("omegat.project", _PROJECT, lambda path: read_project(path.parent).languages),
-    Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", _all(each_links, [None] * 3)),
-    Reader("memory.tmx", _TMX, _entries),
-    Reader("first.xlf", _XLIFF, _entries),
-    Reader("second.xlf", _XLIFF_2, _entries),
-    Reader("third.xlf", _SDLXLIFF, _entries),
-    Reader("app.po", _PO, _entries),
-    Reader("page.html", _HTML, _entries),
-    Reader("film.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>a\nb</i>\n\n2\n00:00:03,0 --> 0:00:04,0\n- c\n", _entries),
-    Reader("film.vtt", "WEBVTT\n\nNOTE a\n\n00:01.000 --> 00:02.000 line:0\n<v Al>a &amp; b</v>\n", _entries),
-    Reader("table.csv", 'en,de\n"a, ""b""\nc",d\n', _all(read_entries, "csv", ("en", "de"))),
-    Reader("start.bin", "<?xml version='1.0'?><!-- a --><tmx version='1.4'>", _start),
-    Reader("start.po", '# a\n#, fuzzy\nmsgctxt "x"\nmsgid "a"\nmsgstr "b"\n', _start),
-    Reader("start.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n", _start),
 )
 
 

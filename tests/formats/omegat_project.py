@@ -2,41 +2,8 @@
 
 from pathlib import Path
 
-_FILE = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<omegat>
-    <project version="1.0">
-        <source_dir>{source}</source_dir>
-        <source_dir_excludes>
-            <mask>**/.git/**</mask>
-            <mask>**/~$*</mask>
-        </source_dir_excludes>
-        <target_dir>__DEFAULT__</target_dir>
-        <tm_dir>__DEFAULT__</tm_dir>
-        <glossary_dir>__DEFAULT__</glossary_dir>
-        <glossary_file>__DEFAULT__</glossary_file>
-        <dictionary_dir>__DEFAULT__</dictionary_dir>
-        <source_lang>{languages[0]}</source_lang>
-        <target_lang>{languages[1]}</target_lang>
-        <source_tok>org.omegat.tokenizer.LuceneEnglishTokenizer</source_tok>
-        <sentence_seg>{by_sentences}</sentence_seg>
-        <support_default_translations>true</support_default_translations>
-        <remove_tags>false</remove_tags>
-        <external_command></external_command>
-    </project>
-</omegat>
-"""
-_SAVED = """<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE tmx SYSTEM "tmx11.dtd">
-<tmx version="1.1">
-  <header creationtool="OmegaT" o-tmf="OmegaT TMX" adminlang="EN-US" datatype="plaintext" creationtoolversion="6.0.0"
-    segtype="sentence" srclang="{languages[0]}"/>
-  <body>
-<!-- Default translations -->
-{units}
-<!-- Alternative translations -->
-  </body>
-</tmx>
-"""
+_FILE = (Path(__file__).parent / "omegat" / "project.xml").read_text(encoding="utf-8")
+_SAVED = (Path(__file__).parent / "omegat" / "project_save.xml").read_text(encoding="utf-8")
 _UNIT = """    <tu>
       <tuv lang="{languages[0]}"><seg>{source}</seg></tuv>
       <tuv lang="{languages[1]}" changeid="me" changedate="20261127T100000Z"><seg>{target}</seg></tuv>

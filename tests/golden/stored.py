@@ -2,12 +2,11 @@
 
 import shutil
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.golden import fresh
-from tests.golden.fresh import SCORED, SEARCHED, adapted_uses, language_model_uses, lines, pairs, searches, written
-from tests.golden.scene import Answers, Scene, command, inspections, resuming
+from tests.golden.fresh import SCORED, SEARCHED, lines, pairs, steps_of, written
+from tests.golden.scene import Scene, command, resuming
 from tests.golden.tasks import tasks
 
 STORED = Path(__file__).resolve().parents[1] / "runs"
@@ -21,6 +20,7 @@ SOURCES = lines(
         "my horse sees a boat .",
     ]
 )
+PAIRS = lines("\t".join(pair) for pair in pairs()[:4])
 ADAPTING = frozenset({"language-model", "averaged-sgd"})
 
 
@@ -34,12 +34,14 @@ def _scene(stored: Path) -> Scene:
             shutil.copytree(stored, "run")
         else:
             shutil.copytree(together, ".", dirs_exist_ok=True)
-        written("", SEARCHED | SCORED | {"sources.txt": SOURCES, "references.txt": SOURCES})()
+        given = {"sources.txt": SOURCES, "references.txt": SOURCES, "new.tsv": PAIRS}
+        written(SEARCHED | SCORED | given)()
 
     name = str(stored.relative_to(STORED))
     table = tomllib.loads((stored / "experiment.toml").read_text())
-    uses = {"translate": _translator, "align": _aligner, "language-model": _language_model}[table["task"]]
-    steps = [command("info", f"info {run} --json"), *uses(run, table.get("model", "recurrent"))]
+    steps = [command("info", f"info {run} --json")]
+    for uses in _uses(table["task"], table.get("model", "recurrent"), run):
+        steps += steps_of(uses, run)
     if (stored / "metrics.jsonl").exists():
         steps.append(command("inspect curves", f"inspect {run} curves --json"))
     if next(stored.rglob("optimizer.safetensors"), None) and table["task"] != "align":
@@ -47,48 +49,14 @@ def _scene(stored: Path) -> Scene:
     return Scene(name, prepare, steps)
 
 
-def _translator(run: str, model: str) -> list[Callable[[], Answers]]:
-    text = "--text 'the cat sees a book .'"
-    return [
-        *searches(run, "sources.txt"),
-        command("evaluate", f"evaluate {run} --source sources.txt --reference references.txt --json --no-keep"),
-        command("align", f"align {run} --source sources.txt --target references.txt"),
-        *inspections(
-            run,
-            attention=text,
-            gates=text,
-            gradients=text,
-            attribute=text,
-            beam=f"{text} --beam 3",
-            length="--source sources.txt --target references.txt",
-        ),
-    ]
-
-
-def _aligner(run: str, model: str) -> list[Callable[[], Answers]]:
-    given = lines("\t".join(pair) for pair in pairs()[:4])
-
-    def write() -> Answers:
-        Path("new.tsv").write_text(given)
-        return iter(())
-
-    return [
-        write,
-        command("align", f"align {run} new.tsv"),
-        command("dictionary", f"export {run} --to dictionary --output out/dictionary.tsv"),
-    ]
-
-
-def _language_model(run: str, model: str) -> list[Callable[[], Answers]]:
-    if model == "ngram":
-        return [*language_model_uses(run), command("arpa", f"export {run} --to arpa --output out/arpa")]
+def _uses(task: str, model: str, run: str) -> list[str]:
+    """The tables of what is done with a run."""
+    if task != "language-model":
+        return ["stored translator" if task == "translate" else "stored aligner"]
     if model != "recurrent":
-        return language_model_uses(run)
-    text = "--text 'the cat sees a book .'"
-    looks = inspections(run, gradients=text, beam="--text 'the cat' --beam 3", length="texts.txt")
-    if run != "sentences":  # its cells have no gates, and it reads no word vectors
-        looks += inspections(run, gates=text, attribute=text)
-    return [*language_model_uses(run), *(adapted_uses(run) if run in ADAPTING else []), *looks]
+        return ["language model", *(["stored counts"] if model == "ngram" else [])]
+    gates = [] if run == "sentences" else ["stored gates"]  # its cells have none, and it reads no word vectors
+    return ["language model", *(["adapted"] if run in ADAPTING else []), "stored states", *gates]
 
 
 RUNS = sorted(file.parent for file in STORED.rglob("experiment.toml"))

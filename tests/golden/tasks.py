@@ -1,17 +1,16 @@
 """A scene of every task but those of translators and language models."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
-from tests.golden.fresh import EMBEDDING, ENCODER, PAIRS, TEXTS, WORDS, lines, pairs, splits, tables, trained, written
-from tests.golden.scene import Scene, command, training
+from tests.golden.fresh import PAIRS, TEXTS, Files, lines, pairs, scene, splits, tables
+from tests.golden.scene import Scene
 
 NAMES = [f"{begin}{middle}{end}" for begin in "abc" for middle in "deo" for end in "fgh"]
-DECODER = "[decoder]\ncell = 'gru'\nsize = 6\n"
 
 
 def arrays(**found: Any) -> bytes:
@@ -78,113 +77,21 @@ def captions(rows: list[int]) -> str:
     return lines(f"{n}.jpg\t{article} {colours[n % 3]} dot" for n in rows for article in ("a", "one"))
 
 
-def task(
-    name: str, options: str, files: Mapping[str, str | bytes], uses: Mapping[str, str], begin: str = "data"
-) -> Scene:
-    """A scene of a task: trained, killed and resumed, described, evaluated and used."""
-    steps = [
-        training(f"train experiment.toml --data {begin}", killed="[training]" in options),
-        command("info", "info run --json"),
-        *(command(label, line) for label, line in uses.items()),
-    ]
-    return Scene(name, written(options, files), steps)
-
-
 def tasks() -> list[Scene]:
-    coder = f"{EMBEDDING}{ENCODER}{DECODER}"
-    strokes = {"new.jsonl": lines(drawings(3, words=True))}
+    texts, strokes = {"new.txt": TEXTS}, {"new.jsonl": lines(drawings(3, words=True))}
+    signal_files, drawn = (lambda frames: tables(signals(frames), ".npz", signal_file)), drawings(40, words=True)
     images_of = {f"data/{name}.npz": images(rows) for name, rows in splits(range(40)).items()}
-    evaluate = {"evaluate": "evaluate run --json --no-keep"}
-    predict = evaluate | {"predict": "predict run new.txt", "predict as JSON": "predict run new.txt --json"}
-    of_vectors = evaluate | {
-        "predict": "predict run data/test.npz",
-        "predict as JSON": "predict run data/test.npz --json",
+    files: dict[str, Files] = {
+        "aligner": PAIRS | {"new.tsv": lines("\t".join(pair) for pair in pairs()[:6])},
+        "classifier": tables(pairs(), ".tsv", labelled) | texts,
+        "classifier of several labels": tables(pairs(), ".tsv", several_labels) | texts,
+        "classifier of vectors": signal_files(False),
+        "tagger": tables(pairs(), ".conllu", conllu) | texts,
+        "tagger of vectors": signal_files(True),
+        "transducer": tables(NAMES, ".tsv", spelled) | {"new.txt": lines(NAMES[:4])},
+        "transducer of strokes": tables(drawn, ".jsonl", lines) | strokes,
+        "drawings": tables(drawings(40, words=False), ".jsonl", lines) | strokes,
+        "handwriting": tables(drawn, ".jsonl", lines) | strokes,
+        "describer": tables(range(40), ".tsv", captions) | images_of,
     }
-    return [
-        task(
-            "aligner",
-            f"task = 'align'\n{WORDS}",
-            PAIRS | {"new.tsv": lines("\t".join(pair) for pair in pairs()[:6])},
-            {
-                "align": "align run new.tsv",
-                "align by union": "align run new.tsv --symmetrise union",
-                "dictionary": "export run --to dictionary --output out/dictionary.tsv",
-            },
-            begin="data --source en --target fr",
-        ),
-        task(
-            "classifier",
-            f"task = 'classify'\n{WORDS}{EMBEDDING}{ENCODER}{trained(30)}",
-            tables(pairs(), ".tsv", labelled) | {"new.txt": TEXTS},
-            predict | {"inspect gates": "inspect run gates --text 'the cat sees a bird.' --json"},
-        ),
-        task(
-            "classifier of several labels",
-            f"task = 'classify'\n{WORDS}{EMBEDDING}{ENCODER}[classes]\noutput = 'sigmoid'\n{trained(30)}",
-            tables(pairs(), ".tsv", several_labels) | {"new.txt": TEXTS},
-            predict,
-        ),
-        task(
-            "classifier of vectors",
-            f"task = 'classify'\nmodel = 'vectors'\n{ENCODER}{trained(30)}",
-            tables(signals(frames=False), ".npz", signal_file),
-            of_vectors,
-        ),
-        task(
-            "tagger",
-            f"task = 'tag'\n{EMBEDDING}{ENCODER}{trained(40)}",
-            tables(pairs(), ".conllu", conllu) | {"new.txt": TEXTS},
-            evaluate
-            | {
-                "predict": "predict run data/test.conllu",
-                "predict columns": "predict run data/test.conllu --format columns",
-                "predict as JSON": "predict run new.txt --json",
-            },
-        ),
-        task(
-            "tagger of vectors",
-            f"task = 'tag'\nmodel = 'vectors'\n{ENCODER}{trained(30)}",
-            tables(signals(frames=True), ".npz", signal_file),
-            of_vectors,
-        ),
-        task(
-            "transducer",
-            f"task = 'transduce'\n{coder}{trained(40, 14)}",
-            tables(NAMES, ".tsv", spelled) | {"new.txt": lines(NAMES[:4])},
-            predict | {"inspect attention": "inspect run attention --text adf --json"},
-        ),
-        task(
-            "transducer of strokes",
-            f"task = 'transduce'\nmodel = 'vectors'\n{coder}{trained(40)}",
-            tables(drawings(40, words=True), ".jsonl", lines) | strokes,
-            evaluate
-            | {
-                "predict": "predict run new.jsonl",
-                "predict as JSON": "predict run new.jsonl --json",
-                "inspect attention": "inspect run attention new.jsonl --json",
-            },
-        ),
-        task(
-            "drawings",
-            f"task = 'trace'\n[recurrence]\nsize = 6\n[output]\ncomponents = 2\n{trained(40)}",
-            tables(drawings(40, words=False), ".jsonl", lines) | strokes,
-            evaluate
-            | {
-                "draw": "draw run --count 2 --length 6 --seed 3 --json",
-                "continue": "draw run --prime new.jsonl --length 5 --json",
-            },
-        ),
-        task(
-            "handwriting",
-            f"task = 'trace'\nmodel = 'synthesis'\n[attention]\nkind = 'gaussian-window'\ncomponents = 2\n"
-            f"[decoder]\nsize = 6\n[output]\ncomponents = 2\n{trained(40, 7)}",
-            tables(drawings(40, words=True), ".jsonl", lines) | strokes,
-            evaluate | {"draw": "draw run --text adf --bias 1 --length 6 --seed 3 --json"},
-        ),
-        task(
-            "describer",
-            f"task = 'describe'\n{EMBEDDING}[encoder]\nsize = 6\n[decoder]\nsize = 6\n{trained(60)}",
-            tables(range(40), ".tsv", captions) | images_of,
-            of_vectors,
-        ),
-    ]
+    return [scene(name, of_scene) for name, of_scene in files.items()]

@@ -1,5 +1,6 @@
 """Networks without torch answer as those of torch do, and a row as it does alone, whatever the options."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from anaphora import recipes
-from anaphora.batch import Batch, Constraints, Grid, Ids, SpeltIds, Values, pad
+from anaphora.batch import Batch, Constraints, FeaturedIds, Grid, Ids, SpeltIds, Values, pad
 from anaphora.data.ragged import Ragged
 from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
@@ -17,10 +18,10 @@ from anaphora.kernels.compiled.beam import BeamDecoding
 from anaphora.kernels.densities import Draws
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
-from anaphora.protocols import CompiledRequest, VocabularyInfo
+from anaphora.protocols import CompiledRequest, FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of
-from tests.networks import TRANSLATORS, build, untrained_translator
+from tests.networks import MORE_TRANSLATORS, TRANSLATORS, build, untrained_translator
 
 SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
 SIDES = dict.fromkeys(("source", "target", "text", "characters", "tags"), SYMBOLS)
@@ -77,43 +78,26 @@ def made_of_values(kind: str, output: dict[str, Any], size: int) -> Any:
     return made("trace", tables)
 
 
-WITHOUT = {"attention": "none", "decoder": {"input_feeding": False}}
-PREVIOUS = {"query": "previous", "context": "state"}
-MORE_TRANSLATORS: dict[str, dict[str, Any]] = {
-    "convolution": {"encoder": {"kind": "convolution", "max_kernel": 3}, **WITHOUT},
-    "gated convolution": {"encoder": {"kind": "gated-convolution"}, **WITHOUT},
-    "gated convolution without biases": {"encoder": {"kind": "gated-convolution", "bias": False}, **WITHOUT},
-    "columns": {
-        "encoder": {"kind": "ngram-convolution", "max_kernel": 4},
-        "attention": "none",
-        "decoder": {"input_feeding": False, "initial_state": "zero", "sentence_encoding": "every-step"},
-    },
-    "deep fusion": {
-        "fusion": {
-            "kind": "deep",
-            "run": "none",
-            "model": {"reads": "stream", "embedding": {"size": 4}, "recurrence": {"size": 5, "layers": 2}},
-        }
-    },
-    "hard-monotonic": {"attention": {"kind": "hard-monotonic"}, "decoder": {"input_feeding": False}},
-    "hard": {
-        "attention": {"kind": "hard-monotonic", "score": {"kind": "concat", "scaled": True}, "monotonic": False},
-        "decoder": {"input_feeding": False, "readout_word": True, "layers": 2},
-    },
-    "copies": {"output": {"kind": "pointer-generator"}, "attention": {"query": "previous", "context": "state"}},
-    "multiplicative": {"encoder": {"cell": "multiplicative"}, "decoder": {"cell": "lstm-no-output-tanh"}},
-    "light": {"encoder": {"cell": "sru"}, "decoder": {"cell": "ssru", "input_feeding": False}},
-    "light, previous query": {"encoder": {"cell": "min-lstm"}, "decoder": {"cell": "qrnn"}, "attention": PREVIOUS},
-    "mogrifier": {"encoder": {"cell": "min-gru"}, "decoder": {"cell": "mogrifier"}},
-}
-
-
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_a_translator(name: str) -> None:
     model = untrained_translator(name).model
     size = model.symbols.size
     given = Batch.of_rows(range(4), rows(*LENGTHS, size=size))
     assert_stepper(opened(model), model, given, read_ids(8, size))
+
+
+def featured() -> tuple[Any, Batch]:
+    """A translator whose decoder reads features, and what it reads."""
+    model = drawn(build("translate", merged({}), SIDES | {"source": FeaturedVocabularyInfo(*SYMBOLS)}))
+    given = rows(*LENGTHS)
+    features = pad([[9, 8, 5], [], [5], [6, 6]], end=SYMBOLS.eos).ids_BT
+    return model, replace(texts(), inputs=FeaturedIds(given.ids_BT, given.lengths_B, features))
+
+
+def test_a_translator_with_features() -> None:
+    model, given = featured()
+    assert_stepper(opened(model), model, given, read_ids(8))
+    assert not np.allclose(opened(model).target_states(given), opened(model).target_states(texts()))
 
 
 @pytest.mark.parametrize("name", MORE_TRANSLATORS)

@@ -9,35 +9,9 @@ from anaphora.cli.app import main
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection.programs import programs_of
 from anaphora.models.language_model import LanguageModel
-from anaphora.protocols import PartDescription, SignalRead, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 
 WITHOUT_STEPS = {"aligner", "ptb-ngram", "ptb-feedforward", "ptb-log-bilinear", "ptb-convolution"}
-
-
-def parts_of(recipe: str, step: str) -> dict[str, PartDescription]:
-    return {part.name: part for part in programs_of(read_experiment(recipes.read(recipe), recipe))[step]}
-
-
-def test_attention_of_bahdanau_reads_the_state_before_and_its_context_enters_the_unit() -> None:
-    parts = parts_of("bahdanau2015", "decoder")
-    assert list(parts)[:4] == ["attention", "context", "input0", "layer0"]
-    attention, unit = parts["attention"], parts["layer0"]
-    assert attention.kind == "Attend (concat, global, softmax)"
-    assert attention.reads == (SignalRead("layer0.h", True),)
-    assert attention.writes == ("context", "weights")
-    assert {"attention.keys", "attention.values"} <= {*attention.memory}
-    assert unit.kind == "Unit (gru)"
-    assert unit.reads == (SignalRead("a0", False), SignalRead("attended", False), SignalRead("layer0.h", True))
-    size = unit.weights["layer0.h"][1]
-    assert parts["input0"].weights["input0.weight"][0] == 3 * size
-    assert {name for name, part in parts.items() if part.loops} == {"attention", "context", "layer0"}
-
-
-def test_attention_of_luong_reads_the_new_state_and_is_fed_to_the_next_step() -> None:
-    parts = parts_of("luong2015", "decoder")
-    assert parts["attention"].reads[0] == SignalRead("layer1.h", False)
-    assert parts["feed"].reads == (SignalRead("o", True),)
-    assert not parts["input0"].loops and all(parts[name].loops for name in ("feed", "layer0", "attention", "combine"))
 
 
 def test_layers_of_a_language_model_use_all_of_their_weights() -> None:

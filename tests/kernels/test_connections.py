@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive.normalised import NORMALISED_UNITS
+from anaphora.kernels.naive.units import NORMALISED_UNITS
 
 OPTIONS = [
     dict(zip(("residual", "normalised", "variational"), on, strict=True)) for on in itertools.product([0, 1], repeat=3)

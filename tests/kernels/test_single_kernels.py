@@ -12,8 +12,7 @@ from anaphora.kernels.cells import Gru
 from anaphora.kernels.densities import MixtureShape
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
-from anaphora.kernels.naive.normalised import normalise
-from anaphora.kernels.naive.units import gru_step
+from anaphora.kernels.naive.units import gru_step, normalise
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.batch import Batch, pad
+from anaphora.batch import Batch, FeaturedIds, pad
 from anaphora.inference.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.nn.attention import AttentionConfig
@@ -28,11 +28,14 @@ from ..batches import pair_batch
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+FEATURES = [[14, 8], [], [9], [8, 7, 6]]
 
 
 def batch(rows: list[int]) -> Batch:
-    """Some of the pairs."""
-    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows)
+    """Some of the pairs, with features, which only some translators read."""
+    found = pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows)
+    features = pad([FEATURES[n] for n in rows], end=SYMBOLS.eos).ids_BT
+    return replace(found, inputs=FeaturedIds(found.input_ids.ids_BT, found.input_ids.lengths_B, features))
 
 
 ALL = batch([0, 1, 2, 3])
@@ -93,6 +96,8 @@ def assert_naive_reading(model: Translator) -> None:
     encoded, x_TBD = EncoderOutput(drawn(3, 5, spec.width), layers), drawn(4, 3, model.config.embedding.size)
     words_BSE = drawn(3, 5, model.config.embedding.size) if decoder.spec.words else None
     encoded, weights = encoded._replace(words_BSD=words_BSE), decoder.weights.tensors()
+    features_BE = drawn(3, decoder.spec.features) if decoder.spec.features else None
+    encoded = encoded._replace(features_BD=features_BE)
     language_TBL = drawn(4, 3, weights["gate.weight"].shape[1]) if model.language_model else None
     lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     with updating(1, 1):
@@ -113,6 +118,10 @@ def assert_naive_reading(model: Translator) -> None:
     query = "between" if attention and attention.two_transitions else attention.query if attention else "never"
     first = {"o" if name == "readout" else name: block for name, block in first.items()}
     inputs = x_TBD, memory_BSM, lengths_B, positions_B, first, used, masks
+    if features_BE is not None:  # as if they stood behind the vector of each word
+        both = torch.cat([used["input0.weight"], used["features.weight"]], 1)
+        x_TBF = torch.cat([x_TBD, features_BE.expand(4, -1, -1)], -1)
+        inputs = x_TBF, memory_BSM, lengths_B, positions_B, first, {**used, "input0.weight": both}, masks
     readout = config.residual, config.readout_layer, config.readout_state
     expected = naive.decoder(config.cell, options, query, *inputs, *readout, language_TBL, words_BSE).outputs
     assert_close(got, expected, rtol=0, atol=1e-10)
@@ -122,7 +131,7 @@ def assert_naive_reading(model: Translator) -> None:
         *(field for layer in layers for field in layer.values()),
         *weights.values(),
     ]
-    leaves += [one for one in (language_TBL, words_BSE) if one is not None]
+    leaves += [one for one in (language_TBL, words_BSE, features_BE) if one is not None]
     gradients, naive_gradients = (
         torch.autograd.grad(
             sum(block.sin().sum() for block in outputs.values()),  # type: ignore[arg-type]

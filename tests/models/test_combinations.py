@@ -6,7 +6,7 @@ import pytest
 
 from anaphora.config import options_of
 from anaphora.kernels.cells import AnyCell
-from anaphora.kernels.naive.normalised import NORMALISED_UNITS
+from anaphora.kernels.naive.units import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator

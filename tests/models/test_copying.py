@@ -10,7 +10,7 @@ import torch
 from anaphora.batch import pad
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.search.ensemble import Ensemble
 from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling
@@ -18,7 +18,7 @@ from anaphora.search.scoring import score
 from anaphora.search.search import search
 from tests.networks import build, made
 
-from .four_pairs import ALL, SYMBOLS, assert_an_update_helps, assert_one_model, batch
+from .four_pairs import ALL, SYMBOLS, assert_an_update_helps, assert_naive_reading, assert_one_model, batch
 
 COPIES: dict[str, Any] = {"output": {"kind": "pointer-generator"}}
 HARD: dict[str, Any] = {"attention": {"kind": "hard-monotonic", "jumps": 2}, "decoder": {"input_feeding": False}}
@@ -30,15 +30,20 @@ TABLES: dict[str, dict[str, Any]] = {
     "hard": HARD,
     "hard without jumps": HARD | {"attention": {"kind": "hard-monotonic", "order": 0}},
     "hard, any order": HARD | {"attention": {"kind": "hard-monotonic", "monotonic": False, "score": "concat"}},
+    "hard with features": HARD | {"features": True},
+    "copies with features": COPIES | {"features": True},
+    "soft with features": {"decoder": {"layers": 2}, "features": True},
     "hard with dropout": HARD | {"decoder": {"input_feeding": False, "dropout": 0.2, "layers": 2}},
 }
 
 
 def make(name: str, **more: Any) -> Translator:
     tables = {"embedding": {"size": 8}, "encoder": {"size": 12}, "decoder": {"size": 24}}
-    for table, options in TABLES[name].items():
+    given = {**TABLES[name]}
+    symbols = FeaturedVocabularyInfo(*SYMBOLS) if given.pop("features", False) else SYMBOLS
+    for table, options in given.items():
         tables[table] = tables.get(table, {}) | options
-    return made(Translator, "translate", tables | more, SYMBOLS)
+    return made(Translator, "translate", tables | more, symbols)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -47,7 +52,11 @@ def test_it_is_one_model_trained_or_stepped_alone_or_in_any_batch(name: str) -> 
     assert_one_model(make(name))
 
 
-@pytest.mark.parametrize("name", ["copies", "hard"])
+def test_features_enter_every_step_as_if_they_stood_behind_each_word() -> None:
+    assert_naive_reading(make("soft with features"))
+
+
+@pytest.mark.parametrize("name", ["copies", "hard with features"])
 def test_greedy_search_samples_and_ensembles_write_with_forced_scores(name: str) -> None:
     stepper = make(name).stepper()
     for request in (

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive.normalised import normalise
+from anaphora.kernels.naive.units import normalise
 from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.protocols import VocabularyInfo
 from tests.networks import made

@@ -7,57 +7,14 @@ import pytest
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell
 from anaphora.models.translator import Translator
-from tests.networks import made, members
+from tests.networks import TABLES, made, members
 
 from .covering import Never, covering, product
 from .four_pairs import SYMBOLS, assert_an_update_helps, assert_naive_reading, assert_one_model
 
 ONE_WAY = {"size": 16, "bidirectional": False}
 EVERY_STEP = {"sentence_encoding": "every-step", "input_feeding": False}
-SYSTEMS: dict[str, dict[str, Any]] = {
-    "sutskever": {
-        "encoder": ONE_WAY | {"cell": "lstm", "layers": 3, "reversed": True},
-        "decoder": {"cell": "lstm", "layers": 3, "initial_state": "copy", "readout_layer": "none"}
-        | {"input_feeding": False},
-    },
-    "fed without a readout": {"decoder": {"readout_layer": "none", "layers": 2, "residual": True, "dropout": 0.2}},
-    "cho": {
-        "encoder": ONE_WAY | {"cell": "gru"},
-        "decoder": EVERY_STEP
-        | {"cell": "gru", "sentence_encoding_layer": "tanh", "initial_state_activation": "tanh"}
-        | {"readout_layer": "maxout", "readout_size": 12, "readout_word": True},
-    },
-    "cho's reset": {
-        "encoder": ONE_WAY | {"cell": {"kind": "gru", "reset": "before"}},
-        "decoder": EVERY_STEP
-        | {"cell": "gru", "sentence_encoding_layer": "tanh", "sentence_encoding_place": "recurrent"}
-        | {"layers": 2, "layer_norm": True},
-    },
-    "folded": {
-        "encoder": {"kind": "gated-convolution", "size": 20},
-        "decoder": EVERY_STEP | {"cell": "gru", "readout_layer": "maxout", "readout_state": "previous", "layers": 2},
-    },
-    "kalchbrenner": {
-        "encoder": {"kind": "convolution", "max_kernel": 3},
-        "decoder": EVERY_STEP | {"cell": "elman", "initial_state": "zero", "readout_layer": "none"},
-    },
-    "kalchbrenner's second": {
-        "encoder": {"kind": "ngram-convolution", "max_kernel": 3},
-        "decoder": EVERY_STEP | {"cell": "elman", "initial_state": "zero", "readout_layer": "none"},
-    },
-    "unfolded": {
-        "encoder": {"kind": "ngram-convolution", "folds": 1},
-        "decoder": {"sentence_encoding": "every-step", "initial_state": "zero", "layers": 2, "readout_word": True},
-    },
-    "unbiased": {
-        "decoder": {"sentence_encoding": "every-step", "cell": "gru", "bias": False, "initial_state": "zero"}
-        | {"sentence_encoding_layer": "tanh"}
-    },
-    "normalised and variational": {
-        "decoder": {"sentence_encoding": "every-step", "layer_norm": True, "layers": 2, "initial_state": "mean"}
-        | {"dropout": {"kind": "variational", "probability": 0.2, "recurrent": 0.2}}
-    },
-}
+SYSTEMS = TABLES["without-attention"]
 CELLS = members(AnyCell)
 UNITS: dict[str, dict[str, Any]] = {
     name: {"decoder": EVERY_STEP | {"cell": name, "layers": 2, "residual": True}} for name in CELLS

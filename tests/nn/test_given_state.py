@@ -14,7 +14,7 @@ from anaphora.cli.app import main
 from anaphora.errors import AnaphoraError, ConfigError, ShapeError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
-from anaphora.nn.given_state import start_from
+from anaphora.nn.stack import start_from
 from anaphora.nn.weights import Uniform
 from anaphora.tasks.runs import load_trained
 from anaphora.text.tokenizer import symbols_of

@@ -118,7 +118,7 @@ def test_the_oldest_documents_are_dropped_first() -> None:
 
 @given(text=st.text(alphabet="<>&\"'/ab =!-", max_size=40))
 def test_what_a_model_writes_never_becomes_a_tag(text: str) -> None:
-    def script(texts: Sequence[str], protects: bool) -> list[str]:
+    def script(texts: Sequence[str]) -> list[str]:
         return [f"<script>{one}" for one in texts]
 
     assert b"<script>" not in run_steps(html(text, ("en", "fr")), script)

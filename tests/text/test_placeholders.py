@@ -1,6 +1,8 @@
 """What no translation may change, found in texts."""
 
+import tomllib
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,33 +11,7 @@ from hypothesis import strategies as st
 from anaphora.errors import ConfigError
 from anaphora.text.placeholders import KINDS, USUAL, Kind, checked_kinds, spans
 
-KEPT: dict[Kind, list[str]] = {
-    "placeholders": [
-        *("[X12X]", "%s", "%i", "%d", "%5.2f", "%(name)d", "%1$s", "%{name}", "${var}", "${user.name}"),
-        *("{}", "{0}", "{name}", "{{ person.name }}", "{0:.2f}", "{$count}", "{place:>10}", "{0[key]!r}", "{ $name }"),
-        *("{0,number,integer}", "{0, date, short}", "{{count, number}}", "{{{raw}}}", "#{name}", "$name", "$(HOME)"),
-        *("%zu", "%lld", "%-10s", "%#x", "%*d", "%'d", "% d", "%<PRIu64>", "%<count>d", "%%", "%5.2f%%", "%.*f"),
-        *("%1", "%L1", "%n", "%APPDATA%", "%user_name%", "--verbose", "--no-cache"),
-        *('<?= $x["a"] ?>', "<?php echo 5; ?>", "<%= user.name %>"),
-    ],
-    "tags": [
-        "<b>",
-        "</b>",
-        "<br/>",
-        "<0>",
-        "</0>",
-        "<1/>",
-        "<g-1>",
-        "<a href=\"x > y\" title='it' {id} disabled>",
-        "<input name=x />",
-        r"<span style=\"color:%2$s;\">",
-        r"<a href=\'%s\' id=\\'x\\'>",
-        '<a title="<?= $x["a"] ?>" id=\'<%= y %>\'>',
-    ],
-    "urls": ["https://example.org/a?b=c", "www.example.org", "ftp://example.org/path/"],
-    "emails": ["a.b+c@example.org"],
-    "numbers": ["15", "1,000.50", "12:30"],
-}
+KEPT = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

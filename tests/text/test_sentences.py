@@ -1,6 +1,7 @@
 """Running text is split where its writer ended a sentence, and put together as it stood."""
 
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,36 +9,13 @@ from hypothesis import strategies as st
 
 from anaphora.text.sentences import BEFORE_NAMES, Passage, Splitter, is_blank
 
-SPLIT = [
-    ("en", "He left.| She stayed.| He said nothing."),
-    ("en", "Is it?| Yes!| Really?!| Good..."),
-    ("en", "Dr. Smith met Mrs. J. R. Jones at 5 p.m.| They talked."),
-    ("en", "It costs 3.5 euros, e.g. in the U.S. market.| See fig. 3 and no. 7."),
-    ("en", "The answer is no.| He left."),
-    ("en", "\"Why?\" he asked.| \"Because.\"| She laughed."),
-    ("en", "“It is late.”| He went home (slowly. And sadly.)| 2 days passed."),
-    ("en", "1. Introduction to models"),
-    ("en", "Wait... what?| Visit example.com today."),
-    ("en", "So do I.| You too."),
-    ("de", "Am 3. Mai 1990.| Danach kam z. B. Herr Prof. Dr. Meier."),
-    ("de", "Das gilt z.B. hier, vgl. Abb. 3 dort.| Im Jahr 1990.| Heinrich VIII. lebte da."),
-    ("de", "„Kommst du?“| Er nickte."),
-    ("fr", "Quoi ?| Rien !| M. Dupont est là.| « Bonjour ! »| Il part."),
-    ("es", "¿Qué?| ¡Nada!| El Sr. García vive aquí."),
-    ("ru", "Он живёт на ул. Ленина.| Она тоже."),
-    ("zh", "你好。|再见！|“你来吗？”他问。|好"),
-    ("ja", "「行く。」と言った。|そうか？|「来る。」|「行く。」"),
-    ("hi", "वह गया।| वह आई।"),
-    ("ar", "هل جئت؟| نعم."),
-    ("el", "Τι κάνεις;| Καλά."),
-    ("ka", "ის წავიდა.| ის დარჩა!| „რა მოხდა?“| არაფერი."),
-    ("th", "สวัสดีครับ ผมชื่อสมชาย"),
-    ("xx", "Unknown words.| Still a script with capitals."),
-]  # fmt: skip
+SPLIT = Path(__file__).with_name("sentences.tsv").read_text(encoding="utf-8").splitlines()
+"""Texts by language, with a bar where a sentence begins."""
 
 
-@pytest.mark.parametrize(("language", "marked"), SPLIT)
-def test_sentences_end_where_people_end_them(language: str, marked: str) -> None:
+@pytest.mark.parametrize("row", SPLIT)
+def test_sentences_end_where_people_end_them(row: str) -> None:
+    language, marked = row.split("\t")
     text = marked.replace("|", "")
     found = Splitter(language, "en").split(text)
     assert list(found.sentences) == [sentence.strip() for sentence in marked.split("|")]

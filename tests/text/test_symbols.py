@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import Symbol, fit, load, save
-from anaphora.text.tokenizer import UNK
+from anaphora.text.tokenizer import EOS, UNK
 from anaphora.text.whitespace import by_word
 
 ALPHABET = ["a", "V", "\tV", " ", "AA1", "ß"]
@@ -35,6 +35,17 @@ def test_a_tag_is_no_character_and_is_not_written() -> None:
     assert found.symbols_of("a V\tV;PST") == ["a", " ", "V", "\tV", "\tPST"]
     ids = found.encode("aV\tV")
     assert len(set(ids)) == 3 and found.decode(ids) == "aV" and found.pieces(ids) == ["a", "V", "V"]
+
+
+def test_features_for_the_decoder_stand_behind_the_end_of_a_string() -> None:
+    with_features = SymbolTokenizer(ALPHABET, lowercase=False, features=True)
+    found = SymbolTokenizer.deserialise(with_features.serialise(), lowercase=False)
+    assert found.symbols.features and not tokenizer().symbols.features and found.symbols == tokenizer().symbols
+    ids = found.encode("aV\tV")
+    assert ids == [4, 5, EOS, 6] and found.decode(ids) == "aV" and found.pieces(ids) == ["a", "V", "</s>", "V"]
+    assert found.encode("a") == [4] and found.unknown("a\tV") == []
+    assert found.encode_with_places("aV\tV") == [(4, 0), (5, 1), (EOS, 2), (6, 3)]
+    assert found.beside(True, True).symbols.features
 
 
 def test_what_training_does_not_have_is_unknown_and_named_once() -> None:

@@ -14,7 +14,9 @@ from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import normalise
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.tokenization import Byte
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer
+from anaphora.text.vocabulary_extension import extend_tokenizer
 from anaphora.text.whitespace import by_word
 from anaphora.text.words import WordTokenizer
 
@@ -81,9 +83,40 @@ def test_a_line_of_the_training_text_comes_back(tokenizer: Tokenizer, line: str)
 @pytest.mark.parametrize("lower", [False, True])
 @given(text=ANY_TEXT)
 def test_bytes_spell_whatever_was_never_seen(lower: bool, text: str) -> None:
-    tokenizer = MADE["bytes behind subwords", lower]
-    spaced = " ".join(part for part in normalise(text, lowercase=lower).split(" ") if part)
-    assert tokenizer.decode(tokenizer.encode(text)) == spaced
+    tokenizer, alone, plain = (
+        MADE["bytes behind subwords", lower],
+        MADE["bytes alone", lower],
+        normalise(text, lowercase=lower),
+    )
+    assert tokenizer.decode(tokenizer.encode(text)) == " ".join(part for part in plain.split(" ") if part)
+    assert alone.decode(alone.encode(text)) == plain and len(alone.encode(text)) == len(plain.encode())
+
+
+def test_every_byte_has_a_picture_of_its_own_and_a_letter_that_was_cut_is_unknown() -> None:
+    tokenizer = MADE["bytes alone", False]
+    shown = tokenizer.pieces(range(tokenizer.symbols.size))
+    assert len(set(shown)) == len(shown) == len(MARKS) + 256
+    assert tokenizer.pieces(tokenizer.encode("a b<\u00e9")) == ["a", "\u2581", "b", "<", "<0xC3>", "<0xA9>"]
+    assert tokenizer.decode(tokenizer.encode("cl\u00e9")[:-1]) == f"cl{UNKNOWN}"
+    assert extend_tokenizer(Byte(), tokenizer, ByteTokenizer(lowercase=False)) is tokenizer  # there is nothing to add
+
+
+@pytest.mark.parametrize(
+    ("lines", "least", "text", "ids"),
+    [
+        (["abba", "b c"], 1, "ba c", [4, 5, 6, 7]),  # most frequent first
+        (["abba", "b c"], 1, "abz", [5, 4, UNK]),
+        (["aab"], 2, "ab", [4, UNK]),
+        (["a\nb"], 1, "\n", [UNK]),
+        (["a b"], 1, "  a  b ", [4, 4, 5, 4, 4, 6, 4]),
+    ],
+)
+def test_characters_are_those_of_the_training_text(lines: list[str], least: int, text: str, ids: list[int]) -> None:
+    tokenizer = CharacterTokenizer.learn(lines, lowercase=False, least=least)
+    assert tokenizer.encode(text) == ids
+    assert UNK in ids or tokenizer.decode(ids) == text
+    with pytest.raises(DataError, match="No character occurs 9 or more times"):
+        CharacterTokenizer.learn(lines, lowercase=False, least=9)
 
 
 @EVERY

@@ -49,12 +49,6 @@ def test_tokens_belong_to_the_word_that_they_were_cut_from() -> None:
     assert [len(row) for row in by_word(tokenizer, "a,\tb.  (c)\u00a0d ")] == [2, 2, 4, 0]
 
 
-def test_the_language_decides_what_a_token_is() -> None:
-    french = WordTokenizer.learn(["l'homme"], size=9, least=1, lowercase=False, segmentation="moses", language="fr")
-    assert french.pieces(french.encode("l'homme")) == ["\u2581l'", "homme"]
-    assert learn(["l'homme"]).pieces(learn(["l'homme"]).encode("l'homme")) == ["\u2581l", "'homme"]
-
-
 def test_only_the_most_frequent_words_have_a_unit() -> None:
     tokenizer = learn(["a a a b b c c d"], size=7, segmentation="whitespace")
     assert tokenizer.symbols.size == 7
@@ -122,11 +116,6 @@ def test_unknown_words_are_filled_in_their_order() -> None:
     ids = [*tokenizer.encode("Hello, Ann and Bob!"), EOS]
     assert tokenizer.decode_with(ids, ["Ann", "and", "Bob"]) == "Hello, Ann and Bob!"
     assert tokenizer.decode_with(tokenizer.encode("Hello!"), []) == "Hello!"
-
-
-def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
-    assert learn(["Hello hello"], segmentation="whitespace").encode("HELLO") == [UNK]
-    assert learn(["Hello hello"], segmentation="whitespace", lowercase=True).encode("HELLO") == [4]
 
 
 def test_a_text_without_words_is_refused_with_what_would_give_some() -> None:

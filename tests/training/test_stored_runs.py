@@ -15,7 +15,7 @@ from torch import Tensor
 
 from anaphora.errors import AnaphoraError, RunError, ShapeError
 from anaphora.run import weights
-from tests.runs.make_halfway import resumed
+from tests.runs.make import resumed
 from tests.runtimes import threads
 from tests.sealing import reseal
 

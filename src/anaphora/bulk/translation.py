@@ -23,7 +23,7 @@ from anaphora.kernels.compiled.library import ROUNDING, available
 from anaphora.kernels.device import Device
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.options import SearchOptions
-from anaphora.prediction.running import use_threads
+from anaphora.prediction.runtime import use_threads
 from anaphora.run import Run, manifest, shortlists
 from anaphora.run.layout import FolderLock
 from anaphora.search.ensemble import Mean

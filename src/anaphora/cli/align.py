@@ -1,8 +1,14 @@
-"""``anaphora align``: which words of a sentence and of its translation belong together."""
+"""``anaphora align``: which words of a sentence and of its translation belong together.
+
+Examples:
+    anaphora align runs/links pairs.tsv --output pairs.links
+    anaphora align runs/en-de pairs.tsv --soft
+    anaphora align runs/en-de --source test.en --target test.de --gold test.links
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from anaphora.cli.files import check_writable, given_texts, name_of, writing
 from anaphora.cli.options import Threads, ToOption
@@ -12,18 +18,14 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.pharaoh import Links, each_links, to_pharaoh, words_between_spaces
 from anaphora.formats.tsv import split_pairs
+from anaphora.inference.alignment.symmetrise import Symmetrise
 from anaphora.options import Argument, Excludes, Needs, Option
-from anaphora.wording import check_known, inflect
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.evaluation.alignment import SoftLinks
     from anaphora.events import Report
 
-EXAMPLES = (
-    "anaphora align runs/links pairs.tsv --output pairs.links",
-    "anaphora align runs/en-de pairs.tsv --soft",
-    "anaphora align runs/en-de --source test.en --target test.de --gold test.links",
-)
 
 CONFLICTS = (
     Needs("--source", "--target"),
@@ -41,14 +43,12 @@ def run(
     source: Annotated[Path | None, Option("Source file, instead of a file of pairs.")] = None,
     target: Annotated[Path | None, Option("Target file, line-aligned with --source.")] = None,
     symmetrise: Annotated[
-        str, Option("Symmetrisation of an aligner, e.g. union.", default="the run's own", metavar="NAME")
-    ] = "",
+        Symmetrise | None, Option("Symmetrisation of an aligner, e.g. union.", default="the run's own", metavar="NAME")
+    ] = None,
     gold: Annotated[Path | None, Option("Reference alignments to score against.")] = None,
     possible: Annotated[Path | None, Option("Alignments that are allowed beside those of --gold.")] = None,
     output: Annotated[Path | None, Option("Write alignments to this file instead of printing them.")] = None,
-    as_json: Annotated[
-        bool, Option("With --gold: print the scores as JSON, and alignments to --output alone.", name="--json")
-    ] = False,
+    as_json: Annotated[bool, Option("With --gold: print JSON scores; alignments to --output.", name="--json")] = False,
     soft: Annotated[bool, Option("Print a translator's attention between words, as lines of JSON.")] = False,
     to: ToOption = "",
     threads: Threads = 0,
@@ -98,17 +98,14 @@ def _align(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 
 def _links(
-    run_folder: Path, to: str, pairs: Iterable[tuple[str, str]], symmetrise: str, report: "Report"
+    run_folder: Path, to: str, pairs: Iterable[tuple[str, str]], symmetrise: Symmetrise | None, report: "Report"
 ) -> Iterator[Links]:
-    from anaphora.inference.alignment.symmetrise import Symmetrise
     from anaphora.tasks.runs import kind_at, load
 
-    if symmetrise:
-        check_known("--symmetrise", symmetrise, get_args(Symmetrise))
     model = load(run_folder, to=to, report=report)
     if not hasattr(model, "align_stream"):
         raise RunError(f"{run_folder} should be an aligner or a translator, but is {kind_at(run_folder).noun}.")
-    found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise or None, report=report)
+    found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise, report=report)
     return found
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain
+from textwrap import dedent, indent
 from typing import Annotated, Any
 
 import typer
@@ -98,10 +99,11 @@ All commands:   anaphora --help"""
 
 for name in chain(*VERBS.values()):
     verb = import_module(f"anaphora.cli.{name}")
-    # the backspace keeps the parser from running the lines together
-    examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
+    _, _, examples = str(verb.__doc__).partition("Examples:\n")
     command = with_tables(verb.run, getattr(verb, "CONFLICTS", ()))
-    app.command(name=name, epilog=examples, cls=GroupedCommand)(command)
+    # the backspace keeps the parser from running the lines together
+    epilog = f"\b\nExamples:\n{indent(dedent(examples), '  ')}"
+    app.command(name=name, epilog=epilog.rstrip(), cls=GroupedCommand)(command)
 
 
 def _version(asked: bool) -> None:

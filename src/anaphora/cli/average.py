@@ -1,4 +1,8 @@
-"""``anaphora average``: the mean of a run's last checkpoints, used from then on if it validates better."""
+"""``anaphora average``: the mean of a run's last checkpoints, used from then on if it validates better.
+
+Examples:
+    anaphora average runs/en-de --last 5
+"""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -7,8 +11,6 @@ from anaphora.cli.options import Json, RunFolder, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say, show
 from anaphora.options import Option
-
-EXAMPLES = ("anaphora average runs/en-de --last 5",)
 
 
 def run(

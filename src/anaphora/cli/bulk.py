@@ -2,23 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
-
-import typer
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from anaphora.cli.files import given_texts
 from anaphora.cli.progress import listening
 from anaphora.cli.signals import handling_signals
-from anaphora.cli.talk import complain, say
+from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Needs, Option
-from anaphora.wording import check_known
 
 if TYPE_CHECKING:
-    from anaphora.bulk.translation import EngineName, LoadTranslator
+    from anaphora.bulk.translation import LoadTranslator
 
-ENGINES = ("local", "ray")
 _SHOWN = 10
 """Refused lines that are reported one by one."""
 
@@ -30,21 +26,10 @@ class Workers:
     heading: ClassVar = "Many lines"
 
     count: Annotated[
-        int,
-        Option(
-            "Translate with N processes, which can be killed and restarted.",
-            min=0,
-            max=1024,
-            metavar="N",
-            name="--workers",
-        ),
+        int, Option("Translate with N processes, which may be killed.", min=0, max=1024, metavar="N", name="--workers")
     ] = 0
-    shard_lines: Annotated[int | None, Option("With --workers: lines of a shard at most.", min=1, default="10000")] = (
-        None
-    )
-    engine: Annotated[str, Option("With --workers: where they run, here or in a Ray cluster.", metavar="local|ray")] = (
-        "local"
-    )
+    shard_lines: Annotated[int | None, Option("With --workers: lines of a shard.", min=1, default="10000")] = None
+    engine: Annotated[Literal["local", "ray"], Option("With --workers: run them here or in a Ray cluster.")] = "local"
 
     conflicts: ClassVar = (
         Needs("--shard-lines --engine", "--workers"),
@@ -56,18 +41,16 @@ class Workers:
     )
 
     def check(self, outputs: Outputs) -> None:
-        """Raise ConfigError for an unknown engine, and for an output that is no file."""
-        if not self.count:
-            return
-        check_known("--engine", self.engine, ENGINES)
-        if outputs.output is None or (outputs.output.exists() and not outputs.output.is_file()):
+        """Raise ConfigError for an output that is no file."""
+        file = outputs.output
+        if self.count and (file is None or (file.exists() and not file.is_file())):
             raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
 
     def threads_each(self, asked: int) -> int:
         """Return the threads of each: those asked for, or those that this machine has for it."""
         from anaphora.bulk.translation import threads_each
 
-        return asked or threads_each(self.count, cast("EngineName", self.engine))
+        return asked or threads_each(self.count, self.engine)
 
     def translate(self, file: str, output: Path, load: "LoadTranslator") -> int:
         """Translate a file into the output, and return how many lines were refused; errors as ``bulk.translation``."""
@@ -79,21 +62,18 @@ class Workers:
         def refuse(number: int, error: DataError) -> None:
             unreadable[number] = str(error)
 
-        try:
-            with handling_signals(), listening() as report:
-                done = translate_lines(
-                    given_texts(file, refuse),
-                    output,
-                    load,
-                    self.count,
-                    shard_lines=self.shard_lines or LINES,
-                    engine=cast("EngineName", self.engine),
-                    report=report,
-                    unreadable=unreadable,
-                )
-        except (KeyboardInterrupt, typer.Exit):
-            say("Finished shards are kept; to continue, give the same command again.")
-            raise
+        again = "Finished shards are kept; to continue, give the same command again."
+        with handling_signals(lambda: again), listening() as report:
+            done = translate_lines(
+                given_texts(file, refuse),
+                output,
+                load,
+                self.count,
+                shard_lines=self.shard_lines or LINES,
+                engine=self.engine,
+                report=report,
+                unreadable=unreadable,
+            )
         for refused in done.refused[:_SHOWN]:
             complain(refused.reason)
         if done.refused:

@@ -1,4 +1,11 @@
-"""``anaphora calibrate``: how sure to be of a run's answers, fitted to pairs that training never showed."""
+"""``anaphora calibrate``: how sure to be of a run's answers, fitted to pairs that training never showed.
+
+Examples:
+    anaphora calibrate runs/en-de
+    anaphora calibrate runs/en-de --source held-out.en --reference held-out.de
+    anaphora calibrate runs/en-de --beam 1 --precision bf16
+    anaphora calibrate runs/cmudict --precision int8
+"""
 
 from dataclasses import asdict
 
@@ -9,30 +16,23 @@ from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import RunError
 from anaphora.wording import inflect
 
-EXAMPLES = (
-    "anaphora calibrate runs/en-de",
-    "anaphora calibrate runs/en-de --source held-out.en --reference held-out.de",
-    "anaphora calibrate runs/en-de --beam 1 --precision bf16",
-    "anaphora calibrate runs/cmudict --precision int8",
-)
-
 
 def run(
     run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
 ) -> None:
     """Fit the confidence of a translator or transducer, and measure it.
 
-    One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
-    options and precisions.
+    All pairs, by default of the validation split, fit it; each half is measured by a fit to the other. Repeat for
+    other search options and precisions.
     """
-    options, where = search.options(), machine.resolve()
+    options = search.options()
 
     from anaphora.tasks.runs import kind_at, load
     from anaphora.tasks.translation.confidence import calibrate, describe_settings
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
     with listening() as report:
-        model = load(run_folder, report=report, **where)
+        model = load(run_folder, report=report, **machine.options)
         translator = getattr(model, "translator", model)  # of a transducer
         if not isinstance(translator, TranslationPredictor):
             raise RunError(f"{run_folder} should be a translator or a transducer, but is {kind_at(run_folder).noun}.")
@@ -43,7 +43,7 @@ def run(
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
         return print_json(table | measured)
     settings, pairs = describe_settings(found.settings), inflect(found.fitted_on, "pair")
-    show(f"Calibrated for {settings} on {pairs}; measured on others:")
+    show(f"Calibrated for {settings} on {pairs}; each half measured by a fit to the other:")
     for name, one in found.measured.items():
         area = "no AUC, as all are alike" if one.area is None else f"AUC {one.area:.3f}"
         show(

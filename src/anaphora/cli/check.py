@@ -1,4 +1,12 @@
-"""``anaphora check``: a corpus looked at before hours are spent on it."""
+"""``anaphora check``: a corpus looked at before hours are spent on it.
+
+Examples:
+    anaphora check quickstart --data my-folder --source en --target fr
+    anaphora check quickstart --data pairs.tsv --source en --target cs --output report
+    anaphora check character-lm --data book.txt --trial 0 --json
+    anaphora check --data book.txt
+    anaphora check --data my-folder --source en --target cs --trial 10m
+"""
 
 import sys
 from collections import Counter
@@ -19,25 +27,14 @@ if TYPE_CHECKING:
     from anaphora.datacheck.tables import Table
     from anaphora.experiment.check import CheckResult
 
-EXAMPLES = (
-    "anaphora check quickstart --data my-folder --source en --target fr",
-    "anaphora check quickstart --data pairs.tsv --source en --target cs --output report",
-    "anaphora check character-lm --data book.txt --trial 0 --json",
-    "anaphora check --data book.txt",
-    "anaphora check --data my-folder --source en --target cs --trial 10m",
-)
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def run(
     asked: ExperimentRequest,
-    trial: Annotated[
-        str, Option("Time of the trial, in seconds or as 10m: from 1m on it forecasts scores.", metavar="TIME")
-    ] = "5",
-    output: Annotated[
-        Path | None, Option("Write a report page, plots and JSON into this folder.", metavar="FOLDER")
-    ] = None,
+    trial: Annotated[str, Option("Time of the trial, as 5 or 10m; forecasts take 1m or more.", metavar="TIME")] = "5",
+    output: Annotated[Path | None, Option("Write a report page, plots and JSON here.", metavar="FOLDER")] = None,
     exact: Annotated[bool, Option("Survey every line, however many; a million or more are sampled otherwise.")] = False,
     strict: Annotated[bool, Option("Treat warnings as errors.")] = False,
     as_json: Json = False,

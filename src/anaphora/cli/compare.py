@@ -1,4 +1,12 @@
-"""``anaphora compare``: any number of runs in one table, with tests of significance."""
+"""``anaphora compare``: any number of runs in one table, with tests of significance.
+
+Examples:
+    anaphora compare runs/en-de runs/en-de-larger
+    anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md
+    anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1
+    anaphora compare runs/book runs/book-larger --text other.txt --json
+    anaphora compare runs/reviews runs/reviews-words --data new.tsv
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,14 +20,6 @@ from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
     from anaphora.tasks.comparison import Row, Table
-
-EXAMPLES = (
-    "anaphora compare runs/en-de runs/en-de-larger",
-    "anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md",
-    "anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1",
-    "anaphora compare runs/book runs/book-larger --text other.txt --json",
-    "anaphora compare runs/reviews runs/reviews-words --data new.tsv",
-)
 
 
 def run(

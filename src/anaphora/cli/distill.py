@@ -1,4 +1,10 @@
-"""``anaphora distill``: a small, fast translator that is trained on what larger ones write."""
+"""``anaphora distill``: a small, fast translator that is trained on what larger ones write.
+
+Examples:
+    anaphora distill runs/en-de --run runs/small
+    anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8
+    anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12
+"""
 
 from pathlib import Path
 from shlex import quote
@@ -11,12 +17,6 @@ from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import print_json, say, show
 from anaphora.options import Argument, Option
-
-EXAMPLES = (
-    "anaphora distill runs/en-de --run runs/small",
-    "anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8",
-    "anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12",
-)
 
 
 def run(
@@ -41,12 +41,8 @@ def run(
 
     changes = [*(settings or []), *([f"training.threads={threads}"] if threads is not None else [])]
     again = "to continue, repeat the command."
-    try:
-        with listening() as report, handling_signals() as signals:
-            found = distill(teachers, run_folder, report, beam=beam, settings=changes, stop=signals.stop)
-    except (KeyboardInterrupt, typer.Exit):
-        say(f"What was written is kept; {again}")
-        raise
+    with handling_signals(lambda: f"What was written is kept; {again}") as signals, listening() as report:
+        found = distill(teachers, run_folder, report, beam=beam, settings=changes, stop=signals.stop)
     if not found.systems:
         say(f"Stopped; {again}")
         raise typer.Exit(signals.exit_code)

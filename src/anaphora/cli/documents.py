@@ -148,9 +148,8 @@ def translating(
     It puts segments whose targets are used for ``similar`` texts there.
     """
 
-    def translate(texts: Sequence[str], protects: bool) -> Iterator[str | None]:
-        options = how["options"] if protects else how["options"]._replace(protect=())
-        translations = translator.stream(iter(texts), **how | {"options": options})
+    def translate(texts: Sequence[str]) -> Iterator[str | None]:
+        translations = translator.stream(iter(texts), **how)
         for text, one in zip(texts, translations, strict=True):
             similar.update((text, match) for match in one.matches if match.text and not match.is_exact)
             yield None if one.is_below(min_confidence) else one.text

@@ -1,4 +1,11 @@
-"""``anaphora draw``: handwriting from texts, and strokes or signals continued."""
+"""``anaphora draw``: handwriting from texts, and strokes or signals continued.
+
+Examples:
+    anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg
+    anaphora draw runs/strokes --texts lines.txt --output lines.svg
+    anaphora draw runs/strokes --text "more" --prime mine.jsonl --output mine.svg
+    anaphora draw runs/sketches --count 10 --seed 3 --json
+"""
 
 import json
 from itertools import repeat
@@ -12,13 +19,6 @@ from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Option
 
-EXAMPLES = (
-    'anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg',
-    "anaphora draw runs/strokes --texts lines.txt --output lines.svg",
-    'anaphora draw runs/strokes --text "more" --prime mine.jsonl --output mine.svg',
-    "anaphora draw runs/sketches --count 10 --seed 3 --json",
-)
-
 CONFLICTS = (Excludes("--text", "--texts", "--text is one text and --texts a file of them"),)
 
 
@@ -28,9 +28,7 @@ def run(
     texts: Annotated[str | None, Option("Write every line of this file.", metavar="FILE|-")] = None,
     count: Annotated[int, Option("Draw this many; of a text as well.", min=1, max=10_000)] = 1,
     bias: Annotated[float, Option("0 draws freely, larger values draw tidier (Graves 2013).", min=0)] = 0.0,
-    prime: Annotated[
-        Path | None, Option("Continue the first sequence of this file, in its style.", metavar="FILE")
-    ] = None,
+    prime: Annotated[Path | None, Option("Continue this file's first sequence, in its style.", metavar="FILE")] = None,
     length: Annotated[int | None, Option("Points to draw at most.", min=1, default="700")] = None,
     seed: Annotated[int, Option("Another seed, another drawing.", min=0)] = 0,
     output: Annotated[Path | None, Option("Write here (.svg, or .jsonl) instead of printing.")] = None,
@@ -45,7 +43,6 @@ def run(
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])
-    where = machine.resolve()
 
     from anaphora.data.traces import read_traces
     from anaphora.tasks.runs import load
@@ -54,7 +51,7 @@ def run(
 
     as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
     with listening() as report:
-        model = load(run_folder, kind=TracePredictor, report=report, **where)
+        model = load(run_folder, kind=TracePredictor, report=report, **machine.options)
         given = [text or ""] if texts is None else list(given_texts(texts))
         options: dict[str, Any] = {} if length is None else {"length": length}
         wanted = [one for text in given for one in repeat(text, count)]

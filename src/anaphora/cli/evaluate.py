@@ -1,4 +1,23 @@
-"""``anaphora evaluate``: how good a run is, or which of two is better, in figures that can be cited."""
+"""``anaphora evaluate``: how good a run is, or which of two is better, in figures that can be cited.
+
+Examples:
+    anaphora evaluate runs/en-de
+    anaphora evaluate runs/en-de --source test.en --reference test.de --details --json
+    anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl
+    anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble
+    anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv
+    anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2
+    anaphora evaluate runs/en-de --precision int8
+    anaphora evaluate runs/words --candidates en-de.tsv --frequent-words 2000 --translations-per-word 10
+    anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1
+    anaphora evaluate runs/book --text other.txt
+    anaphora evaluate runs/reviews --data new.tsv
+    anaphora evaluate runs/upos --text gold.conllu
+    anaphora evaluate runs/frames --data gold.npz
+    zcat other.txt.gz | anaphora evaluate runs/book --text -
+    anaphora evaluate runs/ptb-lstm --neural-cache 2000
+    anaphora evaluate runs/ptb-lstm --dynamic 0
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,24 +35,6 @@ from anaphora.prediction.options import SearchOptions
 if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Answer
 
-EXAMPLES = (
-    "anaphora evaluate runs/en-de",
-    "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
-    "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
-    "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
-    "anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv",
-    "anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2",
-    "anaphora evaluate runs/en-de --precision int8",
-    "anaphora evaluate runs/words --candidates en-de.tsv --frequent-words 2000 --translations-per-word 10",
-    "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
-    "anaphora evaluate runs/book --text other.txt",
-    "anaphora evaluate runs/reviews --data new.tsv",
-    "anaphora evaluate runs/upos --text gold.conllu",
-    "anaphora evaluate runs/frames --data gold.npz",
-    "zcat other.txt.gz | anaphora evaluate runs/book --text -",
-    "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
-    "anaphora evaluate runs/ptb-lstm --dynamic 0",
-)
 
 CONFLICTS = (
     Excludes(
@@ -46,9 +47,7 @@ CONFLICTS = (
 
 
 def run(
-    runs: Annotated[
-        list[Path], Argument("Run folder, or two translators to compare on the same text.", metavar="RUN...")
-    ],
+    runs: Annotated[list[Path], Argument("Run folder, or two translators to compare.", metavar="RUN...")],
     search: SearchTable,
     models: Combination,
     texts: GivenTexts,
@@ -58,9 +57,7 @@ def run(
     adaptation: AdaptationOptions,
     known: Annotated[bool, declared_option(SearchOptions, "known", name="--known-words", heading=WORDS)] = False,
     details: Annotated[bool, Option("Also score by source length, and by words unseen in training.")] = False,
-    output: Annotated[
-        Path | None, Option("Write each sentence with its scores to this file, as lines of JSON.")
-    ] = None,
+    output: Annotated[Path | None, Option("Write sentences and their scores here, as lines of JSON.")] = None,
     keep: Annotated[bool, Option("Store the scores of single runs in their folders and model cards.")] = True,
     as_json: Json = False,
     processor: Processor,
@@ -72,7 +69,6 @@ def run(
     adapted = adaptation.value()
     _check_number(runs, ensemble, models, of_text=bool(texts.text or adaptation != AdaptationOptions()))
     check_writable(output, read=[*runs, texts.text, *files_in(models, texts, search)])
-    precision = processor.known_precision()
 
     from anaphora.tasks.evaluation import Request
     from anaphora.tasks.runs import task_at
@@ -84,9 +80,9 @@ def run(
         search.options(known=known),
         adapted,
         ensemble,
-        models.known_mean(len(runs)) if models.mean else "",
+        models.mean_of(len(runs)) if models.mean else "",
         models.fusion,
-        precision,
+        processor.precision,
         details,
         output is not None,
         keep,
@@ -103,10 +99,7 @@ def run(
 def _check_number(runs: list[Path], ensemble: bool, models: Combination, *, of_text: bool) -> None:
     """Refuse more or fewer runs than the options are for."""
     if of_text and len(runs) > 1:
-        raise ConfigError(
-            "--text, --neural-cache and --dynamic are for one language model, but several runs were given: evaluate it "
-            "alone."
-        )
+        raise ConfigError("--text, --neural-cache and --dynamic are for one language model: evaluate it alone.")
     if len(runs) > 2 and not ensemble:
         raise ConfigError(f"Two runs can be compared, but {len(runs)} were given: leave some out, or add --ensemble.")
     if models.fusion and len(runs) > 1 and not ensemble:

@@ -37,9 +37,7 @@ class ExperimentRequest:
     data: Annotated[
         list[Path] | None, Option("Your own data instead of the recipe's; may be repeated.", metavar="FOLDER|FILE")
     ] = None
-    task: Annotated[
-        str, Option("Without a recipe: the task, such as classify.", default="by the data", metavar="NAME")
-    ] = ""
+    task: Annotated[str, Option("Without a recipe: the task, e.g. tag.", default="by the data", metavar="NAME")] = ""
     columns: ColumnsOption = ""
     source: Annotated[str, Option("Source language code (also the file suffix), e.g. en.")] = ""
     target: Annotated[str, Option("Target language code (also the file suffix), e.g. cs.")] = ""

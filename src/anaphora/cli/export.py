@@ -1,10 +1,19 @@
-"""``anaphora export``: a run in the format of another program."""
+"""``anaphora export``: a run in the format of another program.
+
+Examples:
+    anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz
+    anaphora export runs/links --to dictionary --output en-de.tsv
+    anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora
+    anaphora export runs/en-de --to html --output microscope.html
+    anaphora export runs/en-de --to onnx --output en-de-onnx
+    anaphora export runs/en-de --to onnx --int8 --output en-de-int8
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import Json, RunFolder
@@ -19,15 +28,6 @@ from anaphora.wording import check_known
 if TYPE_CHECKING:
     from anaphora.export.folder import Example, RoundingResult
     from anaphora.tasks.task import TrainedModel
-
-EXAMPLES = (
-    "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
-    "anaphora export runs/links --to dictionary --output en-de.tsv",
-    "anaphora export runs/en-de --to bundle --precision int8 --output en-de.anaphora",
-    "anaphora export runs/en-de --to html --output microscope.html",
-    "anaphora export runs/en-de --to onnx --output en-de-onnx",
-    "anaphora export runs/en-de --to onnx --int8 --output en-de-int8",
-)
 
 
 NETWORKS = ("bundle", "html", "onnx")
@@ -50,7 +50,8 @@ def run(
     ] = "",
     int8: Annotated[bool, Option("With onnx: round weights to 8 bits.")] = False,
     precision: Annotated[
-        str, Option("With bundle: precision of products and their weights.", default="fp32", metavar="fp32|bf16|int8")
+        Literal["", "fp32", "bf16", "int8"],
+        Option("With bundle: precision of products and their weights.", default="fp32"),
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -68,29 +69,25 @@ def run(
 
 
 def _write(
-    run_folder: Path, output: Path, to: str, precision: str, *, int8: bool
+    run_folder: Path, output: Path, to: str, precision: Literal["", "fp32", "bf16", "int8"], *, int8: bool
 ) -> "tuple[str, RoundingResult | None]":
     """Write the export; return its format and, of graphs in int8, the effect of rounding."""
-    from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.runs import experiment_of, export_bundle
 
-    if precision and to != "bundle":
-        raise ConfigError("--precision belongs to --to bundle: leave it out.")
-    if to == "bundle":
-        if int8:
-            raise ConfigError("--int8 belongs to --to onnx: give --precision int8.")
-        _write_bundle(run_folder, output, precision or "fp32")
-        return to, None
     known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
-        raise ConfigError(
-            "CTranslate2 runs Transformers and has no recurrent layers, so no run can be exported to it: use --to onnx."
-        )
+        raise ConfigError("CTranslate2 has no recurrent layers, so no run can be exported to it: use --to onnx.")
     if to:
         check_known("--to", to, [*known, *NETWORKS])
-    if int8 and to != "onnx":
-        raise ConfigError("--int8 belongs to --to onnx: leave it out.")
+    for option, given, own in (("--precision", precision, "bundle"), ("--int8", int8, "onnx")):
+        if given and to != own:
+            raise ConfigError(f"{option} belongs to --to {own}: leave it out.")
     if to != "onnx" or not output.exists():
         check_writable(output, read=[run_folder])
+    if to == "bundle":
+        with listening() as report:
+            export_bundle(run_folder, output, precision or "fp32", report)
+        return to, None
     exports = task_of(experiment_of(run_folder)).exports
     if to in NETWORKS and exports:
         others = " or ".join(f"--to {name}" for name in exports)
@@ -109,16 +106,6 @@ def _write(
         else:
             exports[to](run_folder, output, report)
     return to, None
-
-
-def _write_bundle(run_folder: Path, output: Path, precision: str) -> None:
-    from anaphora.run.bundle import BundlePrecision
-    from anaphora.tasks.runs import export_bundle
-
-    check_known("--precision", precision, get_args(BundlePrecision))
-    check_writable(output, read=[run_folder])
-    with listening() as report:
-        export_bundle(run_folder, output, cast(BundlePrecision, precision), report)
 
 
 def _write_graphs(run_folder: Path, output: Path, int8: bool) -> "RoundingResult | None":

@@ -1,4 +1,12 @@
-"""``anaphora fetch``: bring a known corpus into the data folder."""
+"""``anaphora fetch``: bring a known corpus into the data folder.
+
+Examples:
+    anaphora fetch
+    anaphora fetch multi30k
+    anaphora fetch multi30k --list
+    anaphora fetch --json
+    anaphora fetch multi30k --from /media/disk/corpora
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,13 +20,6 @@ from anaphora.options import Argument, Excludes, Needs, Option
 if TYPE_CHECKING:
     from anaphora.data.catalogue import KnownCorpus
 
-EXAMPLES = (
-    "anaphora fetch",
-    "anaphora fetch multi30k",
-    "anaphora fetch multi30k --list",
-    "anaphora fetch --json",
-    "anaphora fetch multi30k --from /media/disk/corpora",
-)
 
 CONFLICTS = (
     Excludes("--from", "--list --json", "--from brings files and {other} only shows which"),
@@ -28,13 +29,8 @@ CONFLICTS = (
 
 def run(
     corpus: Annotated[str, Argument("Corpus to download; without it, list all.", metavar="[CORPUS]")] = "",
-    origin: Annotated[
-        Path | None,
-        Option("Take the files from this folder instead of downloading them.", metavar="DIR", name="--from"),
-    ] = None,
-    listed: Annotated[
-        bool, Option("List the files with sizes, checksums and URLs; download nothing.", name="--list")
-    ] = False,
+    origin: Annotated[Path | None, Option("Take files from here; download none.", metavar="DIR", name="--from")] = None,
+    listed: Annotated[bool, Option("List files, sizes, checksums and URLs; download none.", name="--list")] = False,
     as_json: Annotated[bool, Option("Print the corpora or the files of one as JSON.", name="--json")] = False,
 ) -> None:
     """Download a known corpus, or list all.

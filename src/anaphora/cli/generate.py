@@ -1,4 +1,13 @@
-"""``anaphora generate``: a language model continues a text."""
+"""``anaphora generate``: a language model continues a text.
+
+Examples:
+    anaphora generate runs/book --prompt "The man walks"
+    anaphora generate runs/book --prompt "The man" --greedy
+    anaphora generate runs/book --length 2000 --seed 3
+    anaphora generate runs/book --prompt "Chapter 1" --lines 40
+    anaphora generate runs/book --prompts beginnings.txt --seed 3
+    anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3
+"""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +24,6 @@ from anaphora.search.sampling import Sampling
 if TYPE_CHECKING:
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 
-EXAMPLES = (
-    'anaphora generate runs/book --prompt "The man walks"',
-    'anaphora generate runs/book --prompt "The man" --greedy',
-    "anaphora generate runs/book --length 2000 --seed 3",
-    'anaphora generate runs/book --prompt "Chapter 1" --lines 40',
-    "anaphora generate runs/book --prompts beginnings.txt --seed 3",
-    'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
-)
 
 CONFLICTS = (
     Excludes("--greedy", "--beam", "--greedy is a beam of 1"),
@@ -41,9 +42,7 @@ class SamplingTable:
 def run(
     run_folder: RunFolder,
     prompt: Annotated[str | None, Option("Text to continue.", default="none; typed, at a terminal")] = None,
-    prompts: Annotated[
-        str | None, Option("Continue each line of this file; print one text per line.", metavar="FILE|-")
-    ] = None,
+    prompts: Annotated[str | None, Option("Continue every line of this file.", metavar="FILE|-")] = None,
     length: Annotated[
         int | None, Option("Number of tokens, across line ends; with --prompts the maximum.", min=1, max=1_000_000)
     ] = None,
@@ -60,8 +59,6 @@ def run(
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
     """
-    where = machine.resolve()
-
     from anaphora.tasks.language_model.predictor import LanguageModelPredictor
     from anaphora.tasks.runs import load
 
@@ -70,7 +67,9 @@ def run(
     if (prompt, prompts, length, lines) == (None,) * 4 and is_interactive("-"):
         prompts = "-"
     with listening() as report:
-        model = load(run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **where)
+        model = load(
+            run_folder, kind=LanguageModelPredictor, initial_state=initial_state, report=report, **machine.options
+        )
     if prompts is None:
         written = model.generate(prompt or "", **asked, lines=lines, on_text=None if as_json else _write)
         unknown = written.unknown

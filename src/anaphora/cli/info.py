@@ -1,4 +1,10 @@
-"""``anaphora info``: what a run is, what it was trained on, and how good it was found to be."""
+"""``anaphora info``: what a run is, what it was trained on, and how good it was found to be.
+
+Examples:
+    anaphora info runs/en-de
+    anaphora info runs/en-de --json
+    anaphora info en-de.anaphora
+"""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,8 +17,6 @@ from anaphora.errors import AnaphoraError
 
 if TYPE_CHECKING:
     from anaphora.run.summary import RunInfo
-
-EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json", "anaphora info en-de.anaphora")
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:

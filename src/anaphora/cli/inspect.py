@@ -1,7 +1,34 @@
-"""``anaphora inspect``: see inside of runs; numbers as text or JSON, pictures into a folder."""
+"""``anaphora inspect``: see inside of runs; numbers as text or JSON, pictures into a folder.
 
-from collections.abc import Sequence
+Examples:
+    anaphora inspect runs/en-de
+    anaphora inspect runs/en-de attention --text "A man is walking." --output pictures
+    anaphora inspect runs/en-de report --source test.en --target test.de --output pictures
+    anaphora inspect runs/small runs/large attention --source test.en --target test.de --output pictures
+    anaphora inspect runs/en-de-1 runs/en-de-2 curves --output pictures
+    anaphora inspect runs/en-de embeddings --text man --text dog
+    anaphora inspect runs/en-de length --source test.en --target test.de
+    anaphora inspect runs/book gates --text "the man walks" --output pictures
+    anaphora inspect runs/book gates book.txt
+    anaphora inspect runs/book gradients --text "the man walks" --output pictures
+    anaphora inspect runs/simple runs/lstm gradients --text "the man walks" --output pictures
+    anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau
+    anaphora inspect runs/en-de beam --text "A man is walking." --beam 3
+    anaphora inspect runs/en-de beam test.en --beam 5 --json
+    anaphora inspect runs/en-de neighbours --text "A man is walking."
+    anaphora inspect gradients --remedies
+    anaphora inspect span --quick --output pictures
+    anaphora inspect runs/book span book.txt
+    anaphora inspect explain lstm
+    anaphora inspect explain bptt --blank --output lesson
+    anaphora inspect diagram bahdanau2015 --output pictures
+    anaphora inspect diagram lstm --output pictures
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,36 +47,18 @@ from anaphora.options import Argument, Needs, Option
 from anaphora.wording import inflect
 
 if TYPE_CHECKING:
-    from anaphora.cli.inspect_verbs import Results, Verb
+    from anaphora.cli.inspect_verbs import Verb
+    from anaphora.inspection.subject import Subject
 
-EXAMPLES = (
-    "anaphora inspect runs/en-de",
-    'anaphora inspect runs/en-de attention --text "A man is walking." --output pictures',
-    "anaphora inspect runs/en-de report --source test.en --target test.de --output pictures",
-    "anaphora inspect runs/small runs/large attention --source test.en --target test.de --output pictures",
-    "anaphora inspect runs/en-de-1 runs/en-de-2 curves --output pictures",
-    "anaphora inspect runs/en-de embeddings --text man --text dog",
-    "anaphora inspect runs/en-de length --source test.en --target test.de",
-    'anaphora inspect runs/book gates --text "the man walks" --output pictures',
-    "anaphora inspect runs/book gates book.txt",
-    'anaphora inspect runs/book gradients --text "the man walks" --output pictures',
-    'anaphora inspect runs/simple runs/lstm gradients --text "the man walks" --output pictures',
-    'anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau',
-    'anaphora inspect runs/en-de beam --text "A man is walking." --beam 3',
-    "anaphora inspect runs/en-de beam test.en --beam 5 --json",
-    'anaphora inspect runs/en-de neighbours --text "A man is walking."',
-    "anaphora inspect gradients --remedies",
-    "anaphora inspect span --quick --output pictures",
-    "anaphora inspect runs/book span book.txt",
-    "anaphora inspect explain lstm",
-    "anaphora inspect explain bptt --blank --output lesson",
-    "anaphora inspect diagram bahdanau2015 --output pictures",
-    "anaphora inspect diagram lstm --output pictures",
-)
 
+Results = dict[str, Any]
+"""Dataclasses with ``json()``, or several for one picture, by the names of their files."""
 
 _ANY = frozenset({"arguments", "output", "as_json", "threads"})
 """The options of every verb, by the names of their parameters."""
+_TEXT, _TARGET = {"text", "source", "to"}, {"target_text", "target"}
+_GIVEN_BY = {"text": _TEXT, "texts": _TEXT, "target": _TARGET, "targets": _TARGET}
+"""Options that give what a function of a verb has as this parameter; all others have the name of theirs."""
 
 MICROSCOPE = "The microscope, a page that computes the model, is written by anaphora export RUN --to html"
 
@@ -61,9 +70,7 @@ class Choices:
     """Texts, and options of single verbs."""
 
     text: Annotated[list[str] | None, Option("A text in place of a file; may be repeated.")] = None
-    target_text: Annotated[
-        list[str] | None, Option("Translation of a --text, which is not searched; repeated as --text is.")
-    ] = None
+    target_text: Annotated[list[str] | None, Option("Translation of a --text, not searched; repeated like it.")] = None
     to: ToOption = ""
     source: Annotated[Path | None, Option("File of source sentences (for a translator).")] = None
     target: Annotated[Path | None, Option("File of their translations, which are not searched.")] = None
@@ -92,17 +99,23 @@ class Request(Choices):
     from_file: bool = False
     report: Report = silent
 
-    def one(self, verb: str) -> tuple[str, str | None]:
-        """Return the one text, and its target; ConfigError where there are none or several."""
-        if len(self.texts) != 1:
-            raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
-        return self.texts[0], self.targets[0] if self.targets else None
+    def call(self, verb: str, find: Callable[..., Any], subjects: "Sequence[Subject]" = ()) -> Results:
+        """Return the results of a function, which is given what it has parameters for.
 
-    def some(self, verb: str) -> Sequence[str]:
-        """Return the texts; ConfigError where there are none."""
-        if not self.texts:
+        They are fields of this class, the ``subject`` or ``subjects``, and as ``text`` and ``target`` the only one;
+        where there is none, the function's default. Raises ConfigError for no text, and for several where it takes one.
+        """
+        names, given = signature(find).parameters, {**vars(self), "subjects": subjects}
+        if "subject" in names:
+            [given["subject"]] = subjects
+        if "texts" in names and not self.texts:
             raise ConfigError(f"inspect {verb} takes a text: name a FILE, or add --text, or --source and --target.")
-        return self.texts
+        if "text" in names:
+            if len(self.texts) != 1:
+                raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
+            given |= {"text": self.texts[0], "target": self.targets[0] if self.targets else None}
+        found = find(**{name: given[name] for name in names if given.get(name) is not None})
+        return found if isinstance(found, dict) else {verb: found}
 
 
 def run(
@@ -131,17 +144,19 @@ def run(
     with listening() as report:
         request = _with_texts(Request(**vars(choices), words=rest, report=report))
         shown = _run_verb(VERBS[verb[0]], verb[0], runs, request)
-    _print(shown, request, as_json)
+    _print(shown, as_json)
     if request.output is not None:
-        _write(shown, request, request.output)
+        _write(shown, request.output)
 
 
 def _demand_effect(context: typer.Context, verb: "Verb", name: str, alone: bool) -> None:
     """Raise ConfigError for an option of the command line that has no effect on what is shown."""
-    takes = _ANY | (verb.takes_alone if alone and verb.alone else verb.takes)
+    functions = [verb.alone] if alone and verb.alone else [verb.find, verb.of_file, verb.of_vectors]
+    names = chain.from_iterable(signature(one).parameters for one in functions if one)
+    takes = _ANY.union(*(_GIVEN_BY.get(name, {name}) for name in names))
     for option in context.command.params:
         if option.name not in takes and is_on_command_line(context, option.name or ""):
-            where = " without a run" if alone and verb.of_runs and verb.alone else ""
+            where = " without a run" if alone and verb.find and verb.alone else ""
             raise ConfigError(f"{option.opts[0]} has no effect on inspect {name}{where}: leave it out.")
 
 
@@ -170,27 +185,30 @@ def _lines(file: str) -> list[str]:
     return lines
 
 
-def _run_verb(verb: "Verb", name: str, runs: Sequence[str], request: Request) -> "Results":
+def _run_verb(verb: "Verb", name: str, runs: Sequence[str], request: Request) -> Results:
     """Return the results of a verb, of runs or alone; ConfigError for a number of runs that it does not take."""
     if not runs and verb.alone:
-        return verb.alone(request)
-    if verb.of_runs is None:
+        return request.call(name, verb.alone)
+    if verb.find is None:
         raise ConfigError(f"inspect {name} takes no run: leave {runs[0]} out.")
     if not runs:
         raise ConfigError(f"inspect {name} takes a run: name its folder, as in anaphora inspect runs/mine {name}.")
-    if len(runs) > 1 and not verb.several:
+    if len(runs) > 1 and "subjects" not in signature(verb.find).parameters:
         raise ConfigError(f"inspect {name} takes one run, but {len(runs)} were given: name one.")
     if len(request.words) > 1:
         raise ConfigError(f"inspect {name} takes one file, but {len(request.words)} were given: name one.")
+    from anaphora.inspection.attention import reads_vectors
     from anaphora.inspection.subject import Subject
 
     subjects = [Subject.open(run, to=request.to) for run in runs]
     for subject in subjects:
         if not request.texts:
             subject.demand(f"does not support inspect {name}", verb.lacks(subject))
-    if request.words and not any(map(verb.reads_file, subjects)):
+    if verb.of_vectors and any(map(reads_vectors, subjects)):
+        return request.call(name, verb.of_vectors, subjects)
+    if request.words:
         request = replace(request, texts=_lines(request.words[0]), from_file=True)
-    return verb.of_runs(subjects, request)
+    return request.call(name, verb.of_file if verb.of_file and request.from_file else verb.find, subjects)
 
 
 def _list(runs: Sequence[str], known: "dict[str, Verb]") -> None:
@@ -203,20 +221,18 @@ def _list(runs: Sequence[str], known: "dict[str, Verb]") -> None:
         raise ConfigError(f"'{strange[0]}' is {what}. Known verbs: {', '.join(known)}. {MICROSCOPE}.")
     subject = Subject.open(runs[0]) if runs else None
     for name, verb in known.items():
-        if verb.of_runs or not subject:
+        if verb.find or not subject:
             why = verb.lacks(subject) if subject else ""
             show(f"{name:<12} {f'no: {why}' if why else verb.summary}")
     show(MICROSCOPE)
 
 
-def _print(shown: "Results", request: Request, as_json: bool) -> None:
+def _print(shown: Results, as_json: bool) -> None:
     from anaphora.inspection.drawing import explanations_of
 
     for stem, result in shown.items():
         if as_json:
             print_json({stem: _as_json(result)})
-        elif request.blank and hasattr(result, "text"):
-            show(result.text(blank=True))
         else:
             show("\n".join(map(str, result)) if isinstance(result, list | tuple) else str(result))
             show("".join(f"\n{one}\n" for one in explanations_of(result)), end="")
@@ -226,7 +242,7 @@ def _as_json(result: Any) -> Any:
     return [one.json() for one in result] if isinstance(result, list | tuple) else result.json()
 
 
-def _write(shown: "Results", request: Request, output: Path) -> None:
+def _write(shown: Results, output: Path) -> None:
     """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
     from anaphora.inspection import drawing
 
@@ -236,7 +252,7 @@ def _write(shown: "Results", request: Request, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
     for stem, result in shown.items():
         if hasattr(result, "html"):
-            pages = {f"{stem}.html": False} | ({f"{stem}-blank.html": True} if request.blank else {})
+            pages = {f"{stem}.html": False} | ({f"{stem}-blank.html": True} if result.blank else {})
             files = [_text_file(output / name, result.html(blank)) for name, blank in pages.items()]
             notes = list[str]()
         else:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ from anaphora.cli.progress import clock
 from anaphora.cli.talk import say
 from anaphora.config import parse
 from anaphora.errors import ConfigError, DataError
+from anaphora.events import Report
 from anaphora.experiment.overrides import override
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection import (
@@ -22,7 +24,6 @@ from anaphora.inspection import (
     gradients,
     length,
     neighbours,
-    remedies,
     report,
     span,
     tree,
@@ -30,211 +31,164 @@ from anaphora.inspection import (
 from anaphora.inspection.cell_diagram import cell_diagram
 from anaphora.inspection.explain.lesson import LESSONS, lesson
 from anaphora.inspection.programs import diagrams
+from anaphora.inspection.remedies import remedies as of_remedies
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.cells import CELLS
 from anaphora.tasks.runs import experiment_of
 
 if TYPE_CHECKING:
-    from anaphora.cli.inspect import Request
+    from anaphora.cli.inspect import Results
 
 ASKED = 50_000_000
 """Bytes of an index from which on a person at a terminal is asked."""
 FOLLOWED = 20_000
 """Characters of a text in which cells are looked for that follow a property."""
 
-Results = dict[str, Any]
-"""Dataclasses with ``json()``, or several for one picture, by the names of their files."""
+Subjects = Sequence[Subject]
+Texts = Sequence[str]
 
 
 class Verb(NamedTuple):
+    """Functions of a verb, whose parameters are the options that have an effect: see ``Request.call``."""
+
     summary: str
-    of_runs: "Callable[[Sequence[Subject], Request], Results] | None" = None
+    find: Callable[..., Any] | None = None
+    """Function of a run, or of several where it has ``subjects``."""
     lacks: Callable[[Subject], str] = lambda subject: ""
-    several: bool = False
-    """True if it takes several runs."""
-    alone: "Callable[[Request], Results] | None" = None
+    of_file: Callable[..., Any] | None = None
+    """Function of a whole file of texts, where it is another one."""
+    alone: Callable[..., Any] | None = None
     """Function without a run."""
-    reads_file: Callable[[Subject], bool] = lambda subject: False
-    """True if the verb reads FILE itself, since it has no lines."""
-    takes: frozenset[str] = frozenset()
-    """Options that have an effect with a run, by the names of their parameters."""
-    takes_alone: frozenset[str] = frozenset()
-    """The same without a run."""
+    of_vectors: Callable[..., Any] | None = None
+    """Function of a FILE of strokes or vectors, for runs that read them."""
 
 
-def _report(subjects: Sequence[Subject], request: "Request") -> Results:
-    return {"report": report.report(subjects[0], request.some("report"), request.targets, request.beam or 3)}
+def _attention(subjects: Subjects, texts: Texts, targets: Texts | None = None, beam: int = 1) -> "Results":
+    return _numbered(attention.alignments(subjects, texts, targets, beam))
 
 
-def _attention(subjects: Sequence[Subject], request: "Request") -> Results:
-    if any(map(attention.reads_vectors, subjects)):
-        if not request.words:
-            raise ConfigError("inspect attention of a transducer of strokes or vectors takes a FILE of them: name one.")
-        found = attention.vector_alignments(subjects, Path(request.words[0]), request.beam or 1)
-    else:
-        found = attention.alignments(subjects, request.some("attention"), request.targets, request.beam or 1)
+def _attention_of_vectors(subjects: Subjects, words: Texts, beam: int = 1) -> "Results":
+    if not words:
+        raise ConfigError("inspect attention of a transducer of strokes or vectors takes a FILE of them: name one.")
+    return _numbered(attention.vector_alignments(subjects, Path(words[0]), beam))
+
+
+def _numbered(found: Sequence[Any]) -> "Results":
     return {"attention" if len(found) == 1 else f"attention-{number}": row for number, row in enumerate(found, 1)}
 
 
-def _gates(subjects: Sequence[Subject], request: "Request") -> Results:
-    [subject] = subjects
-    if not request.from_file:
-        return {"gates": gates.gates(subject, *request.one("gates"))}
-    shown: Results = {"saturation": gates.saturation(subject, request.some("gates"))}
+def _saturation(subject: Subject, texts: Texts) -> "Results":
+    shown: Results = {"saturation": gates.saturation(subject, texts)}
     if "target" not in subject.trained.tokenizers:
-        whole = "\n".join(request.texts)[:FOLLOWED]
         try:
-            shown["cells"] = gates.followers(subject, whole)
+            shown["cells"] = gates.followers(subject, "\n".join(texts)[:FOLLOWED])
         except DataError as error:
             say(f"Cells that follow a property are not shown: {error}")
     return shown
 
 
-def _gradients(subjects: Sequence[Subject], request: "Request") -> Results:
-    found = [gradients.gradients(one, *request.one("gradients"), fresh=request.fresh) for one in subjects]
-    return {"gradients": found if len(found) > 1 else found[0]}
+def _gradients(subjects: Subjects, text: str, target: str | None = None, fresh: bool = False) -> Any:
+    found = [gradients.gradients(one, text, target, fresh=fresh) for one in subjects]
+    return found if len(found) > 1 else found[0]
 
 
-def _remedies(request: "Request") -> Results:
-    if not request.remedies:
+def _remedies(remedies: bool, report: Report) -> "Results":
+    if not remedies:
         raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
-    return {"remedies": remedies.remedies(report=request.report)}
+    return {"remedies": of_remedies(report=report)}
 
 
-def _span(request: "Request") -> Results:
-    if request.output is None and not request.quick:
+def _span(quick: bool, report: Report, output: Path | None = None) -> Any:
+    if output is None and not quick:
         raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
-    return {"span": span.spans(span.PLANS[request.quick], request.output, request.report)}
+    return span.spans(span.PLANS[quick], output, report)
 
 
-def _context(subjects: Sequence[Subject], request: "Request") -> Results:
-    return {"context": context.effective_context(subjects[0], "\n".join(request.some("span")), report=request.report)}
+def _context(subject: Subject, texts: Texts, report: Report) -> "Results":
+    return {"context": context.effective_context(subject, "\n".join(texts), report=report)}
 
 
-def _attribute(subjects: Sequence[Subject], request: "Request") -> Results:
-    text, target = request.one("attribute")
-    if request.token is None:
-        return {"attribution": attribution.attribution(subjects[0], text, target)}
-    steps = request.points or attribution.STEPS
-    found = attribution.token_attribution(
-        subjects[0], text, target, token=request.token, instead=request.instead, steps=steps
-    )
-    return {f"token-{request.token}": found}
+def _attribute(
+    subject: Subject,
+    text: str,
+    target: str | None = None,
+    token: int | None = None,
+    instead: str = "",
+    points: int = attribution.STEPS,
+) -> "Results":
+    if token is None:
+        return {"attribution": attribution.attribution(subject, text, target)}
+    found = attribution.token_attribution(subject, text, target, token=token, instead=instead, steps=points)
+    return {f"token-{token}": found}
 
 
-def _beam(subjects: Sequence[Subject], request: "Request") -> Results:
-    size, texts = request.beam or 5, request.some("beam")
-    if request.from_file:
-        return {"greedy": tree.greedy_against_beam(subjects[0], texts, size)}
-    return {"beam": tree.tree(subjects[0], request.one("beam")[0], size)}
+def _greedy(subject: Subject, texts: Texts, beam: int = 5) -> "Results":
+    return {"greedy": tree.greedy_against_beam(subject, texts, beam)}
 
 
-def _neighbours(subjects: Sequence[Subject], request: "Request") -> Results:
+def _neighbours(subject: Subject, text: str, yes: bool, report: Report, target: str | None = None) -> Any:
     def confirm(size: int, seconds: float) -> bool:
-        say(f"An index of {size / 1e6:,.0f} MB is written to {subjects[0].name}; that takes about {clock(seconds)}.")
-        if request.yes or size < ASKED or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"An index of {size / 1e6:,.0f} MB is written to {subject.name}; that takes about {clock(seconds)}.")
+        if yes or size < ASKED or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return True
         say("Go on? [y/N]")
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
-    found = neighbours.neighbours(subjects[0], *request.one("neighbours"), report=request.report, confirm=confirm)
-    return {"neighbours": found}
+    return neighbours.neighbours(subject, text, target, report=report, confirm=confirm)
 
 
-def _length(subjects: Sequence[Subject], request: "Request") -> Results:
-    return {"length": length.by_lengths(subjects, request.some("length"), request.targets)}
+def _curves(subjects: Subjects) -> Any:
+    return curves.curves([subject.trained.path for subject in subjects])
 
 
-def _embed(subjects: Sequence[Subject], request: "Request") -> Results:
-    texts = request.some("embeddings")
-    make = embeddings.sentence_projection if request.from_file else embeddings.word_neighbours
-    return {"embeddings": make(subjects[0], texts)}
-
-
-def _curves(subjects: Sequence[Subject], request: "Request") -> Results:
-    return {"curves": curves.curves([subject.trained.path for subject in subjects])}
-
-
-def _explain(request: "Request") -> Results:
-    name, *settings = request.words or [""]
+def _explain(words: Texts, blank: bool, seed: int | None = None) -> "Results":
+    name, *settings = words or [""]
     if not name or not all("=" in one for one in settings):
         raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}, perhaps with numbers: name it.")
-    stem = name if request.seed is None else f"{name}-{request.seed}"
-    return {stem: lesson(name, override({}, settings), request.seed)}
+    found = lesson(name, override({}, settings), seed)
+    return {name if seed is None else f"{name}-{seed}": replace(found, blank=blank)}
 
 
-def _diagram(request: "Request") -> Results:
-    name, *settings = request.words or [""]
+def _diagram(words: Texts, cut_every: int) -> "Results":
+    name, *settings = words or [""]
     if not name or not all("=" in one for one in settings):
-        raise ConfigError(
-            "inspect diagram takes a recipe, a run or a unit, perhaps with options: name one, as in anaphora inspect "
-            "diagram luong2015, or anaphora inspect diagram gru reset=before."
-        )
+        raise ConfigError("inspect diagram takes a recipe, a run or a unit, perhaps with options: name one.")
     if name in CELLS:
         return {f"diagram-{name}": cell_diagram(name, parse(CELLS[name], override({}, settings), name))}
-    if settings and Path(name).is_dir():
+    folder = Path(name)
+    if settings and folder.is_dir():
         raise ConfigError(f"{name} is a run, whose options are fixed: leave {settings[0]} out.")
-    experiment = (
-        experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name, settings)
-    )
-    drawn = diagrams(Path(name).name, experiment, request.cut_every)
+    experiment = experiment_of(folder) if folder.is_dir() else read_experiment(recipes.read(name), name, settings)
+    drawn = diagrams(folder.name, experiment, cut_every)
     if not drawn:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
-    names = [f"diagram-{Path(name).name}" + (f"-step-{number}" if number else "") for number in range(len(drawn))]
-    return dict(zip(names, drawn, strict=True))
+    return {f"diagram-{folder.name}" + f"-step-{n}" * (n > 0): one for n, one in enumerate(drawn)}
 
 
-_TEXT = frozenset({"text", "source", "to"})
-_PAIR = _TEXT | {"target_text", "target"}
 VERBS = {
     "attention": Verb(
         "alignment of a translation, or of strokes and their text",
         _attention,
         attention.lacks_attention,
-        True,
-        takes=_PAIR | {"beam"},
-        reads_file=attention.reads_vectors,
+        of_vectors=_attention_of_vectors,
     ),
-    "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates, takes=_PAIR),
-    "gradients": Verb(
-        "how far gradients reach back",
-        _gradients,
-        Subject.lacks_layers,
-        True,
-        alone=_remedies,
-        takes=_PAIR | {"fresh"},
-        takes_alone=frozenset({"remedies"}),
-    ),
-    "attribute": Verb(
-        "inputs that output tokens depend on",
-        _attribute,
-        attribution.lacks_attribution,
-        takes=_PAIR | {"token", "instead", "points"},
-    ),
-    "beam": Verb(
-        "search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search, takes=_TEXT | {"beam"}
-    ),
-    "neighbours": Verb(
-        "training data nearest to each token", _neighbours, neighbours.lacks_neighbours, takes=_PAIR | {"yes"}
-    ),
-    "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True, takes=_PAIR),
+    "gates": Verb("gates over a sentence, or over a whole file", gates.gates, gates.lacks_gates, _saturation),
+    "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers, alone=_remedies),
+    "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
+    "beam": Verb("search tree of a sentence, or greedy against beam on a file", tree.tree, tree.lacks_search, _greedy),
+    "neighbours": Verb("training data nearest to each token", _neighbours, neighbours.lacks_neighbours),
+    "length": Verb("loss and BLEU by length", length.by_lengths, length.lacks_lengths),
     "embeddings": Verb(
-        "neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings, takes=_TEXT
+        "neighbours of words, map of words or sentences",
+        embeddings.word_neighbours,
+        embeddings.lacks_embeddings,
+        embeddings.sentence_projection,
     ),
     "span": Verb(
-        "memory span of recurrent layers, or of a language model",
-        _context,
-        context.lacks_context,
-        alone=_span,
-        takes=_TEXT,
-        takes_alone=frozenset({"quick"}),
+        "memory span of recurrent layers, or of a language model", _context, context.lacks_context, alone=_span
     ),
-    "curves": Verb("training curves", _curves, several=True, reads_file=lambda subject: True),
-    "report": Verb("most of these on one HTML page", _report, takes=_PAIR | {"beam"}),
-    "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain, takes_alone=frozenset({"blank", "seed"})),
-    "diagram": Verb(
-        "picture of the steps of a recipe, or of the inside of a unit",
-        alone=_diagram,
-        takes_alone=frozenset({"cut_every"}),
-    ),
+    "curves": Verb("training curves", _curves),
+    "report": Verb("most of these on one HTML page", report.report),
+    "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain),
+    "diagram": Verb("picture of the steps of a recipe, or of the inside of a unit", alone=_diagram),
 }

@@ -1,34 +1,35 @@
-"""``anaphora memory``: the translation memory of a run."""
+"""``anaphora memory``: the translation memory of a run.
+
+Examples:
+    anaphora memory runs/en-de add project.tmx week.po
+    anaphora memory runs/en-de list
+    anaphora memory runs/en-de list --text "Save the file" --fuzzy 60
+    anaphora memory runs/en-de remove 12 13
+    anaphora memory runs/en-de remove --origin week.po
+    anaphora memory runs/en-de export all.tmx
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import Json, RunFolder, SourceOption, ToOption
 from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Argument, Option
-from anaphora.wording import check_known, inflect
+from anaphora.wording import inflect
 
 if TYPE_CHECKING:
     from anaphora.memory import Memory, Segment
 
-EXAMPLES = (
-    "anaphora memory runs/en-de add project.tmx week.po",
-    "anaphora memory runs/en-de list",
-    'anaphora memory runs/en-de list --text "Save the file" --fuzzy 60',
-    "anaphora memory runs/en-de remove 12 13",
-    "anaphora memory runs/en-de remove --origin week.po",
-    "anaphora memory runs/en-de export all.tmx",
-)
-_ACTIONS = ("add", "list", "remove", "export")
-
 
 def run(
     run_folder: RunFolder,
-    action: Annotated[str, Argument("Action on the memory.", metavar="add|list|remove|export")],
+    action: Annotated[
+        Literal["add", "list", "remove", "export"], Argument("Action on the memory.", metavar="add|list|remove|export")
+    ],
     given: Annotated[list[str] | None, Argument("Files, or numbers to remove.", metavar="[FILE...|NUMBER...]")] = None,
     origin: Annotated[str, Option("With list and remove: the segments of this file.")] = "",
     text: Annotated[str, Option("With list: the segments for this text, best first.")] = "",
@@ -45,7 +46,6 @@ def run(
     from anaphora.run.layout import check_is_run
     from anaphora.tasks.runs import direction_at
 
-    check_known("The action", action, _ACTIONS)
     _check_options(action, origin=origin, text=text)
     check_is_run(run_folder)
     arguments = given or []
@@ -76,10 +76,7 @@ def _languages(run_folder: Path) -> tuple[str, str]:
     data = getattr(options_at(run_folder), "data", None)
     source, target = getattr(data, "source", ""), getattr(data, "target", "")
     if not (source and target):
-        raise ConfigError(
-            f"{run_folder} does not say which languages it translates, and only translators have a memory: give a "
-            f"translator trained with --source and --target."
-        )
+        raise ConfigError(f"{run_folder} names no languages, but only translators have a memory: give a translator.")
     return source, target
 
 
@@ -103,9 +100,7 @@ def _add(memory: "Memory", languages: tuple[str, str], files: Sequence[str], *, 
         added = memory.add(counting(read, segments_in(file, languages, skip)), file.name)
         why = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items())
         if not read:
-            raise DataError(
-                f"{file} has no segments from {languages[0]} to {languages[1]} ({why or 'it is empty'}): give another."
-            )
+            raise DataError(f"{file} has no segments {' to '.join(languages)} ({why or 'it is empty'}): give another.")
         known = f"{read.total() - added:,} known or repeated"
         added_by_file.append({"file": str(file), "added": added, "known": read.total() - added, "skipped": skipped})
         say(f"{file}: {inflect(added, 'new segment')}, {known}{f', skipped: {why}' if why else ''}.")
@@ -153,9 +148,7 @@ def _export(memory: "Memory", languages: tuple[str, str], files: Sequence[str], 
 
     ending = Path(files[0].lower().removesuffix(".gz")).suffix if len(files) == 1 else ""
     if ending not in (".tmx", ".tsv"):
-        raise ConfigError(
-            f"Name one file that ends in .tmx or .tsv: anaphora memory {memory.path.parent} export FILE.tmx"
-        )
+        raise ConfigError(f"Name one file that ends in .tmx or .tsv to export {memory.path.parent} to.")
     file = Path(files[0])
     check_writable(file)
     pairs = ((one.source, one.target) for one in memory)

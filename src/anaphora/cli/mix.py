@@ -1,4 +1,10 @@
-"""``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model."""
+"""``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model.
+
+Examples:
+    anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache
+    anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed
+    anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed
+"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,12 +16,6 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError
 from anaphora.options import Argument, Option
-
-EXAMPLES = (
-    "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
-    "anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed",
-    "anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed",
-)
 
 
 def run(

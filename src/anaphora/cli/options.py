@@ -4,33 +4,26 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypedDict
 
 import typer
 
 from anaphora.cli.files import given_lines, given_texts, name_of
 from anaphora.errors import ConfigError
+from anaphora.kernels.device import Device
 from anaphora.options import Argument, Excludes, Needs, Option
-from anaphora.wording import check_known
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
-    from anaphora.kernels.backends import InferencePrecision as PrecisionName
-    from anaphora.kernels.device import Device as DeviceName
-    from anaphora.search.ensemble import Mean as MeanName
     from anaphora.tasks.evaluation import Text
     from anaphora.tasks.task import Task
 
 RunFolder = Annotated[Path, Argument("Run folder, as created by anaphora train.", metavar="RUN")]
-InitialState = Annotated[
-    Path | None, Option("Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h.", metavar="FILE")
-]
+InitialState = Annotated[Path | None, Option("Initial states (.npz, .safetensors), such as layer0.h.", metavar="FILE")]
 SettingsOption = Annotated[
     list[str] | None, Option("Change one option of the experiment; may be repeated.", metavar="KEY=VALUE", name="--set")
 ]
-ColumnsOption = Annotated[
-    str, Option("Columns of input and output (tagger: of tags): numbers from 1, or names.", metavar="2,1")
-]
+ColumnsOption = Annotated[str, Option("Columns of input and output (or tags): numbers from 1 or names.", metavar="2,1")]
 ToOption = Annotated[str, Option("Language to translate into, of a run of several.", metavar="CODE", name="--to")]
 SourceOption = Annotated[str, Option("Language of the text, where a run has several.", metavar="CODE", name="--source")]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", name="--json")]
@@ -45,7 +38,7 @@ def _use_threads(count: int) -> int:
     for cache in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
         os.environ.setdefault(cache, _COMPILED_PRODUCTS)  # read when torch makes its first product
     if count:
-        from anaphora.prediction.running import use_threads
+        from anaphora.prediction.runtime import use_threads
 
         use_threads(count)
     return count
@@ -55,6 +48,7 @@ Threads = Annotated[
     int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 for one a core.", callback=_use_threads)
 ]
 
+PrecisionName = Literal["fp32", "bf16", "int8", "auto"]
 TrainingThreads = Annotated[int | None, Option("Number of CPU threads; 0 lets torch choose.", min=0, max=1024)]
 """An option of an experiment."""
 
@@ -116,25 +110,18 @@ class Combination:
     heading: ClassVar = "Several models"
 
     mean: Annotated[
-        str, Option("Mean of an ensemble's probabilities.", default="arithmetic", metavar="arithmetic|geometric")
+        Literal["", "arithmetic", "geometric"], Option("Mean of an ensemble's probabilities.", default="arithmetic")
     ] = ""
-    language_model: Annotated[
-        Path | None, Option("Language model for shallow fusion, with the translator's vocabulary.")
-    ] = None
+    language_model: Annotated[Path | None, Option("Language model of the same vocabulary, for shallow fusion.")] = None
     fusion_weight: Annotated[float, Option("With --language-model: weight of its log-probabilities.")] = 0.2
 
     conflicts: ClassVar = (Needs("--fusion-weight", "--language-model"),)
 
-    def known_mean(self, runs: int) -> "MeanName":
-        """Return the mean that is asked for; ConfigError for an unknown one, or where one run was given."""
-        from anaphora.search.ensemble import Mean
-
+    def mean_of(self, runs: int) -> Literal["arithmetic", "geometric"]:
+        """Return the mean that is asked for; ConfigError where one run was given."""
         if self.mean and runs == 1:
-            raise ConfigError(
-                "--mean says how several runs are averaged, but one run was given: leave it out, or add runs."
-            )
-        check_known("--mean", self.mean or "arithmetic", get_args(Mean))
-        return cast("MeanName", self.mean or "arithmetic")
+            raise ConfigError("--mean is for several runs, but one run was given: leave it out, or add runs.")
+        return self.mean or "arithmetic"
 
     @property
     def fusion(self) -> tuple[Path, float] | None:
@@ -148,10 +135,7 @@ class AdaptationOptions:
 
     neural_cache: Annotated[
         str,
-        Option(
-            "Neural cache of this many tokens, for networks (Grave et al. 2017).",
-            metavar="TOKENS|tokens=..,theta=..,weight=..",
-        ),
+        Option("Neural cache of this many tokens (Grave et al. 2017).", metavar="TOKENS|tokens=..,theta=..,weight=.."),
     ] = ""
     dynamic: Annotated[
         str,
@@ -181,35 +165,26 @@ class Processor:
     """Threads, which are set when the command line is parsed, and precision of a trained network."""
 
     threads: Threads = 0
-    precision: Annotated[str, Option("Precision of matrix products.", metavar="fp32|bf16|int8|auto")] = "fp32"
-
-    def known_precision(self) -> "PrecisionName":
-        """Return the precision; ConfigError for an unknown one."""
-        from anaphora.kernels.backends import InferencePrecision
-
-        check_known("--precision", self.precision, get_args(InferencePrecision))
-        return cast("PrecisionName", self.precision)
+    precision: Annotated[PrecisionName, Option("Precision of matrix products.")] = "fp32"
 
 
 class DeviceAndPrecision(TypedDict):
     """Keyword arguments for what loads a network."""
 
-    device: "DeviceName"
-    precision: "PrecisionName"
+    device: Device
+    precision: PrecisionName
 
 
 @dataclass(frozen=True)
 class Machine(Processor):
     """The same, and the device."""
 
-    device: Annotated[str, Option("Device of the network.", metavar="cpu|cuda")] = "cpu"
+    device: Annotated[Device, Option("Device of the network.")] = "cpu"
 
-    def resolve(self) -> "DeviceAndPrecision":
-        """Return the device and the precision; ConfigError for a name that is none."""
-        from anaphora.kernels.device import Device
-
-        check_known("--device", self.device, get_args(Device))
-        return {"device": cast("DeviceName", self.device), "precision": self.known_precision()}
+    @property
+    def options(self) -> DeviceAndPrecision:
+        """The device and the precision."""
+        return {"device": self.device, "precision": self.precision}
 
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")

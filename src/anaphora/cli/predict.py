@@ -1,4 +1,17 @@
-"""``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images."""
+"""``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images.
+
+Examples:
+    anaphora predict runs/reviews reviews.txt
+    echo 'a lovely film' | anaphora predict runs/reviews --json
+    anaphora predict runs/upos new.conllu --output tagged.conllu
+    echo 'A man walks.' | anaphora predict runs/upos --format text
+    echo anaphora | anaphora predict runs/cmudict
+    anaphora predict runs/cmudict words.txt --confidence
+    anaphora predict runs/frames frames.npz
+    anaphora predict runs/reader strokes.jsonl
+    anaphora predict runs/scenes features.npz --pictures pictures
+    anaphora predict runs/sensors sensors.npz --steps 24
+"""
 
 import json
 from collections.abc import Iterator
@@ -17,19 +30,6 @@ if TYPE_CHECKING:
     from anaphora.events import Report
     from anaphora.tasks.describe.predictor import Description
 
-EXAMPLES = (
-    "anaphora predict runs/reviews reviews.txt",
-    "echo 'a lovely film' | anaphora predict runs/reviews --json",
-    "anaphora predict runs/upos new.conllu --output tagged.conllu",
-    "echo 'A man walks.' | anaphora predict runs/upos --format text",
-    "echo anaphora | anaphora predict runs/cmudict",
-    "anaphora predict runs/cmudict words.txt --confidence",
-    "anaphora predict runs/frames frames.npz",
-    "anaphora predict runs/reader strokes.jsonl",
-    "anaphora predict runs/scenes features.npz --pictures pictures",
-    "anaphora predict runs/sensors sensors.npz --steps 24",
-)
-
 
 @dataclass(frozen=True)
 class Forecasts:
@@ -47,8 +47,13 @@ class Forecasts:
         Excludes("--steps", "--format --columns --pictures --initial-state", "{option} is for signals, {other} is not"),
     )
 
-    def lines(self, model: Any, path: Path, as_json: bool, report: "Report") -> Iterator[str]:
-        """Yield what is printed of each sequence of a file."""
+    def lines(
+        self, model: Any, run_folder: Path, file: str, noun: str, as_json: bool, report: "Report"
+    ) -> Iterator[str]:
+        """Yield what is printed of each sequence of a file; ConfigError for a model of anything but signals."""
+        if not hasattr(model, "forecast_file"):
+            raise ConfigError(f"--steps is for signals, but {run_folder} is {noun}: leave it out.")
+        path = _array_file(file, run_folder, noun)
         drawn = {} if self.samples is None else {"samples": self.samples}
         for one in model.forecast_file(
             path, self.steps, **drawn, interval=self.interval, seed=self.seed, report=report
@@ -59,27 +64,16 @@ class Forecasts:
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[
-        str, Argument("File of texts, one per line, file to tag, arrays, or strokes.", metavar="[FILE|-]")
-    ] = "-",
+    file: Annotated[str, Argument("Texts, one per line, a file to tag, arrays or strokes.", metavar="[FILE|-]")] = "-",
     output: Annotated[Path | None, Option("Write predictions to this file instead of printing them.")] = None,
-    as_json: Annotated[
-        bool, Option("Print a JSON object for each text or sentence, with all details.", name="--json")
-    ] = False,
+    as_json: Annotated[bool, Option("Print a JSON object per text or sentence, with details.", name="--json")] = False,
     format_: Annotated[
         str,
-        Option(
-            "For a tagger: conllu, columns, jsonl or text.",
-            default="by the file and its first line",
-            metavar="NAME",
-            name="--format",
-        ),
+        Option("For a tagger: conllu, columns, jsonl or text.", default="by the file", metavar="NAME", name="--format"),
     ] = "",
     columns: ColumnsOption = "",
     confidence: Annotated[bool, Option("For a transducer: write the confidence before each output.")] = False,
-    pictures: Annotated[
-        Path | None, Option("For images: draw the attention for each word as PNG.", metavar="FOLDER")
-    ] = None,
+    pictures: Annotated[Path | None, Option("For images: draw each word's attention as PNG.", metavar="FOLDER")] = None,
     initial_state: InitialState = None,
     *,
     forecasts: Forecasts,
@@ -90,15 +84,14 @@ def run(
     A tagger prints the tagged file.
     """
     check_writable(output, read=[file, run_folder])
-    where = machine.resolve()
 
     from anaphora.tasks.runs import kind_at, load
 
     with listening() as report:
-        model = load(run_folder, initial_state=initial_state, report=report, **where)
+        model = load(run_folder, initial_state=initial_state, report=report, **machine.options)
         task = kind_at(run_folder)
         if forecasts.steps:
-            lines, exact = _forecasts(model, run_folder, file, task.noun, forecasts, as_json, report), False
+            lines, exact = forecasts.lines(model, run_folder, file, task.noun, as_json, report), False
         else:
             _check_options(model, run_folder, task, format_, confidence, pictures)
             if reads_arrays(model):
@@ -126,15 +119,6 @@ def _check_options(
             raise ConfigError(f"--{option} is for {users}, but {run_folder} is {task.noun}: leave it out.")
     if pictures and not getattr(model, "attends_to_grid", False):
         raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-
-
-def _forecasts(
-    model: Any, run_folder: Path, file: str, noun: str, forecasts: Forecasts, as_json: bool, report: "Report"
-) -> Iterator[str]:
-    """Return what is printed of each forecast; ConfigError for a model of anything but signals."""
-    if not hasattr(model, "forecast_file"):
-        raise ConfigError(f"--steps is for signals, but {run_folder} is {noun}: leave it out.")
-    return forecasts.lines(model, _array_file(file, run_folder, noun), as_json, report)
 
 
 def _lines(predictions: Iterator[Any], pictures: Path | None, confidence: bool, as_json: bool) -> Iterator[str]:

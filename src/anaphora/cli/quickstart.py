@@ -1,4 +1,9 @@
-"""``anaphora quickstart``: from nothing to a translator, a score and a picture, in about two minutes."""
+"""``anaphora quickstart``: from nothing to a translator, a score and a picture, in about two minutes.
+
+Examples:
+    anaphora quickstart
+    anaphora quickstart --folder demo
+"""
 
 import shutil
 from itertools import count, islice
@@ -17,7 +22,6 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.predictor import TranslationPredictor
     from anaphora.tasks.translation.translation import Translation
 
-EXAMPLES = ("anaphora quickstart", "anaphora quickstart --folder demo")
 
 SHOWN = 5
 """Translations that are printed."""

@@ -1,4 +1,12 @@
-"""``anaphora recipes``: list the recipes, or print one."""
+"""``anaphora recipes``: list the recipes, or print one.
+
+Examples:
+    anaphora recipes
+    anaphora recipes character-lm > mine.toml
+    anaphora recipes auto
+    anaphora recipes --json
+    anaphora recipes bahdanau2015 --program
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -12,14 +20,6 @@ from anaphora.options import Argument, Option
 
 if TYPE_CHECKING:
     from anaphora.protocols import PartDescription
-
-EXAMPLES = (
-    "anaphora recipes",
-    "anaphora recipes character-lm > mine.toml",
-    "anaphora recipes auto",
-    "anaphora recipes --json",
-    "anaphora recipes bahdanau2015 --program",
-)
 
 
 def run(
@@ -51,9 +51,7 @@ def _print_program(name: str, as_json: bool) -> None:
     from anaphora.tasks.registry import task_of
 
     if name in ("", AUTO):
-        raise ConfigError(
-            "--program shows the steps of one recipe: name it, as in anaphora recipes bahdanau2015 --program."
-        )
+        raise ConfigError("--program shows the steps of one recipe: name it before --program.")
     experiment = read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
     note = "" if programs else f"{name} has no steps to show: {task_of(experiment).plural} have no recurrent network."

@@ -1,4 +1,8 @@
-"""``anaphora record``: a web page that records pen strokes."""
+"""``anaphora record``: a web page that records pen strokes.
+
+Examples:
+    anaphora record strokes.html
+"""
 
 from importlib import resources
 from pathlib import Path
@@ -7,8 +11,6 @@ from typing import Annotated
 from anaphora.cli.files import check_writable
 from anaphora.cli.talk import say
 from anaphora.options import Argument
-
-EXAMPLES = ("anaphora record strokes.html",)
 
 
 def run(output: Annotated[Path, Argument("File for the page.", metavar="FILE.html")]) -> None:

@@ -1,4 +1,11 @@
-"""``anaphora score``: how likely a model finds lines of text, or translations of them."""
+"""``anaphora score``: how likely a model finds lines of text, or translations of them.
+
+Examples:
+    anaphora score runs/ptb sentences.txt
+    echo 'the man walks' | anaphora score runs/ptb --json
+    anaphora score runs/en-de pairs.tsv --output scores.txt
+    anaphora score runs/ptb-lstm text.txt --dynamic 0
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,19 +18,10 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.options import Argument, Option
 from anaphora.wording import inflect
 
-EXAMPLES = (
-    "anaphora score runs/ptb sentences.txt",
-    "echo 'the man walks' | anaphora score runs/ptb --json",
-    "anaphora score runs/en-de pairs.tsv --output scores.txt",
-    "anaphora score runs/ptb-lstm text.txt --dynamic 0",
-)
-
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[
-        str, Argument("File of lines; for a translator: source, tab, translation.", metavar="[FILE|-]")
-    ] = "-",
+    file: Annotated[str, Argument("Lines; for a translator: source, tab, translation.", metavar="[FILE|-]")] = "-",
     output: Annotated[Path | None, Option("Write scores to this file instead of printing them.")] = None,
     as_json: Annotated[bool, Option("Print a JSON object per line instead of a number.", name="--json")] = False,
     initial_state: InitialState = None,
@@ -38,7 +36,6 @@ def run(
     """
     adaptation = adapted.value()
     check_writable(output, read=[file, run_folder])
-    where = machine.resolve()
 
     from anaphora.evaluation.adaptation import Static, is_fitted
     from anaphora.evaluation.perplexity import perplexity_of_log10
@@ -49,7 +46,7 @@ def run(
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, initial_state=initial_state, to=to, report=report, **where)
+        model = load(run_folder, initial_state=initial_state, to=to, report=report, **machine.options)
         if not hasattr(model, "score_lines_of"):
             kind = kind_at(run_folder)
             raise RunError(f"{run_folder} is {kind.noun}, which scores no text: {kind.see}.")

@@ -27,25 +27,16 @@ class SearchTable:
     heading: ClassVar = WORDS
 
     protect: Annotated[
-        str,
-        Option(
-            "Kept as they are: placeholders,tags,urls,emails,numbers, all or none.", metavar="KINDS", heading="Search"
-        ),
+        str, Option("Kept: placeholders,tags,urls,emails,numbers, all or none.", metavar="KINDS", heading="Search")
     ] = ""
     terms: Annotated[
         Path | None, Option("Glossary: source form, tab, form | form | !forbidden.", metavar="FILE", heading="Search")
     ] = None
     sample: Annotated[bool, Option("Draw translations instead of searching them.", heading="Sampling")] = False
-    replace_unknown: Annotated[bool, Option("Replace each <unk> by the source word with the highest attention.")] = (
-        False
-    )
+    replace_unknown: Annotated[bool, Option("Replace each <unk> by the source word of highest attention.")] = False
     dictionary: Annotated[Path | None, Option("With --replace-unknown: dictionary of word, tab, translation.")] = None
-    candidates: Annotated[
-        Path | None, Option("Restrict output to frequent words and translations in this dictionary.")
-    ] = None
-    shortlist: Annotated[bool, Option("Restrict output to the run's shortlist, for speed; see anaphora shortlist.")] = (
-        False
-    )
+    candidates: Annotated[Path | None, Option("Restrict output to frequent words and those of this dictionary.")] = None
+    shortlist: Annotated[bool, Option("For speed: restrict output to the shortlist (see anaphora shortlist).")] = False
     frequent_words: Annotated[
         int | None, Option("Number of frequent words.", min=0, default="2000; with --shortlist 500 tokens")
     ] = None

@@ -1,4 +1,15 @@
-"""``anaphora serve``: translators over HTTP."""
+"""``anaphora serve``: translators over HTTP.
+
+Examples:
+    anaphora serve runs/en-de runs/de-en
+    anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys
+    anaphora serve --new-key weblate --keys keys
+    anaphora serve runs/en-de --memory --learn
+    anaphora serve runs/en-de --shortlist --precision int8
+    anaphora serve runs/en-de --terms terms.tsv
+    anaphora serve runs/en-de --neighbours
+    curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate
+"""
 
 import logging
 from dataclasses import dataclass
@@ -18,16 +29,6 @@ if TYPE_CHECKING:
     from anaphora.serving.keys import Key
     from anaphora.serving.translators import Nearest, Translators
 
-EXAMPLES = (
-    "anaphora serve runs/en-de runs/de-en",
-    "anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys",
-    "anaphora serve --new-key weblate --keys keys",
-    "anaphora serve runs/en-de --memory --learn",
-    "anaphora serve runs/en-de --shortlist --precision int8",
-    "anaphora serve runs/en-de --terms terms.tsv",
-    "anaphora serve runs/en-de --neighbours",
-    "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
-)
 _PAIRS = 3
 """Training pairs that are shown for a word."""
 
@@ -37,9 +38,7 @@ class RunFiles:
     """Use of run folders beside their models: memories, which may grow, glossaries, shortlists, training data."""
 
     memory: Annotated[bool, Option("Use the memories of the runs.", heading="Memory")] = False
-    adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.", heading="Memory")] = (
-        False
-    )
+    adapt: Annotated[bool, Option("Mix similar texts of the memory into predictions.", heading="Memory")] = False
     learn: Annotated[
         bool, Option("Let all clients add to the memories; with --new-key, clients with that key.", heading="Memory")
     ] = False
@@ -81,12 +80,8 @@ class Network:
     """Names of the server, and pages and proxies between it and its clients."""
 
     name: Annotated[list[str] | None, Option("Host name clients use; may be repeated.", metavar="HOST")] = None
-    allow_origin: Annotated[list[str] | None, Option("Site whose pages may call; may be repeated.", metavar="URL")] = (
-        None
-    )
-    proxy: Annotated[
-        list[str] | None, Option("Proxy whose X-Forwarded-For counts; may be repeated.", metavar="ADDRESS")
-    ] = None
+    allow_origin: Annotated[list[str] | None, Option("Site that may call; may be repeated.", metavar="URL")] = None
+    proxy: Annotated[list[str] | None, Option("Proxy of X-Forwarded-For; may be repeated.", metavar="ADDRESS")] = None
 
     def check(self) -> None:
         """Raise ConfigError for a proxy that is no address or network."""
@@ -134,7 +129,7 @@ def run(
 
     known: list[Key] = read_keys(keys) if keys else []
     with bound(host, port) as listener:
-        translators = files.load(runs, processor.known_precision(), known)
+        translators = files.load(runs, processor.precision, known)
         service = Service(
             translators,
             known,

@@ -1,4 +1,11 @@
-"""``anaphora settings``: every option of an experiment, and what it says."""
+"""``anaphora settings``: every option of an experiment, and what it says.
+
+Examples:
+    anaphora settings
+    anaphora settings training
+    anaphora settings decoder.cell
+    anaphora settings training.schedule --json
+"""
 
 from collections.abc import Iterator
 from textwrap import wrap
@@ -12,13 +19,6 @@ if TYPE_CHECKING:
     from anaphora.experiment.settings import OwnedOption, Setting
 
 _WIDTH = 110
-
-EXAMPLES = (
-    "anaphora settings",
-    "anaphora settings training",
-    "anaphora settings decoder.cell",
-    "anaphora settings training.schedule --json",
-)
 
 
 def run(

@@ -1,11 +1,14 @@
-"""``anaphora shortlist``: the tokens that a run's translations are likely to have, learnt from its training pairs."""
+"""``anaphora shortlist``: the tokens that a run's translations are likely to have, learnt from its training pairs.
+
+Examples:
+    anaphora shortlist runs/en-de
+    anaphora translate runs/en-de test.en --shortlist --precision int8
+"""
 
 from anaphora.cli.options import Json, RunFolder, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import print_json, say, show
 from anaphora.wording import inflect
-
-EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test.en --shortlist --precision int8")
 
 
 def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> None:

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
@@ -53,20 +53,21 @@ class Signals:
 
 
 @contextmanager
-def handling_signals() -> Iterator[Signals]:
+def handling_signals(hint: Callable[[], str] = str) -> Iterator[Signals]:
     """Handle signals by the ``Signals`` that it gives, and as before afterwards.
 
     Those that the process was started to ignore (nohup) stay ignored; outside the main thread, where none arrive,
-    nothing is changed.
+    nothing is changed. Work that is left at once ends with the sentence that ``hint`` returns, if any.
     """
-    signals = Signals()
-    if threading.current_thread() is not threading.main_thread():
-        yield signals
-        return
-    handled = [number for number in _HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
+    signals, in_main = Signals(), threading.current_thread() is threading.main_thread()
+    handled = [number for number in _HANDLED if in_main and signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, signals.handle) for number in handled}
     try:
         yield signals
+    except (KeyboardInterrupt, typer.Exit):
+        if remark := hint():
+            say(remark)
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -79,12 +80,12 @@ def leave(outcome: "Outcome", folder: Path, exit_code: int) -> NoReturn:
     raise typer.Exit(exit_code)
 
 
-def report_kept_checkpoint(folder: Path) -> None:
-    """Say what a training that was interrupted leaves in its run folder, and how to resume it."""
+def resume_hint(folder: Path) -> str:
+    """Return what a training that was interrupted leaves in its run folder, and how to resume it."""
     if (folder / "latest").exists():
-        say(f"The last checkpoint is kept; {resume_command(folder)}")
-    elif (folder / "encoded").exists():
-        say(f"There is no checkpoint yet, but the encoded corpus is kept; {resume_command(folder)}")
+        return f"The last checkpoint is kept; {resume_command(folder)}"
+    encoded = f"There is no checkpoint yet, but the encoded corpus is kept; {resume_command(folder)}"
+    return encoded if (folder / "encoded").exists() else ""
 
 
 def resume_command(folder: Path) -> str:

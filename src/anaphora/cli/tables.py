@@ -7,11 +7,12 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, wraps
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
 from anaphora.options import Argument, Excludes, Needs, Option, check_conflicts, declarations
+from anaphora.wording import check_known
 
 T = TypeVar("T")
 
@@ -48,8 +49,8 @@ def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Nee
     """A command whose parameters that are dataclasses are given field by field, so that the parser sees options alone.
 
     A field is an option as a parameter would be: ``beam: Annotated[int, Option("Beam size.")] = 5``. Options in
-    conflict, by ``conflicts`` or those of a dataclass, are refused before the command is called. One that was given the
-    value that turns it off is none.
+    conflict, by ``conflicts`` or those of a dataclass, are refused before the command is called, and so is what is no
+    value of a ``Literal``. An option that was given the value that turns it off is none.
     """
     hints, parameters, tables, rows = get_type_hints(command, include_extras=True), list[Parameter](), {}, [*conflicts]
     for name, parameter in inspect.signature(command).parameters.items():
@@ -66,6 +67,11 @@ def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Nee
     def run(context: typer.Context, **given: Any) -> None:
         typed = [one for one in parameters if one.name in given and is_on_command_line(context, one.name)]
         check_conflicts(rows, [_option(one) for one in typed if given[one.name] or given[one.name] != one.default])
+        for one in parameters:
+            known = _choices(one)
+            if known and given[one.name] != one.default:
+                name = _option(one)
+                check_known(name if name.startswith("--") else f"The {one.name}", given[one.name], known)
         for name, table in tables.items():
             given[name] = table(**{field.name: given.pop(field.name) for field in fields(table)})
         command(**given, **({"context": context} if "context" in hints else {}))
@@ -97,20 +103,29 @@ def _with_declaration(parameter: Parameter) -> Parameter:
     """Return a parameter with the parser's own declaration in place of an Option or an Argument."""
     kind, option = (*get_args(parameter.annotation), None, None)[:2]
     if isinstance(option, Argument):
+        kind = str if _choices(parameter) else kind
         return parameter.replace(annotation=Annotated[kind, typer.Argument(metavar=option.metavar, help=option.help)])
     if not isinstance(option, Option):
         return parameter
     # the parser adds a twin that turns a flag off, unless the flag is named
     names = [_option(parameter)] if option.name or (kind is bool and not parameter.default) else []
+    choices = _choices(parameter)
     found = typer.Option(
         *names,
         help=f"{option.help} [default: {option.default}]" if option.default else option.help,
         min=option.min,
         max=option.max,
-        metavar=option.metavar,
+        metavar=option.metavar or "|".join(choices) or None,
         rich_help_panel=option.heading or None,
     )
-    return parameter.replace(annotation=Annotated[kind, found])
+    return parameter.replace(annotation=Annotated[str | None if choices else kind, found])
+
+
+def _choices(parameter: Parameter) -> list[str]:
+    """Return the values of a ``Literal``, but for the empty one; none for another type."""
+    kind = (*get_args(parameter.annotation), None)[0]
+    kinds = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
+    return [value for one in kinds for value in get_args(one) if value]
 
 
 def _option(parameter: Parameter) -> str:

@@ -1,8 +1,31 @@
-"""``anaphora train``: a recipe and a person's data become a run folder."""
+"""``anaphora train``: a recipe and a person's data become a run folder.
+
+Examples:
+    anaphora train multi30k-en-de --run runs/en-de
+    anaphora train multi30k-en-de --data my-folder --source en --target cs --time 30m
+    anaphora train character-lm --data book.txt --set recurrence.size=256
+    anaphora train --data book.txt --run runs/book
+    anaphora train --data reviews.csv --task classify --run runs/reviews
+    anaphora train --data my.conllu --task tag --run runs/upos
+    anaphora train --data frames.npz --task tag --run runs/frames
+    anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words
+    anaphora train --data strokes.jsonl --task transduce --run runs/reader
+    anaphora train --data captioned --task describe --run runs/captions
+    anaphora train --data strokes.jsonl --task trace --run runs/mine
+    anaphora train --from runs/en-de --data week.tmx --run runs/en-de-2
+    anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine
+    anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german
+    anaphora train multi30k-en-de --run runs/en-de --board boards/en-de
+    anaphora train --data es-gn=gn --data es-hch=hch --data es-shp=shp --run runs/three
+    anaphora train --data corpus --source en --target cs --synthetic made.tsv --run runs/en-cs
+    anaphora train --resume --run runs/en-de
+    torchrun --nproc-per-node 2 -m -- anaphora train multi30k-en-de --run runs/en-de
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +35,7 @@ import typer
 from anaphora.cli.experiments import AUTO, ExperimentRequest, experiment_text, requested_experiment, with_languages
 from anaphora.cli.options import Json, seconds
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import handling_signals, leave, report_kept_checkpoint
+from anaphora.cli.signals import handling_signals, leave, resume_hint
 from anaphora.cli.talk import print_json, say, show
 from anaphora.errors import ConfigError
 from anaphora.events import silent
@@ -25,28 +48,6 @@ if TYPE_CHECKING:
     from anaphora.tasks.base import ExperimentBase as Experiment
     from anaphora.tasks.base import StartConfig
     from anaphora.training.loop import Outcome
-
-EXAMPLES = (
-    "anaphora train multi30k-en-de --run runs/en-de",
-    "anaphora train multi30k-en-de --data my-folder --source en --target cs --time 30m",
-    "anaphora train character-lm --data book.txt --set recurrence.size=256",
-    "anaphora train --data book.txt --run runs/book",
-    "anaphora train --data reviews.csv --task classify --run runs/reviews",
-    "anaphora train --data my.conllu --task tag --run runs/upos",
-    "anaphora train --data frames.npz --task tag --run runs/frames",
-    "anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words",
-    "anaphora train --data strokes.jsonl --task transduce --run runs/reader",
-    "anaphora train --data captioned --task describe --run runs/captions",
-    "anaphora train --data strokes.jsonl --task trace --run runs/mine",
-    "anaphora train --from runs/en-de --data week.tmx --run runs/en-de-2",
-    "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
-    "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
-    "anaphora train multi30k-en-de --run runs/en-de --board boards/en-de",
-    "anaphora train --data es-gn=gn --data es-hch=hch --data es-shp=shp --run runs/three",
-    "anaphora train --data corpus --source en --target cs --synthetic made.tsv --run runs/en-cs",
-    "anaphora train --resume --run runs/en-de",
-    "torchrun --nproc-per-node 2 -m -- anaphora train multi30k-en-de --run runs/en-de",
-)
 
 
 ReplayOption = Annotated[
@@ -68,9 +69,7 @@ def run(
     time: Annotated[str, Option("Training time, which the epochs fill; resumed parts included.", metavar="30m")] = "",
     board: BoardOption = None,
     resume: Annotated[bool, Option("Continue the run from its latest checkpoint.")] = False,
-    parent: Annotated[
-        Path | None, Option("Start a new run from the weights of an older one.", metavar="RUN", name="--from")
-    ] = None,
+    parent: Annotated[Path | None, Option("Start from an older run's weights.", metavar="RUN", name="--from")] = None,
     vocabulary: Annotated[
         str, Option("With --from: keep or extend its vocabulary, or take only that.", metavar="keep|extend|only")
     ] = "keep",
@@ -90,16 +89,13 @@ def run(
     from anaphora.training.ranks import join_ranks
 
     resumed = folder if resume else None
-    try:
-        with join_ranks() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
-            experiment = ranks.run_on_each(lambda: _experiment(asked, resumed, parent, start, report))
-            if time and not resume and ranks.size == 1:
-                experiment = _fitted(experiment, asked, parent, folder, report)
-            outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
-            exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
-    except (KeyboardInterrupt, typer.Exit):
-        report_kept_checkpoint(folder)
-        raise
+    hint = partial(resume_hint, folder)
+    with handling_signals(hint) as signals, join_ranks() as ranks, _reporting(ranks.first, board) as report:
+        experiment = ranks.run_on_each(lambda: _experiment(asked, resumed, parent, start, report))
+        if time and not resume and ranks.size == 1:
+            experiment = _fitted(experiment, asked, parent, folder, report)
+        outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
+        exit_code, first = max(ranks.all_gather(signals.exit_code)), ranks.first
     stopped = outcome.reason == "stopped"
     if not first:
         raise typer.Exit(exit_code if stopped else 0)

@@ -1,4 +1,26 @@
-"""``anaphora translate``: lines in, translated lines out."""
+"""``anaphora translate``: lines in, translated lines out.
+
+Examples:
+    anaphora translate runs/en-de test.en --output test.de
+    anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8
+    anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2
+    anaphora translate runs/en-de test.en --beam 10 --nbest 10 --output test.nbest
+    anaphora translate runs/en-de test.en --beam 10 --nbest 5 --groups 5 --json
+    anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3
+    anaphora translate runs/en-de test.en --sample --minimum-risk 16
+    anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv
+    anaphora translate runs/en-de test.en --prefixes begun.de --suffixes ends.de --beam 8
+    anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first
+    anaphora translate runs/en-de app.po --output app.de.po
+    anaphora translate runs/en-de omegat-project
+    anaphora translate runs/en-de app.po --memory --adapt --output app.de.po
+    anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po
+    anaphora translate runs/en-de test.en --confidence --min-confidence 0.5
+    anaphora translate runs/en-de test.en --shortlist --precision int8
+    anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz
+    echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt
+    anaphora translate runs/three test.es --to gn --output test.gn
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -30,31 +52,8 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.constraints import Framed
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
-EXAMPLES = (
-    "anaphora translate runs/en-de test.en --output test.de",
-    "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
-    "anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2",
-    "anaphora translate runs/en-de test.en --beam 10 --nbest 10 --output test.nbest",
-    "anaphora translate runs/en-de test.en --beam 10 --nbest 5 --groups 5 --json",
-    "anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3",
-    "anaphora translate runs/en-de test.en --sample --minimum-risk 16",
-    "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
-    "anaphora translate runs/en-de test.en --prefixes begun.de --suffixes ends.de --beam 8",
-    "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
-    "anaphora translate runs/en-de app.po --output app.de.po",
-    "anaphora translate runs/en-de omegat-project",
-    "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
-    "anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po",
-    "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
-    "anaphora translate runs/en-de test.en --shortlist --precision int8",
-    "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
-    "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
-    "anaphora translate runs/three test.es --to gn --output test.gn",
-)
 
-NoSplit = Annotated[
-    bool, Option("Translate each line as one sentence, stripped of outer white space.", name="--no-split")
-]
+NoSplit = Annotated[bool, Option("Translate each line as one sentence, without outer white space.", name="--no-split")]
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,8 @@ class Framing:
 
     heading: ClassVar = "Search"
 
-    prefixes: Annotated[
-        Path | None, Option("Beginnings of the translations, one a line, empty for none.", metavar="FILE")
-    ] = None
-    suffixes: Annotated[
-        Path | None, Option("Ends of the translations, one a line, empty for none.", metavar="FILE")
-    ] = None
+    prefixes: Annotated[Path | None, Option("Beginnings of translations, one a line, or empty.", metavar="FILE")] = None
+    suffixes: Annotated[Path | None, Option("Ends of translations, one a line, or empty.", metavar="FILE")] = None
 
     conflicts: ClassVar = (Excludes("--prefixes --suffixes", "--memory", "What comes from a memory is not framed"),)
 
@@ -101,12 +96,7 @@ class Remembering:
     memory: Annotated[bool, Option("Use the translations of the run's memory.")] = False
     fuzzy: Annotated[
         int | None,
-        Option(
-            "Least similarity in percent: shown with --json, filled into documents.",
-            min=0,
-            max=100,
-            default="75 with --json",
-        ),
+        Option("Least similarity (%) of what --json shows, documents take.", min=0, max=100, default="75 with --json"),
     ] = None
     adapt: Annotated[bool, Option("Mix what the memory has of similar texts into predictions.")] = False
 
@@ -174,7 +164,7 @@ def run(
     runs, file = _runs_and_file(given)
     outputs.check(read=[*runs, file, *files_in(combination, search, framing)])
     workers.check(outputs)
-    where: Any = {**machine.resolve(), "to": to, "source": source}
+    where: Any = {**machine.options, "to": to, "source": source}
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
@@ -189,7 +179,7 @@ def run(
     faults, split = _Faults(), not no_split
     kind = document_kind(file, changed_options(outputs, framing, workers))
     remembering.check(file, kind, outputs)
-    mean, fusion = combination.known_mean(len(runs)), combination.fusion
+    mean, fusion = combination.mean_of(len(runs)), combination.fusion
     if outputs.output and workers.count:
         from anaphora.bulk.translation import LoadTranslator
 
@@ -289,10 +279,7 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
     runs = [first, *takewhile(lambda path: path.is_dir() and not is_project(path), others)]
     files = given[len(runs) :]
     if len(files) > 1:
-        raise ConfigError(
-            f"Run folders come first and then one text, but {files[0]} is no run and something follows it: "
-            f"give one text a time."
-        )
+        raise ConfigError(f"Run folders come first and then one text, but something follows {files[0]}: give one text.")
     return runs, files[0] if files else "-"
 
 

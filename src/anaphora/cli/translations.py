@@ -36,31 +36,20 @@ class Outputs:
     heading: ClassVar = "Output"
 
     output: Annotated[Path | None, Option("Write translations to this file instead of printing them.")] = None
-    nbest: Annotated[
-        int, Option("Write the N best translations of each line: a Moses list, or --json.", min=0, metavar="N")
-    ] = 0
+    nbest: Annotated[int, Option("Write the N best translations, as a Moses list or --json.", min=0, metavar="N")] = 0
     alignments: Annotated[
-        Path | None,
-        Option(
-            "Write word alignments to this file, one line per sentence (Pharaoh format).", heading="Word alignments"
-        ),
+        Path | None, Option("Write word alignments here, a line per sentence (Pharaoh).", heading="Word alignments")
     ] = None
     soft_alignments: Annotated[
-        Path | None,
-        Option("Write the attention between words to this file, as lines of JSON.", heading="Word alignments"),
+        Path | None, Option("Write attention between words here, as lines of JSON.", heading="Word alignments")
     ] = None
     align_with: Annotated[
-        Path | None,
-        Option("Align by forced decoding with this translator instead.", metavar="RUN", heading="Word alignments"),
+        Path | None, Option("Align by forced decoding with this translator.", metavar="RUN", heading="Word alignments")
     ] = None
     pairs: Annotated[Path | None, Option("Write source, tab, translation to this .tsv file, to train on.")] = None
     translation_first: Annotated[bool, Option("With --pairs: translation first, then source.")] = False
-    as_json: Annotated[
-        bool, Option("Print a JSON object per line, with its score and what it lost or added.", name="--json")
-    ] = False
-    confidence: Annotated[
-        bool, Option("Write the confidence before each translation; with --json of each word too.")
-    ] = False
+    as_json: Annotated[bool, Option("Print JSON per line: its score, what it lost or added.", name="--json")] = False
+    confidence: Annotated[bool, Option("Write the confidence before each translation; --json: of words too.")] = False
     min_confidence: Annotated[
         float | None,
         Option("Leave what has a lower confidence empty; see anaphora calibrate.", min=0, max=1, metavar="P"),
@@ -112,14 +101,10 @@ class Outputs:
             if file is not None and other is not None and file.absolute() == other.absolute():
                 raise ConfigError(f"{one} and {another} should be two files, but both are {file}: name another.")
         if self.pairs is not None and not self.pairs.name.lower().removesuffix(".gz").endswith(".tsv"):
-            raise ConfigError(
-                f"--pairs should be a .tsv file, which training reads, but is {self.pairs}: name it {self.pairs}.tsv."
-            )
+            raise ConfigError(f"--pairs should be a .tsv file, but is {self.pairs}: name it {self.pairs}.tsv.")
         for option in sorted({"--json", "--nbest", "--confidence"} & {*changed_options(self)}):
             if self.pairs is not None and self.output is None:
-                raise ConfigError(
-                    f"{option} is for translations, but --pairs alone writes pairs: add --output, or leave it out."
-                )
+                raise ConfigError(f"{option} is for translations, not for --pairs: add --output, or leave it out.")
 
     def write(
         self,

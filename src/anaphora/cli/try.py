@@ -1,4 +1,12 @@
-"""``anaphora try``: the models that come with the package, on a text of one's own."""
+"""``anaphora try``: the models that come with the package, on a text of one's own.
+
+Examples:
+    anaphora try "I am hungry."
+    anaphora try computer
+    anaphora try
+    anaphora try --model spelling serendipity
+    cat letter.txt | anaphora try --json
+"""
 
 import time
 from collections.abc import Iterator
@@ -13,14 +21,6 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.options import Argument, Option
 from anaphora.trial import TRIAL_MODELS, trial_model
 from anaphora.wording import check_known
-
-EXAMPLES = (
-    'anaphora try "I am hungry."',
-    "anaphora try computer",
-    "anaphora try",
-    "anaphora try --model spelling serendipity",
-    "cat letter.txt | anaphora try --json",
-)
 
 KINDS = {
     "english-french": ("French", "--source en --target fr", "echo 'I am hungry.' | anaphora translate"),

@@ -65,7 +65,7 @@ class CaptionSplits(Splits[CaptionCorpus]):
 
 
 def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) -> CaptionSplits:
-    """Return the splits; without validation a tenth of the images is held out by a hash of their names, as a Note says.
+    """Return the splits of captioned images; without a validation split, a tenth is held out by hashes of their names.
 
     Raises DataError for a missing file, a faulty caption, an image without features or in two splits, and a split with
     nothing in it.

@@ -45,7 +45,7 @@ EVERY = 1000
 
 
 class Column:
-    """Numbers in a file, read like an array of one dimension; DataError where they are not as they were written."""
+    """Numbers in a file, read like an array of one dimension; DataError where the file was changed."""
 
     def __init__(self, name: str, below: Bound, mend: Callable[[str], None]) -> None:
         """Numbers within ``below``; ``mend``, told what is wrong, makes the file again."""
@@ -210,7 +210,7 @@ class Table:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that is in it."""
+        """SHA-256 of all columns."""
         return str(self._header["sha256"])
 
     def __getitem__(self, name: str) -> Column:

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from anaphora.data.filters import Filters
 from anaphora.errors import DataError, refuse_os_errors
+from anaphora.files import sha256
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
 from anaphora.formats.strings import COLUMNS, STRINGS, StringFormat, lines_of, read_format, string_lines
@@ -298,7 +299,7 @@ def file_digests(paths: Sequence[Path]) -> list[str]:
 
 def fingerprint_of(digests: Sequence[str], *choices: object) -> str:
     """Return the SHA-256 of the digests of files, in order, and of what was chosen from them."""
-    return hashlib.sha256(json.dumps([digests, *choices]).encode()).hexdigest()
+    return sha256(json.dumps([digests, *choices]).encode())
 
 
 def fingerprint(paths: Sequence[Path], *choices: object) -> str:

@@ -27,7 +27,7 @@ class Download:
     """One file to fetch, and its beginning, which is kept between calls."""
 
     def __init__(self, address: str, path: Path, most: int, task: str) -> None:
-        """``path`` grows; ``path`` with ``.json`` after it says what it is the beginning of.
+        """Bytes are appended to ``path``; ``path`` with ``.json`` after it names the address that they are of.
 
         An answer of more than ``most`` bytes is refused; ``task`` is the name of its progress.
         """

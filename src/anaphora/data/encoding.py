@@ -1,4 +1,4 @@
-"""Lines to ids, a block at a time: in this process, or for large corpora in several.
+"""Encoding of lines to ids, block by block: in this process, or in several for a large corpus.
 
 Processes take one block at a time, so that nobody waits to write to somebody who writes.
 """

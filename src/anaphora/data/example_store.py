@@ -57,7 +57,7 @@ class ExampleStore:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that is in it."""
+        """SHA-256 of the columns of the store."""
         return self.table.digest
 
     def rows(self, field: Field[Any]) -> Any:

@@ -119,4 +119,5 @@ def _distributions(alignments: Sequence[Integers], tags_B: Integers, targets: Id
     for p_TS, pairs, tags in zip(p_BTS, alignments, tags_B.tolist(), strict=True):
         i_L, j_L = pairs.reshape(-1, 2).T
         p_TS[j_L, i_L + tags] = 1
+    p_BTS *= inputs.mask_BT[:, np.newaxis]  # attention does not look at features
     return np.asarray(p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1))

@@ -114,7 +114,7 @@ class TextSentences(BucketedBatches):
     def __init__(
         self, ids: Integers | Column, text: VocabularyInfo, *, batch_tokens: int, seed: int, longest: int = 0
     ) -> None:
-        """``ids`` are those of the text, a ``</s>`` in front; a row is as long as its line with its ``</s>``.
+        """``ids`` are the tokens of the text after a ``</s>``; each line with its ``</s>`` is a row.
 
         With ``longest`` > 0, sentences of more tokens are left out; DataError when none is left.
         """

@@ -224,12 +224,12 @@ def duration(seconds: float) -> str:
 
 @dataclass
 class _Watch:
-    """Listens to a trial."""
+    """A listener to the events of a trial."""
 
     notes: Report
     progress: Report
     folder: Path
-    """That of the trial, of which people know nothing."""
+    """Folder of the trial, which no message names."""
     known: Sequence[Event]
     """Events that are not passed on."""
     started: float = field(default_factory=time.monotonic)

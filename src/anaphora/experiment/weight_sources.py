@@ -108,7 +108,7 @@ class EncoderStart:
     """The run of a language model, for the encoder of one experiment."""
 
     def __init__(self, experiment: Experiment) -> None:
-        """Open it; errors as for ``PretrainedRun``, and ConfigError where the encoder is not like it."""
+        """Open the run; raises as ``PretrainedRun`` does, and ConfigError if the encoder is unlike the run's layers."""
         self._run, self._side = PretrainedRun(experiment.start.encoder, "start.encoder"), experiment.encoder_side
         tables: Any = experiment
         encoder, vectors, table = tables.encoder, tables.embedding, self._run.embedding

@@ -26,6 +26,7 @@ Table = Mapping[str, Any]
 _INPUTS: dict[str, tuple[list[str], str]] = {
     "ids": (["S"], "INT64"),
     "characters": (["S", "L"], "INT64"),
+    "features": (["F"], "INT64"),
     "values": (["S", "D"], "FLOAT"),
 }
 """Shape and type of all that graphs of a whole sequence read."""

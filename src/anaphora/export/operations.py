@@ -108,6 +108,9 @@ class Nodes:
     def add(self, *signals: str) -> str:
         return self.graph.add(signals)
 
+    def sum_known(self, x: str, ids: str) -> str:
+        return self.graph.node("ReduceSum", x, self.graph.constant([0]), keepdims=0)
+
     def add_rows(self, x: str, weight: str) -> str:
         return self.graph.add([x, self._weight(weight)])
 

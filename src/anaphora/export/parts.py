@@ -30,7 +30,7 @@ class Parts:
     """Signals by the names of memory tensors."""
 
     def matmul(self, name: str, signal: str) -> str:
-        """W a."""
+        """Return the product W a."""
         return self.graph.node("MatMul", signal, self.vector(name, transposed=True))
 
     def vector(self, name: str, *, transposed: bool = False) -> str:

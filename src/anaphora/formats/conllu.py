@@ -1,6 +1,7 @@
-"""CoNLL-U (universaldependencies.org/format.html): ten columns, comments, ranges ``1-2`` and empty nodes ``8.1``.
+"""CoNLL-U (universaldependencies.org/format.html): ten columns between tabs, comments, ranges, empty nodes.
 
-Ranges and empty nodes are no words here: they stay as they are.
+Ranges (``1-2``) and empty nodes (``8.1``) are no words here: they stay as they are. So a tab ends a column wherever it
+stands; a row of more or fewer columns is refused with its place.
 """
 
 import re

@@ -218,7 +218,7 @@ def _is_array(cell: str) -> bool:
 
 
 def _is_unlike(heads: Sequence[str], label: int, others: Sequence[str]) -> bool:
-    """True if a first row is a few words, and its label is the only one, or nearly, that occurs once."""
+    """True if a first row looks like a heading: few words a cell, and a label that, unlike others, no row repeats."""
     counts = Counter(map(str.strip, others))
     is_alone = heads[label].strip() not in counts and [*counts.values()].count(1) <= max(1, RARE * len(others))
     are_words = all(0 < len(cell.split()) <= 3 and not cell.strip().isnumeric() for cell in heads)

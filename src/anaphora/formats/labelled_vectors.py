@@ -4,7 +4,6 @@ Labels are those of ``formats.labelled``, one or several a sequence, or one a ve
 """
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -12,6 +11,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from anaphora.errors import DataError
+from anaphora.files import sha256
 from anaphora.formats.arrays import ArrayFile, Floats, Sequences
 from anaphora.formats.labelled import LABEL_COLUMNS, TABLES, TEXT_COLUMNS, Example, read_labelled, split_labels
 from anaphora.formats.lines import read_lines
@@ -144,7 +144,7 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
             if not steps and len({*labels}) > 1:
                 raise DataError(f"{place} begins a sequence with several labels ({', '.join({*labels})}): give it one.")
             found = _one_each(place, labels, values_TD) if steps else split_labels(place, labels[:1], separator)
-            yield Example(place, found, _digest(values_TD), values_TD)
+            yield Example(place, found, sha256(values_TD.tobytes()), values_TD)
         return
     if not is_array_file(path):
         for example in read_labelled(path, separator=None if steps else separator):
@@ -152,7 +152,7 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
             if steps:
                 found = _one_each(example.place, " ".join(example.labels).split(), values_TD)
                 example = example._replace(labels=found)
-            yield example._replace(text=_digest(values_TD), values_TD=values_TD)
+            yield example._replace(text=sha256(values_TD.tobytes()), values_TD=values_TD)
         return
     labels, sequences = _labels(ArrayFile(path)), Sequences(ArrayFile(path), single=not steps)
     expected, what = (sum(sequences.lengths), "vector") if steps else (len(sequences), "sequence")
@@ -168,7 +168,7 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
         else:
             found = split_labels(place, [labels[number]], separator)
         begin += length
-        yield Example(place, found, _digest(values_TD), values_TD)
+        yield Example(place, found, sha256(values_TD.tobytes()), values_TD)
 
 
 def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str, ...]:
@@ -203,7 +203,3 @@ def _array(path: Path) -> Floats:
     if len(array.shape) > 2:
         raise DataError(f"{array.where} should be steps x width, but its shape is {array.shape}: reshape it.")
     return array[:].reshape(-1, array.shape[-1])
-
-
-def _digest(values_TD: Floats) -> str:
-    return sha256(values_TD.tobytes()).hexdigest()

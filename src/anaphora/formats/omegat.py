@@ -38,7 +38,7 @@ class Project(NamedTuple):
         return self.folder / "omegat" / "project_save.tmx"
 
     def other_memories(self) -> list[Path]:
-        """Return the other memories of people, in their order."""
+        """Return the translation memories beside ``saved``, sorted by path, without those of machines (``mt``)."""
         given = sorted(self.memories.rglob("*.tmx"))
         return [path for path in given if path.relative_to(self.memories).parts[0] != "mt"]
 

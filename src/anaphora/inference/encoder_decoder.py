@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anaphora.batch import Batch
+from anaphora.batch import Batch, FeaturedIds
 from anaphora.inference.operations import Graph, Recurrence
 from anaphora.inference.outputs import NetworkStepper, output_of
 from anaphora.inference.steps import advance, scan
@@ -158,6 +158,8 @@ class DecodingStepper(NetworkStepper):
         state = self.initial_state(first, sentences)
         if self._model.decoder.alignments:
             state.joint["joint"] = first_joint(encoded["attention.closed"].shape[1], self.size, sentences)
+        if isinstance(batch.inputs, FeaturedIds):  # which nothing looks at
+            lengths_B = to_host(lengths_B) + np.count_nonzero(to_host(batch.inputs.features_BF), 1)
         return SearchStart(memory, state, lengths_B)
 
     def source(self, batch: Batch) -> Any:

@@ -147,7 +147,7 @@ class TextStepper(NetworkStepper):
         return {name: rows[rows_N] for name, rows in state.items()}
 
     def keep(self, memory: None, sentences_B: Array) -> None:
-        """There is no memory."""
+        """Keep nothing: such a model has no memory of a sentence."""
 
     def unconditional(self) -> Step:
         """Return the prediction after the end of a line: the network has learnt no other one without context."""

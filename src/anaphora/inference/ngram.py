@@ -35,7 +35,7 @@ class Order(NamedTuple):
 
 
 class BackoffModel:
-    """The orders of a model, from 1 up; a language model of running text (``protocols.TextModel``)."""
+    """N-gram language model with back-off weights, of orders from 1 up (see ``protocols.TextModel``)."""
 
     def __init__(self, orders: Sequence[Order], symbols: VocabularyInfo) -> None:
         """No context reaches across ``</s>``, which serves as ``<s>`` too."""
@@ -234,7 +234,7 @@ class NgramStepper:
         return found
 
     def keep(self, memory: None, sentences_B: Array) -> None:
-        """There is no memory."""
+        """Keep nothing: such a model has no memory of a sentence."""
 
     def unconditional(self) -> Step:
         """Return the unigram distribution."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.batch import Grid, Ids, Items, SpeltIds, Values
+from anaphora.batch import Grid, Ids, Items, SpeltIds, Values, features_of
 from anaphora.errors import ShapeError
 from anaphora.inference.array_ops import normalize, sum_steps
 from anaphora.inference.convolutions import compose_words, fold, lay_along, weighted_windows, windows_of
@@ -162,6 +162,10 @@ class Operations:
     def add(self) -> Operation:
         """The sum of two."""
         return lambda rows, a, b: vectors(a) + vectors(b)
+
+    def sum_known(self) -> Operation:
+        """The sum of the steps of each row, those of ``<pad>`` left out, which is id 0."""
+        return lambda rows, x, ids: sum_steps(vectors(x) * (ids != 0)[..., None])
 
     def add_rows(self, weight: str) -> Operation:
         """A learned vector added at each step."""
@@ -332,7 +336,7 @@ class Graph:
         """Return the outputs over the inputs of a batch, and the steps of each row."""
         match items:
             case Ids(ids_BT=ids_BT, lengths_B=lengths_B):
-                return self.run(lengths_B, ids=ids_BT.T, characters=items), lengths_B
+                return self.run(lengths_B, ids=ids_BT.T, characters=items, features=features_of(items).T), lengths_B
             case Values(values_BTD=values_BSD, lengths_B=lengths_B):
                 pass
             case Grid(values_BSD=values_BSD):

@@ -1,6 +1,6 @@
 """Alignments of source pieces and output pieces by the attention of one model or several."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from anaphora.inspection.labels import labels
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import LONGEST, Subject, demand_page, layers_of
 from anaphora.text.sentences import is_blank
-from anaphora.wording import inflect
 
 MOST = 20
 """Pictures of one call."""
@@ -37,15 +36,14 @@ class Alignment(Result):
     radius: int = 0
     """Positions of the window on either side of it."""
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         """For each output piece the source pieces with a tenth of the attention or more."""
         source, target = labels(self.source_pieces), labels(self.target_pieces)
-        lines = [f"{self.run}: {self.source} -> {self.output} (ln p {self.score:.3f})"]
+        yield f"{self.run}: {self.source} -> {self.output} (ln p {self.score:.3f})"
         for piece, row in zip(target, self.weights, strict=True):
             most = sorted(zip(row, source, strict=True), key=lambda pair: -pair[0])
             seen = ", ".join(f"{name} {weight:.2f}" for weight, name in most if weight >= 0.1)
-            lines.append(f"  {piece:<16} {seen}")
-        return "\n".join(lines)
+            yield f"  {piece:<16} {seen}"
 
 
 def lacks_attention(subject: Subject) -> str:
@@ -64,10 +62,7 @@ def alignments(
     or more sentences than can be shown; DataError for an empty sentence and for unequal counts.
     """
     if len(sources) > MOST:
-        raise ConfigError(
-            f"Alignments are drawn for at most {inflect(MOST, 'sentence')} at once, but {len(sources):,} were given: "
-            f"give fewer."
-        )
+        raise ConfigError(f"Alignments are drawn for at most {MOST} sentences, not {len(sources):,}: give fewer.")
     for number, source in enumerate(sources, 1):
         if is_blank(source):
             raise DataError(f"Text {number} is empty, but an alignment needs words: leave it out.")
@@ -96,10 +91,7 @@ def vector_alignments(subjects: Sequence[Subject], path: Path, beam: int = 1) ->
             raise ConfigError(f"{subject.name} reads texts, but others read vectors: name runs of one kind.")
         found = list(islice(subject.predictor.predict_file(path, beam=beam, attention=True), MOST + 1))
         if len(found) > MOST:
-            raise ConfigError(
-                f"Alignments are drawn for at most {inflect(MOST, 'sequence')} at once, but {path} has more: give "
-                f"fewer."
-            )
+            raise ConfigError(f"Alignments are drawn for at most {MOST} sequences, but {path} has more: give fewer.")
         columns.append([_of_vectors(subject, f"{path.name}, sequence {n}", one) for n, one in enumerate(found, 1)])
     return list(zip(*columns, strict=True))
 

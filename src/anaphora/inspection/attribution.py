@@ -15,19 +15,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from statistics import fmean as mean
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.batch import Batch, Ids, pad
+from anaphora.batch import Batch, FeaturedIds, Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.labels import labels
 from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
 from anaphora.nn.embedding import Embedding
-from anaphora.wording import inflect
 
 STEPS = 32
 """Points of the integral, at most."""
@@ -47,13 +47,12 @@ class Attribution(Result):
     values: tuple[Numbers, ...]
     """[t][i]: of output token t, by input i; zero for tokens that are read later."""
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         """For each output token the three inputs that count most."""
-        names, lines = labels(self.inputs), [f"{self.run}: {self.text}"]
+        yield f"{self.run}: {self.text}"
         for output, row in zip(labels(self.outputs), self.values, strict=True):
-            most = sorted(zip(row, names, strict=True), key=lambda pair: -abs(pair[0]))[:3]
-            lines.append(f"  {output:<16} {', '.join(f'{name} {value:+.2g}' for value, name in most)}")
-        return "\n".join(lines)
+            most = sorted(zip(row, labels(self.inputs), strict=True), key=lambda pair: -abs(pair[0]))[:3]
+            yield f"  {output:<16} {', '.join(f'{name} {value:+.2g}' for value, name in most)}"
 
 
 @dataclass(frozen=True)
@@ -77,16 +76,15 @@ class TokenAttribution(Result):
     least_first: Numbers
     """The same, those of the smallest values first."""
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         [output] = labels([self.output])
-        what = f"{output}, not {self.instead}" if self.instead else output
-        lines = [f"{self.run}: {self.text}", f"Why {what}: integrated gradients"]
-        lines += [f"  {name:<16} {value:+.3f}" for name, value in zip(labels(self.inputs), self.values, strict=True)]
-        drops = (sum(curve) / len(curve) for curve in (self.most_first, self.least_first))
+        yield f"{self.run}: {self.text}"
+        yield f"Why {output}{f', not {self.instead}' if self.instead else ''}: integrated gradients"
+        yield from (f"  {name:<16} {value:+.3f}" for name, value in zip(labels(self.inputs), self.values, strict=True))
         error = f"completeness error {self.difference:+.4f}"
-        lines.append(f"Sum {sum(self.values):+.3f} of {self.explained:+.3f} ({error}).")
-        lines.append("Mean over deletions: most important first {:.3f}, least important first {:.3f}.".format(*drops))
-        return "\n".join(lines)
+        yield f"Sum {sum(self.values):+.3f} of {self.explained:+.3f} ({error})."
+        most, least = mean(self.most_first), mean(self.least_first)
+        yield f"Mean over deletions: most important first {most:.3f}, least important first {least:.3f}."
 
 
 def lacks_attribution(subject: Subject) -> str:
@@ -126,9 +124,7 @@ def token_attribution(
     """
     query = _Query(subject, text, target)
     if not 1 <= token <= len(query.outputs):
-        raise ConfigError(
-            f"The output has {inflect(len(query.outputs), 'token')}, but token {token} was asked for: name another."
-        )
+        raise ConfigError(f"The output has {len(query.outputs)} tokens, but token {token} was asked for: name another.")
     before = query.outputs[: token - 1]
     # f is the difference of the losses of two rows, so nothing but losses is asked of the network
     less = [*before, query.id_of(instead)] if instead else before
@@ -199,11 +195,12 @@ class _Query:
         batch = example.batch
         self.outputs: list[int] = _ids(batch.target_ids)
         self.pieces = example.predicts
-        read = [pieces for name, pieces in example.reads.items() if name in ("encoder", "decoder", "recurrence")]
+        read = [pieces for name, pieces in example.reads.items() if name != "language_model"]
         self.inputs = tuple(piece for pieces in read for piece in pieces)
         demand_page(self.inputs)
         self._source = _ids(batch.input_ids) if len(read) > 1 else None
-        self._first = _ids(batch.input_ids)[0]
+        self._read = batch.input_ids
+        self._first = _ids(self._read)[0]
         self._own: Any = deepcopy(subject.trained.model).eval()
         self._model: Any = deepcopy(subject.trained.model).eval().double()
         self._runtime, self._tokenizer = subject.trained.runtime, subject.trained.tokenizers[_side(subject)]
@@ -243,7 +240,10 @@ class _Query:
     def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
         count = len(rows)
         inputs = [self._source] * count if self._source else [[self._first, *row][: len(row)] for row in rows]
-        return Batch.of_rows(range(count), pad(inputs), pad(rows))
+        items = pad(inputs)
+        if isinstance(self._read, FeaturedIds):
+            items = FeaturedIds(items.ids_BT, items.lengths_B, self._read.features_BF.repeat(count, 0))
+        return Batch.of_rows(range(count), items, pad(rows))
 
 
 def _ids(sequence: Ids) -> list[int]:

@@ -50,12 +50,11 @@ class CellDiagram(Result):
     letters: str = ""
     """Words for its gates and its new value: "f: forget gate"."""
 
-    def __str__(self) -> str:
-        lines = [f"one step of {self.name}" + (f": {self.finding}" if self.finding else "")]
+    def lines(self) -> Iterator[str]:
+        yield f"one step of {self.name}" + (f": {self.finding}" if self.finding else "")
         for number, node in enumerate(self.nodes):
             reads = f" <- {', '.join(map(str, node.reads))}" if node.reads else ""
-            lines.append(f"  {number:>2} {' '.join(node.label.split())}{reads}")
-        return "\n".join(lines)
+            yield f"  {number:>2} {' '.join(node.label.split())}{reads}"
 
 
 @dataclass(frozen=True)

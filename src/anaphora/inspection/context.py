@@ -4,8 +4,8 @@ Khandelwal, He, Qi and Jurafsky (2018), "Sharp Nearby, Fuzzy Far Away", section 
 whose loss is within 1% of that with the whole context.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import exp
 from typing import Any
 
@@ -17,6 +17,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.evaluation.significance import SAMPLES, SEED, bootstrap_difference
 from anaphora.events import Progress, Report, silent
+from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import running
 from anaphora.nn.randomness import generator
@@ -32,7 +33,7 @@ WITHIN = 0.01
 
 
 @dataclass(frozen=True)
-class EffectiveContext:
+class EffectiveContext(Result):
     """The loss of one model on one text by how much context it has."""
 
     run: str
@@ -59,18 +60,17 @@ class EffectiveContext:
         )
 
     def json(self) -> dict[str, Any]:
-        return asdict(self) | {"effective": self.effective}
+        return super().json() | {"effective": self.effective}
 
-    def __str__(self) -> str:
-        lines = [
-            f"{self.run}: {inflect(self.predicted, 'prediction')}; whole context, {inflect(self.longest, 'token')}: "
-            f"loss {self.whole:.4f}, perplexity {exp(self.whole):.2f}",
-            f"  {'k':>5}{'cut to k':>12}{'shuffled beyond k':>20}",
-        ]
+    def lines(self) -> Iterator[str]:
+        of_whole = f"loss {self.whole:.4f}, perplexity {exp(self.whole):.2f}"
+        read = f"whole context, {inflect(self.longest, 'token')}"
+        yield f"{self.run}: {inflect(self.predicted, 'prediction')}; {read}: {of_whole}"
+        yield f"  {'k':>5}{'cut to k':>12}{'shuffled beyond k':>20}"
         for k, cut, shuffled in zip(self.sizes, self.cut, self.shuffled, strict=True):
-            lines.append(f"  {k:>5}{cut:>12.4f}{shuffled:>20.4f}")
+            yield f"  {k:>5}{cut:>12.4f}{shuffled:>20.4f}"
         found = "longer than all of these" if self.effective is None else inflect(self.effective, "token")
-        return "\n".join([*lines, f"  effective context, within {WITHIN:.0%} of the whole: {found}"])
+        yield f"  effective context, within {WITHIN:.0%} of the whole: {found}"
 
 
 def lacks_context(subject: Subject) -> str:
@@ -92,8 +92,7 @@ def effective_context(
     ids: list[int] = subject.predictor.example(text).batch.target_ids.ids_BT[0].tolist()
     if len(ids) <= longest + positions:
         raise DataError(
-            f"The context of {inflect(positions, 'prediction')} takes more than "
-            f"{inflect(longest + positions, 'token')}, but the text has {len(ids):,}: give a longer one."
+            f"The context takes more than {longest + positions:,} tokens, but the text has {len(ids):,}: give more."
         )
     ends = [longest + (len(ids) - 1 - longest) * n // (positions - 1) for n in range(positions)]
     sizes = [2**n for n in range(longest.bit_length()) if 2**n < longest]

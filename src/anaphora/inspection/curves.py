@@ -25,12 +25,12 @@ class Curves(Result):
     best: int | None
     """The update of the best checkpoint."""
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
         last = {name: points[-1] for name, points in {**self.training, **self.validation}.items()}
         best = "" if self.best is None else f", best at update {self.best:,}"
         updates = max((update for update, _ in last.values()), default=0)
         validation = ", ".join(f"{name} {self._at_best(points):.4g}" for name, points in self.validation.items())
-        return f"{self.run}: {inflect(updates, 'update')}{best}; {validation or 'no validation yet'}"
+        return [f"{self.run}: {inflect(updates, 'update')}{best}; {validation or 'no validation yet'}"]
 
     def only(self, split: str, name: str) -> "Curves":
         """Return one quantity alone."""

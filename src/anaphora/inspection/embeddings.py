@@ -1,6 +1,6 @@
 """Word vectors and sentence encodings: nearest neighbours, and a projection to two dimensions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +13,6 @@ from anaphora.inspection.result import Result
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
 from anaphora.tasks.training_job import TRAIN
-from anaphora.wording import inflect
 
 LIMIT = 2000
 """Sentences that are projected at most."""
@@ -61,13 +60,13 @@ class Embeddings(Result):
     neighbours: tuple[Neighbours, ...]
     projection: Projection
 
-    def __str__(self) -> str:
-        lines = list(map(str, self.neighbours))
+    def lines(self) -> Iterator[str]:
+        yield from map(str, self.neighbours)
         if any(one.nearest and not one.occurrences for one in self.neighbours):
-            lines.append("Without encoded/train in the run, occurrences are not known: shown are all trained words.")
+            yield "Without encoded/train in the run, occurrences are not known: shown are all trained words."
         first, second = self.projection.explained
         count = f"{len(self.projection.names):,} {self.projection.what}"
-        return "\n".join([*lines, f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"])
+        yield f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"
 
 
 def tables_of(subject: Subject) -> dict[str, Tensor]:
@@ -86,7 +85,7 @@ def lacks_embeddings(subject: Subject) -> str:
     return "" if tables_of(subject) else "it has no table of word vectors"
 
 
-def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -> Embeddings:
+def word_neighbours(subject: Subject, texts: Sequence[str], nearest: int = 10) -> Embeddings:
     """Return the neighbours of words on every side that knows them, and all of these words in two dimensions.
 
     Words that training never saw on a side are no neighbours there. Raises ConfigError for a run without word vectors,
@@ -96,7 +95,7 @@ def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -
     subject.demand("has no word vectors to show", lacks_embeddings(subject))
     counts = {side: _occurrences(subject, side, table_VD) for side, table_VD in tables.items()}
     found, names, groups, vectors = [], list[str](), list[str](), list[Tensor]()
-    for word in words:
+    for word in texts:
         sides = {side: number for side in tables if (number := token_of(subject, side, word)) is not None}
         if not sides:
             raise DataError(f"'{word}' is not one token of {subject.name}: give a word that its vocabulary has.")
@@ -111,22 +110,20 @@ def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -
             groups += [f"{word} ({side})" if len(tables) > 1 else word] * len(rows)
             vectors += [row_D / row_D.norm().clamp(min=1e-12) for row_D in tables[side][rows]]
     if not vectors:
-        raise DataError(f"The training of {subject.name} never saw {', '.join(words)}: give words that it did.")
+        raise DataError(f"The training of {subject.name} never saw {', '.join(texts)}: give words that it did.")
     points, explained = principal_components(torch.stack(vectors))
     return Embeddings(subject.name, tuple(found), Projection("words", tuple(names), points, explained, tuple(groups)))
 
 
-def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embeddings:
+def sentence_projection(subject: Subject, texts: Sequence[str]) -> Embeddings:
     """Return encodings of sentences in two dimensions: the last states of the top layer that reads them, side by side.
 
     Raises ConfigError for a model without recurrent layers, DataError for fewer than three sentences.
     """
-    if not 3 <= len(sentences) <= LIMIT:
-        raise DataError(
-            f"A projection takes 3 to {inflect(LIMIT, 'sentence')}, but {len(sentences):,} were given: change that."
-        )
-    points, explained = principal_components(torch.stack([sentence_encoding(subject, text) for text in sentences]))
-    return Embeddings(subject.name, (), Projection("sentences", tuple(sentences), points, explained))
+    if not 3 <= len(texts) <= LIMIT:
+        raise DataError(f"A projection takes 3 to {LIMIT:,} sentences, but {len(texts):,} were given: change that.")
+    points, explained = principal_components(torch.stack([sentence_encoding(subject, text) for text in texts]))
+    return Embeddings(subject.name, (), Projection("sentences", tuple(texts), points, explained))
 
 
 def sentence_encoding(subject: Subject, text: str) -> Tensor:

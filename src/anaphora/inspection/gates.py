@@ -3,8 +3,10 @@
 Saturation and cells that follow something: Karpathy, Johnson and Fei-Fei (2016), sections 4.1 and 4.2.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from statistics import fmean as mean
 
 import torch
 from torch import Tensor
@@ -55,12 +57,11 @@ class Gates(Result):
         pairs = [(unit, *pair) for unit in self.units for pair in unit.values.items()]
         return [replace(self, units=(replace(unit, values={name: rows}),)) for unit, name, rows in pairs]
 
-    def __str__(self) -> str:
-        lines = [f"{self.run}: {self.text}"]
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}: {self.text}"
         for unit in self.units:
-            means = ", ".join(f"{name} {_mean(rows):.3f}" for name, rows in unit.values.items())
-            lines.append(f"  {unit.unit}: {inflect(len(unit.steps), 'step')}, means {means}")
-        return "\n".join(lines)
+            means = ", ".join(f"{name} {mean(chain.from_iterable(rows)):.3f}" for name, rows in unit.values.items())
+            yield f"  {unit.unit}: {inflect(len(unit.steps), 'step')}, means {means}"
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,10 @@ class Saturation(Result):
     steps: int
     gates: tuple[GateSaturation, ...]
 
-    def __str__(self) -> str:
-        lines = [f"{self.run}: {inflect(self.steps, 'step')}"]
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}: {inflect(self.steps, 'step')}"
         for gate in self.gates:
-            low, high = sum(gate.low) / len(gate.low), sum(gate.high) / len(gate.high)
-            lines.append(f"  {gate.unit} {gate.gate}: {low:.1%} below {LOW}, {high:.1%} above {HIGH}")
-        return "\n".join(lines)
+            yield f"  {gate.unit} {gate.gate}: {mean(gate.low):.1%} below {LOW}, {mean(gate.high):.1%} above {HIGH}"
 
 
 @dataclass(frozen=True)
@@ -133,13 +132,13 @@ class Followers(Result):
     found: tuple[Follower, ...]
     """For each property, the greatest absolute correlation first; none below ``WEAK``."""
 
-    def __str__(self) -> str:
-        lines = [f"{self.run}: {inflect(self.count, 'step')}"]
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}: {inflect(self.count, 'step')}"
         for name in self.properties:
             own = [one for one in self.found if one.property == name]
-            lines += [f"  {name:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in own]
-            lines += [] if own else [f"  {name:<12} no cell with |r| of {WEAK} or more"]
-        return "\n".join(lines)
+            yield from (f"  {name:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in own)
+            if not own:
+                yield f"  {name:<12} no cell with |r| of {WEAK} or more"
 
 
 def lacks_gates(subject: Subject) -> str:
@@ -310,7 +309,3 @@ def _correlation(states_TH: Tensor, value_T: Tensor) -> Tensor:
 
 def _rows(values_TH: Tensor) -> Rows:
     return tuple(tuple(round(value, 5) for value in row) for row in values_TH.tolist())
-
-
-def _mean(rows: Rows) -> float:
-    return sum(map(sum, rows)) / max(1, sum(map(len, rows)))

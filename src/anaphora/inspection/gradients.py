@@ -8,7 +8,7 @@ singular value of its matrix: Pascanu, Mikolov and Bengio (2013), section 2.1. T
 to each step: Cashman et al. (2017), RNNbow.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -100,22 +100,22 @@ class GradientFlow(Result):
     reach: tuple[Reach, ...]
     itemised: tuple[ItemisedGradients, ...]
 
-    def __str__(self) -> str:
-        lines = [f"{self.run}{' before training' if self.fresh else ''}: {self.text}"]
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}{' before training' if self.fresh else ''}: {self.text}"
         for one in self.reach:
             shown, bound = [k for k in (1, 2, 5, 10, 20, 50) if k <= len(one.norms)], one.bound
-            lines.append(f"  {one.unit} ({one.cell}), k steps before the last:")
+            yield f"  {one.unit} ({one.cell}), k steps before the last:"
             rows: dict[str, Sequence[float]] = {"k": range(1, len(one.norms) + 1), "|dh_T/dh_T-k|": one.norms}
             rows |= {f"bound ({bound.gamma:g} x {bound.lambda_1:.3f})^k": bound.values} if bound else {}
             rows |= {"direct path": one.direct, "|dc_T/dc_T-k|": one.memory}
             for name, values in rows.items():
-                lines += [f"    {name:<24}{''.join(f'{values[k - 1]:>10.3g}' for k in shown)}"] if values else []
-            lines.append(f"    initial state: |dh_T/dh_0| {one.norms[-1]:.3g}{STEEP if one.steep_start else ''}")
+                if values:
+                    yield f"    {name:<24}{''.join(f'{values[k - 1]:>10.3g}' for k in shown)}"
+            yield f"    initial state: |dh_T/dh_0| {one.norms[-1]:.3g}{STEEP if one.steep_start else ''}"
         for item in self.itemised:
             sent = ", ".join(f"{step} {norm:.1e}" for step, norm in zip(labels(item.steps), item.last, strict=True))
-            lines.append(f"  {item.layer}, |dL_T/dx_t|: {sent}")
-            lines.append(f"  {item.layer}: items sum to the whole gradient within {item.difference:.1e}")
-        return "\n".join(lines)
+            yield f"  {item.layer}, |dL_T/dx_t|: {sent}"
+            yield f"  {item.layer}: items sum to the whole gradient within {item.difference:.1e}"
 
 
 def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: bool = False) -> GradientFlow:

@@ -58,8 +58,8 @@ class ByLength(Result):
         """Name of the system in pictures."""
         return self.run if self.seeds == 1 else f"{self.run} ({self.seeds} seeds)"
 
-    def __str__(self) -> str:
-        return "\n".join([self.name, *map(str, self.groups)])
+    def lines(self) -> list[str]:
+        return [self.name, *map(str, self.groups)]
 
 
 def lacks_lengths(subject: Subject) -> str:
@@ -68,7 +68,7 @@ def lacks_lengths(subject: Subject) -> str:
 
 
 def by_lengths(
-    subjects: Sequence[Subject], sources: Sequence[str], targets: Sequence[str] | None = None
+    subjects: Sequence[Subject], texts: Sequence[str], targets: Sequence[str] | None = None
 ) -> list[ByLength]:
     """Loss, and of translators BLEU by their own beam, for each group of lengths.
 
@@ -76,13 +76,13 @@ def by_lengths(
     translators; language models have none. Raises ConfigError for a run without scores or without what its kind needs,
     DataError for no sentences or unequal counts.
     """
-    if not sources:
+    if not texts:
         raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
-    measured = {subject.trained.path: _measure(subject, sources, targets) for subject in subjects}
+    measured = {subject.trained.path: _measure(subject, texts, targets) for subject in subjects}
     return [
         ByLength(
             system.name,
-            tuple(_group(*group, [measured[run] for run in system.runs]) for group in by_length(sources).items()),
+            tuple(_group(*group, [measured[run] for run in system.runs]) for group in by_length(texts).items()),
             len(system.runs),
         )
         for system in systems_of([*measured])

@@ -97,14 +97,13 @@ class TrainingNeighbours(Result):
                 found[word].setdefault(one.pair, one)
         return [list(own.values())[:most] for own in found]
 
-    def __str__(self) -> str:
-        lines = [f"{self.run}: {self.text}"]
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}: {self.text}"
         for token, own in zip(labels(self.outputs), self.nearest, strict=True):
-            lines.append(f"  {token}")
+            yield f"  {token}"
             for one in own:
                 read = f"   <- {one.source}" if one.source else ""
-                lines.append(f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{read}")
-        return "\n".join(lines)
+                yield f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{read}"
 
 
 Row = tuple[int, str, tuple[str, ...]]

@@ -4,7 +4,7 @@ Programs (``programs.py``) have a part for each operation. Here units, attention
 between them become the matrices of arrows. Embeddings, outputs and losses are added around them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,12 +62,12 @@ class NetworkDiagram(Result):
     cuts: tuple[tuple[float, str], ...] = ()
     """Columns at which truncation stops a gradient, and which one."""
 
-    def __str__(self) -> str:
-        lines = [f"{self.name}: {self.finding}", *(f"  {symbol}: {one}" for symbol, one in self.matrices.items())]
+    def lines(self) -> Iterator[str]:
+        yield f"{self.name}: {self.finding}"
+        yield from (f"  {symbol}: {one}" for symbol, one in self.matrices.items())
         for edge in self.edges:
             start, end = self.boxes[edge.start].label, self.boxes[edge.end].label
-            lines.append(f"  {start} -> {end}" + (f" ({', '.join(edge.matrices)})" if edge.matrices else ""))
-        return "\n".join(lines)
+            yield f"  {start} -> {end}" + (f" ({', '.join(edge.matrices)})" if edge.matrices else "")
 
 
 def network_diagram(name: str, experiment: ExperimentBase, model: ProgramModel, cut_every: int = 0) -> NetworkDiagram:

@@ -4,7 +4,7 @@
 at given weights as it is and change only where training goes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +63,11 @@ class Remedies(Result):
     updates: int
     found: tuple[Remedy, ...]
 
-    def __str__(self) -> str:
-        lines = [
-            f"copy at distance {self.distance}, {inflect(self.updates, 'update')}",
-            f"  {'':<36}{'accuracy':>10}{'|dL_T/dx_1| before':>21}{'after':>12}",
-        ]
-        lines += [f"  {one.name:<36}{one.accuracy:>10.1%}{one.before:>21.2e}{one.after:>12.2e}" for one in self.found]
-        return "\n".join(lines)
+    def lines(self) -> Iterator[str]:
+        yield f"copy at distance {self.distance}, {inflect(self.updates, 'update')}"
+        yield f"  {'':<36}{'accuracy':>10}{'|dL_T/dx_1| before':>21}{'after':>12}"
+        for one in self.found:
+            yield f"  {one.name:<36}{one.accuracy:>10.1%}{one.before:>21.2e}{one.after:>12.2e}"
 
 
 def remedies(distance: int = DISTANCE, updates: int = UPDATES, report: Report = silent) -> Remedies:

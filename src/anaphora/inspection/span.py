@@ -21,6 +21,7 @@ from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Progress, Report, silent
 from anaphora.files import append, lines
 from anaphora.inspection.learner import TASKS, Learner, Setting
+from anaphora.inspection.result import Result
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Orthogonal
@@ -100,7 +101,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Spans:
+class Spans(Result):
     """Trials of a plan."""
 
     plan: Plan
@@ -120,19 +121,16 @@ class Spans:
         spans = [{"task": task, "unit": unit, "spans": own} for (task, unit), own in self.spans().items()]
         return {"plan": asdict(self.plan), "spans": spans, "trials": [asdict(one) for one in self.trials]}
 
-    def __str__(self) -> str:
-        plan = self.plan
-        lines = [
-            f"Longest distance, {plan.shortest} to {plan.longest} steps, that is learnt ({LEARNT:.0%} right) within "
-            f"{plan.sequences:,} sequences; hidden size {plan.size}",
-            f"  {'':<24}{''.join(f'{task:>18}' for task in TASKS)}",
-        ]
-        found = self.spans()
+    def lines(self) -> Iterator[str]:
+        plan, found = self.plan, self.spans()
+        within = f"({LEARNT:.0%} right) within {plan.sequences:,} sequences; hidden size {plan.size}"
+        yield f"Longest distance, {plan.shortest} to {plan.longest} steps, that is learnt {within}"
+        yield f"  {'':<24}{''.join(f'{task:>18}' for task in TASKS)}"
         for unit in dict.fromkeys(unit for _, unit in found):
             cells = [self._format(found.get((task, unit), [])) for task in TASKS]
-            lines.append(f"  {unit:<24}{''.join(f'{cell:>18}' for cell in cells)}")
+            yield f"  {unit:<24}{''.join(f'{cell:>18}' for cell in cells)}"
         seconds = sum(one.seconds for one in self.trials)
-        return "\n".join([*lines, f"  {inflect(len(self.trials), 'network')}, {seconds:,.0f} s of processor time"])
+        yield f"  {inflect(len(self.trials), 'network')}, {seconds:,.0f} s of processor time"
 
     def _format(self, own: Sequence[int]) -> str:
         """Return the median, and the extremes where they differ; at least the longest where that was learnt."""

@@ -20,7 +20,6 @@ from anaphora.run import Which
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import in_languages, load_trained
 from anaphora.tasks.task import TrainedModel
-from anaphora.wording import inflect
 
 LONGEST = 120
 """Tokens that a picture of a sentence has room for on one page."""
@@ -176,6 +175,4 @@ def _in_order(subject: Subject, name: str, read: Sequence[str]) -> tuple[str, ..
 def demand_page(steps: Sequence[str], what: str = "The sentence") -> None:
     """Raise ConfigError for a sentence that no page has room for."""
     if len(steps) > LONGEST:
-        raise ConfigError(
-            f"{what} has {inflect(len(steps), 'token')}, but at most {LONGEST} are shown: give a shorter one."
-        )
+        raise ConfigError(f"{what} has {len(steps):,} tokens, but at most {LONGEST} are shown: give a shorter one.")

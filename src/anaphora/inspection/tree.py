@@ -1,7 +1,7 @@
 """Tree of a beam search: kept and pruned tokens, and the path of greedy search."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 from typing import Any, Literal
@@ -88,21 +88,17 @@ class Tree(Result):
             f"{own.step}, and writes \u201c{greedy}\u201d, {than} likely: ln p {self.greedy_score:.2f}"
         )
 
-    def __str__(self) -> str:
-        lines = [
-            f"{self.run}: {self.text}",
-            f"  beam {self.size}  {self.score:9.4f}  {self.output}",
-            f"  greedy  {self.greedy_score:9.4f}  {self.greedy_output}",
-        ]
-        for step in range(1, len(self.mass) + 1):
-            lines.append(f"  step {step} (probability kept {self.mass[step - 1]:.3f})")
-            for node in self.nodes:
-                if node.step == step:
-                    before = "" if node.parent is None else f"{self._path(node.parent)} "
-                    mark = ("*" if node.best else " ") + ("g" if node.greedy else " ")
-                    why = f": {node.why}" if node.why else ""
-                    lines.append(f"   {mark} {node.score:9.4f}  {before}{node.token}  [{node.fate}{why}]")
-        return "\n".join(lines)
+    def lines(self) -> Iterator[str]:
+        yield f"{self.run}: {self.text}"
+        yield f"  beam {self.size}  {self.score:9.4f}  {self.output}"
+        yield f"  greedy  {self.greedy_score:9.4f}  {self.greedy_output}"
+        for step, mass in enumerate(self.mass, 1):
+            yield f"  step {step} (probability kept {mass:.3f})"
+            for node in (one for one in self.nodes if one.step == step):
+                before = "" if node.parent is None else f"{self._path(node.parent)} "
+                mark = ("*" if node.best else " ") + ("g" if node.greedy else " ")
+                why = f": {node.why}" if node.why else ""
+                yield f"   {mark} {node.score:9.4f}  {before}{node.token}  [{node.fate}{why}]"
 
     def _path(self, number: int) -> str:
         """Return the tokens up to a node, the last few of them."""
@@ -129,9 +125,9 @@ class GreedyAgainstBeam(Result):
     mean_gain: float
     """Mean of score(beam) - score(greedy)."""
 
-    def __str__(self) -> str:
+    def lines(self) -> Iterator[str]:
         share = self.below / self.sentences
-        return (
+        yield (
             f"{self.run}, beam {self.size}: greedy scores lower on {self.below:,} of {self.sentences:,} ({share:.1%}), "
             f"equal on {self.equal:,}, higher on {self.above:,}; the beam gains {self.mean_gain:.4f} nats on average"
         )
@@ -142,29 +138,29 @@ def lacks_search(subject: Subject) -> str:
     return "" if isinstance(subject.predictor, GivesSearches) else "it does not write text from text"
 
 
-def tree(subject: Subject, text: str, size: int = 5) -> Tree:
+def tree(subject: Subject, text: str, beam: int = 5) -> Tree:
     """Return the search for a translation or a continuation of a text, scores without a length penalty.
 
     For each kept hypothesis, some pruned continuations are in the tree. An output that has no end after ``_LENGTH``
     tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
     """
-    search = _search(subject, text, size)
+    search = _search(subject, text, beam)
     assert isinstance(search.request.max_length, int)
     longest = min(search.request.max_length, search.prefix + _LENGTH)
     search = search._replace(request=replace(search.request, max_length=longest))
-    return tree_of(search, size, subject.trained.runtime, subject.name, text)
+    return tree_of(search, beam, subject.trained.runtime, subject.name, text)
 
 
-def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -> GreedyAgainstBeam:
+def greedy_against_beam(subject: Subject, texts: Sequence[str], beam: int = 5) -> GreedyAgainstBeam:
     """Compare greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
     if not texts:
         raise DataError("Greedy search and a beam are compared on a text, but there are no lines: give some.")
-    _search(subject, texts[0], size)
-    pairs = zip(subject.predictor.search(texts, 1), subject.predictor.search(texts, size), strict=True)
-    gains = [beam - greedy for (_, greedy), (_, beam) in pairs]
+    _search(subject, texts[0], beam)
+    pairs = zip(subject.predictor.search(texts, 1), subject.predictor.search(texts, beam), strict=True)
+    gains = [score - greedy for (_, greedy), (_, score) in pairs]
     count, below, above = len(gains), sum(gain > 1e-6 for gain in gains), sum(gain < -1e-6 for gain in gains)
     equal = count - below - above
-    return GreedyAgainstBeam(subject.name, size, count, below, equal, above, sum(gains) / count)
+    return GreedyAgainstBeam(subject.name, beam, count, below, equal, above, sum(gains) / count)
 
 
 def _search(subject: Subject, text: str, size: int) -> Search:

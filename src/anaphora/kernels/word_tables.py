@@ -54,7 +54,7 @@ class Words(NamedTuple):
 
 
 def rearrange(x: Any, change: Callable[[Any], Any]) -> Any:
-    """Return vectors or words, put in another order by what does so with a block of any width."""
+    """Return vectors or words in another order; ``change`` reorders the rows of a block of any width."""
     return x._replace(ids_XB1=change(x.ids_XB1)) if isinstance(x, Words) else change(x)
 
 
@@ -169,7 +169,7 @@ _lock = Lock()
 
 
 def _tables(program: Program, weights: Mapping[str, Weight], words: Words, count: int) -> _Tables | None:
-    """Those with the words that are read, with all words where ``count`` is not 0; None where there are none yet."""
+    """Return tables that have all ``words``, or the whole vocabulary if ``count`` > 0; None where none is kept."""
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
     if not projections or not runtime.prepared or not _is_on_processor_without_gradient(words):
         return None

@@ -92,7 +92,7 @@ class StepTagger(SequenceNetwork):
 
 
 class Tagger(StepTagger):
-    """Of tokens: embeddings of words and characters before the encoder."""
+    """Tagger of tokens: embeddings of words and their characters, an encoder, and an output over tags."""
 
     config: TaggerConfig
 

@@ -7,12 +7,14 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 """
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import ClassVar, Literal
 
+import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.batch import Batch
+from anaphora.batch import Batch, features_of
 from anaphora.config import ByKind, Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.penalties import guidance
@@ -166,7 +168,8 @@ class Translator(EncoderDecoder):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
-        spec = self.encoder.spec._replace(words=width if getattr(config.output, "lexical", False) else 0)
+        words = width if getattr(config.output, "lexical", False) else 0
+        spec = self.encoder.spec._replace(words=words, features=width if source.features else 0)
         decoder = config.decoder, config.attention, width, spec, config.fusion
         self.decoder = Decoder(*decoder, copies=config.output.kind == "pointer-generator")
         self.output = config.output.build(self.target_embedding, config.decoder.readout_width, target)
@@ -198,6 +201,10 @@ class Translator(EncoderDecoder):
         encoded = self.encoder(x_BSD, source.lengths_B, known_B)
         if self.decoder.spec.words:
             encoded = encoded._replace(words_BSD=x_BSD.vectors if isinstance(x_BSD, Words) else x_BSD)
+        if self.decoder.spec.features:
+            ids_FB = features_of(source).T
+            x_FBD = self.source_embedding.vectors(ids_FB, "features") * (ids_FB != self.symbols.pad).unsqueeze(-1)
+            encoded = encoded._replace(features_BD=reduce(torch.add, x_FBD.unbind()))
         return encoded, source.lengths_B
 
     @property

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from anaphora.kernels.alignments import POSITIONS
 from anaphora.kernels.description import describe
 from anaphora.kernels.lexical import Lexical
-from anaphora.kernels.parts import Add, Clock, Part, Project, previous
+from anaphora.kernels.parts import Add, Clock, Constant, Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.word_tables import Words, read_words, read_words_of_step
@@ -177,6 +177,8 @@ class Decoder(nn.Module):
             matrices |= projection_matrices("feed", rows, fed, False, gates)
         if self._context_enters:
             matrices |= projection_matrices("context", rows, context, self._context_projection.bias, gates)
+        if self.spec.features:
+            matrices |= projection_matrices("features", rows, self.spec.features, False, gates)
         if self._copies:
             matrices |= projection_matrices("copy_context", 1, context, True)
             matrices |= projection_matrices("copy_state", 1, config.size, False)
@@ -233,20 +235,27 @@ class Decoder(nn.Module):
             else:
                 parts.append(context_projection(self._context, "context", self._context_projection.target))
             beside.append(self._context_projection.target)
+        if self.spec.features:
+            parts.append(Constant("features", "x", "of_features"))
+            beside.append("of_features")
         return parts, tuple(beside)
 
     def prepare(self, encoded: EncoderOutput, lengths_B: Tensor) -> dict[str, Tensor]:
         """Return the memory of a batch: what does not depend on the step."""
-        weights = self.weights.tensors()
+        weights, ops = self.weights.tensors(), TensorOperations(lengths_B)
+        features = self.project_features(ops, encoded.features_BD)
         if self.attention:
-            memory = self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
+            memory = features | self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
             memory |= self.add_words(memory, encoded.words_BSD) if self.spec.words else {}
-            ops = TensorOperations(lengths_B)
             return memory | (self.project_positions(ops, encoded.annotations_BSM) if self.alignments else {})
         held = "columns" if self.bridge.columns else "vector"
-        ops = TensorOperations(lengths_B)
         summary = self.bridge.summaries(ops, encoded.summaries, weights)[-1]["h"]
-        return {f"summary.{held}": summary} | self.project_summary(ops, summary)
+        return features | {f"summary.{held}": summary} | self.project_summary(ops, summary)
+
+    def project_features(self, ops: Any, features: Any) -> dict[str, Any]:
+        """Return the memory of features; ``ops`` as for ``Bridge.initial_state``."""
+        weights = self.weights.tensors()
+        return {"features.vector": ops.project(weights, "features", features)} if self.spec.features else {}
 
     def add_words(self, memory: dict[str, Any], words: Any) -> dict[str, Any]:
         """Return the memory of attention with the word vectors of a lexical model, in the order of the sentence."""

@@ -4,11 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from pydantic import Field, PlainSerializer, WrapValidator
 from torch import Tensor, nn
 
 from anaphora.config import ByKind, Config, parse
+from anaphora.errors import ConfigError, ShapeError
 from anaphora.kernels.cells import CELLS, AnyCell, Cell, Lstm
 from anaphora.kernels.description import describe
 from anaphora.kernels.normalisation import Normalise
@@ -224,7 +227,7 @@ class Stack(nn.Module):
         learned = self.program.carried if config.initial_state == "learned" else ()
         self.initial = Weights({name: Matrix(config.size) for name in learned})
         self.given: dict[str, Tensor] = {}
-        """Vectors that sequences start from in place of zeros or learned ones, H numbers by name: ``given_state``."""
+        """Vectors that sequences start from in place of zeros or learned ones, H numbers by name (``start_from``)."""
 
     def _program(self, training: bool) -> Program:
         """Return one step of the stack; ``training`` with dropout after every layer."""
@@ -294,3 +297,43 @@ class Stack(nn.Module):
         """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
         self.initial.initialise(start, generator)
+
+
+def start_from(model: nn.Module, state: Mapping[str, npt.ArrayLike]) -> None:
+    """Let every sequence start from these vectors, H numbers each; what is not named starts as before.
+
+    They are named by layer and field in language models (``layer0.h``), and by layer, direction and field in encoders
+    (``0.left_to_right.h``). Raises ConfigError for a name that the model has not, or a model without such states,
+    ShapeError for a vector of another size, and for what is no finite number.
+    """
+    places = {
+        _state_name(path, signal): (stack, signal)
+        for path, stack in model.named_modules()
+        if isinstance(stack, Stack)
+        for signal in stack.program.carried
+    }
+    if not places:
+        raise ConfigError("An initial state was given, but this model has no recurrent layers: leave it out.")
+    for name, values in state.items():
+        if name not in places:
+            raise ConfigError(f"The initial state has '{name}', but the model has {', '.join(places)}: rename it.")
+        stack, signal = places[name]
+        try:
+            vector_H = np.asarray(values, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"The initial state '{name}' should be numbers, but is {values!r:.40}: correct it."
+            ) from None
+        if vector_H.shape != (stack.config.size,):
+            raise ShapeError(
+                f"The initial state '{name}' should have the shape ({stack.config.size},), but has {vector_H.shape}: "
+                f"give one vector."
+            )
+        if not np.isfinite(vector_H).all():
+            raise ShapeError(f"The initial state '{name}' has a number that is not finite: correct it.")
+        stack.given[signal] = torch.from_numpy(vector_H).to(next(stack.parameters()))
+
+
+def _state_name(path: str, signal: str) -> str:
+    _, layers, place = path.rpartition("layers.")
+    return f"{place}.{signal.removeprefix('layer0.')}" if layers else signal

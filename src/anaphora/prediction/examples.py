@@ -16,7 +16,8 @@ class Example:
     batch: Batch
     """With targets, so that it has a loss."""
     reads: Mapping[str, tuple[str, ...]]
-    """The pieces that a module of the network reads step by step, by its name: "encoder", "decoder", "recurrence"."""
+    """The pieces that a module of the network reads step by step, by its name: "encoder", "decoder", "recurrence"; and
+    "features", behind those of the encoder."""
     predicts: tuple[str, ...]
     """The pieces that are predicted; empty where these are no pieces of text."""
 

@@ -13,7 +13,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Count, Streaming, Watch
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.prediction.stream import answers, by_row
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking

@@ -29,7 +29,7 @@ class LogisticRegression(Record, extra="forbid"):
 
 
 class CalibrationQuality(Record, extra="forbid"):
-    """Quality on examples that it was not fitted to."""
+    """Quality of fits to one half of the examples on the other half."""
 
     examples: int
     positive: float

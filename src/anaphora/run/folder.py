@@ -304,22 +304,22 @@ class RunReplica(Run):
         self.metrics = _SilentLog(self.metrics.path)
 
     def lock(self) -> AbstractContextManager[None]:
-        """The other process has it."""
+        """Lock nothing: the process that writes holds the lock."""
         return nullcontext()
 
     def mark_best(self, which: CheckpointName) -> None:
-        """The other process does."""
+        """Mark nothing: the process that writes does."""
 
     def write_card(self, scores: Mapping[str, float], report: Report = silent) -> None:
-        """The other process does."""
+        """Write nothing: the process that writes does."""
 
     def rewind(self, update: int) -> None:
-        """The other process does."""
+        """Remove nothing: the process that writes does."""
 
 
 class _SilentLog(MetricsLog):
     def append(self, line: Mapping[str, Any]) -> None:
-        """The other process does."""
+        """Write nothing: the process that writes does."""
 
 
 def tokenizers_in(text: Any, path: Path, read: Callable[[Path, int], bytes] = files.read) -> dict[str, Tokenizer]:

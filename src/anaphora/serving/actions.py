@@ -155,7 +155,7 @@ async def download_file(service: Service, given: Parameters) -> Response:
 
 
 async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /suggest``: a translation that somebody confirms, which is found from now on."""
+    """``POST /suggest``: add a confirmed translation to the translation memory."""
     memory = service.translators.find(given.text("source"), given.text("target")).learning
     assert memory is not None  # all have one, or learning is refused
     source, target = (given.passage(name, service.limits) for name in ("q", "s"))
@@ -165,7 +165,7 @@ async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def undo(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /suggest/undo``: take back a translation that was confirmed."""
+    """``POST /suggest/undo``: remove a confirmed translation from the translation memory."""
     await service.learning.undo(given.text("token"))
     return {"success": True}
 
@@ -320,11 +320,10 @@ def _translating(
 
     They are translated some at a time, so that others come in between, and once for all ranks.
     """
-    known: dict[tuple[str, bool], list[str]] = {}
+    known: dict[str, list[str]] = {}
 
-    async def translate(texts: Sequence[str], protects: bool) -> None:
-        options = served.options(alternatives=alternatives)
-        search = Search(served, options if protects else options._replace(protect=()))
+    async def translate(texts: Sequence[str]) -> None:
+        search = Search(served, served.options(alternatives=alternatives))
 
         async def by_model(texts: Sequence[str]) -> list[Translation]:
             found: list[Translation] = []
@@ -339,12 +338,12 @@ def _translating(
             begins, limit = longest[:_SHOWN], service.limits.characters
             raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
         for text, one in zip(texts, await translated(service.batching, search, texts, by_model), strict=True):
-            known[text, protects] = [one.text, *(other.text for other in one.alternatives)]
+            known[text] = [one.text, *(other.text for other in one.alternatives)]
 
     def by_rank(rank: int) -> Translate:
-        async def ranked(texts: Sequence[str], protects: bool) -> list[str]:
-            await translate([text for text in texts if (text, protects) not in known], protects)
-            found = [known[text, protects] for text in texts]
+        async def ranked(texts: Sequence[str]) -> list[str]:
+            await translate([text for text in texts if text not in known])
+            found = [known[text] for text in texts]
             return [one[rank] if rank < len(one) else one[0] for one in found]
 
         return ranked

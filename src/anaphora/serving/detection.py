@@ -25,7 +25,7 @@ class Detector:
     """
 
     def __init__(self, languages: Sequence[str]) -> None:
-        """Raises MissingExtraError where there is a choice and py3langid is not installed."""
+        """Raise MissingExtraError for several languages where py3langid is not installed."""
         self._languages, self._lock = list(languages), Lock()
         if len(self._languages) > 1 and not find_spec("py3langid"):
             raise MissingExtraError("py3langid", "serve")

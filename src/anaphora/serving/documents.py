@@ -14,10 +14,10 @@ from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
 from anaphora.serving.parameters import Upload
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation.documents import FilledDocument, Steps, Texts, fill_steps, next_step
+from anaphora.tasks.translation.documents import FilledDocument, Steps, fill_steps, next_step
 
-Translate = Callable[[Sequence[str], bool], Awaitable[Iterable[str | None]]]
-"""From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
+Translate = Callable[[Sequence[str]], Awaitable[Iterable[str | None]]]
+"""From texts to their translations, in order."""
 
 ENDINGS = ("html", "po", "srt", "tmx", "txt", "vtt", "xlf", "xliff")
 """Endings of the names of documents."""
@@ -34,8 +34,8 @@ _STORED = 1_000
 async def translate_steps(steps: Steps[FilledDocument], translate: Translate, threads: Executor) -> FilledDocument:
     """Return the result of steps, each of which runs in a thread: none waits there for a translation."""
     loop, found = asyncio.get_running_loop(), None
-    while isinstance(asked := await loop.run_in_executor(threads, next_step, steps, found), Texts):
-        found = await translate(*asked)
+    while not isinstance(asked := await loop.run_in_executor(threads, next_step, steps, found), FilledDocument):
+        found = await translate(asked)
     return asked
 
 
@@ -67,7 +67,7 @@ def _lines(content: bytes, name: str) -> Steps[FilledDocument]:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line} should be UTF-8, but is not: convert it.") from None
     texts = [part for part in dict.fromkeys(parts[::2]) if part.strip()]
-    known = dict(zip(texts, (yield Texts(texts)), strict=True))
+    known = dict(zip(texts, (yield texts), strict=True))
     filled = sum(part in known for part in parts)
     return FilledDocument("".join(known.get(part, part) or "" for part in parts).encode(), filled, {})
 

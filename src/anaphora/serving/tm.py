@@ -54,7 +54,7 @@ class Learning:
         self._thread = ThreadPoolExecutor(1, "learning")  # may wait for other processes, which lookups should not
 
     async def confirm(self, memory: Memory, segment: Segment, limits: ServingLimits) -> str:
-        """Add a segment; returns what undoes it, which cannot be guessed, or "" where it was known.
+        """Add a segment; return a secret token that undoes it, or "" if the memory has it already.
 
         Raises Refusal where the memory is full or cannot be written to.
         """

@@ -14,7 +14,7 @@ from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.events import Report
 from anaphora.prediction.predictor import FieldPredictor
-from anaphora.prediction.running import runtime_for_validation
+from anaphora.prediction.runtime import runtime_for_validation
 from anaphora.tasks.scores import ScoredTask
 from anaphora.tasks.task import Tokenizers, TrainedModel, WeightSource
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss

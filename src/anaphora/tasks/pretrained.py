@@ -19,7 +19,7 @@ class PretrainedRun:
     """The run of a recurrent language model over a table of word vectors."""
 
     def __init__(self, run: str, purpose: str) -> None:
-        """Open it; RunError when it is none, ConfigError when it is of another kind; ``purpose`` is what needs it."""
+        """Open the run that the option ``purpose`` names; RunError if it is none, ConfigError if of another kind."""
         self.path = Path(run)
         self._run = Run.open(self.path)
         begun = stored_experiment(self._run)

@@ -19,7 +19,7 @@ from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision, obstacle, runs_in_c
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which, inference
 from anaphora.run.bundle import Bundle, BundlePrecision, is_bundle
@@ -194,9 +194,9 @@ def load(
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
     the language model in it. Recurrent layers start from the vectors of ``initial_state``, arrays by name or a file of
-    them (``nn.given_state``), in place of zeros or of learned ones. A translator of several pairs of languages is that
-    ``to`` a language, perhaps from one ``source``. With a ``kind``, such as ``TranslationPredictor``,
-    the predictor has to be one, and type checkers know it.
+    them (``nn.stack.start_from``), in place of zeros or of learned ones. A translator of several pairs of languages is
+    that ``to`` a language, perhaps from one ``source``. With a ``kind``, such as ``TranslationPredictor``, the
+    predictor has to be one, and type checkers know it.
 
     Raises RunError where there is no run that is whole, or one of another kind, DataError for a file that is no ARPA or
     array file, ConfigError for a device that is not there or that such a model cannot run on, and for an initial state
@@ -244,7 +244,7 @@ def _load(
         return predictor_module(cast(str, opener)).open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
-        from anaphora.nn.given_state import start_from
+        from anaphora.nn.stack import start_from
 
         if not isinstance(initial_state, Mapping):
             file = ArrayFile(Path(initial_state))

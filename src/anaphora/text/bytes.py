@@ -1,11 +1,11 @@
 """Bytes as tokens: the UTF-8 of a text, so that nothing is ever unknown and every text has the same vocabulary."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import Self
 
 from anaphora.errors import RunError
+from anaphora.files import sha256
 from anaphora.text.normalise import Lowercase, case_name
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, Tokenizer, one_line
 
@@ -37,7 +37,7 @@ class ByteTokenizer(Tokenizer):
     @property
     def fingerprint(self) -> str:
         """A sha256 of the kind and the case."""
-        return hashlib.sha256(f"byte {case_name(self.lowercase)}".encode()).hexdigest()
+        return sha256(f"byte {case_name(self.lowercase)}".encode())
 
     def encode(self, text: str) -> list[int]:
         """Return one id a byte, without special tokens at the ends."""

@@ -6,7 +6,7 @@ they are taken out, and what they enclose stays. Tags around all of a sentence s
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise, zip_longest
 from typing import NamedTuple
 
@@ -69,6 +69,8 @@ class MaskedText:
     after: str
     units: tuple[MaskedSpan, ...] = ()
     tags: tuple[Tag, ...] = ()
+    kept: frozenset[str] = frozenset()
+    """Texts of all kept spans that are not in ``text`` too."""
 
 
 def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Passage:
@@ -112,9 +114,11 @@ def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder])
     if not any(map(str.isalpha, "".join(_texts_between(sentence, within, start, end)))):
         return MaskedText(sentence, sentence, "", "")
     free = [one for one in stand_ins if one.word.casefold() not in sentence.casefold()] or stand_ins
-    return _make_masked(
+    masked = _make_masked(
         sentence, within, [partners.get(place, -1) - first for place in range(first, last)], (start, end), free
     )
+    kept = {sentence[one.start : one.end] for one in found}
+    return replace(masked, kept=frozenset(one for one in kept if one not in masked.text))
 
 
 def _texts_between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iterator[str]:

@@ -11,9 +11,10 @@ from typing import Self
 from unicodedata import category
 
 from anaphora.errors import RunError
+from anaphora.protocols import FeaturedVocabularyInfo, VocabularyInfo
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, normalise
-from anaphora.text.tokenizer import UNK, Tokenizer, listed_in, one_line
+from anaphora.text.tokenizer import EOS, UNK, Tokenizer, listed_in, one_line
 
 TAB = "\t"
 """Separator of a string from its tags, which also precedes a tag in a vocabulary."""
@@ -29,19 +30,30 @@ class SymbolTokenizer(CharacterTokenizer):
 
     kind = "symbol"
 
-    def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase, separated: bool = False) -> None:
-        """``alphabet`` gives the symbols in the order of their ids; ``separated``: spaces stand between them."""
+    def __init__(
+        self, alphabet: Sequence[str], *, lowercase: Lowercase, separated: bool = False, features: bool = False
+    ) -> None:
+        """``alphabet`` gives the symbols in the order of their ids; ``separated``: spaces stand between them.
+
+        With ``features``, tags stand behind the end of a string, for an embedding apart from the encoder.
+        """
         super().__init__(alphabet, lowercase=lowercase)
-        self.separated = separated
+        self.separated, self.features = separated, features
+        if features:
+            self._ids[TAB] = EOS
         self.context_free = separated
 
-    def beside(self, separated: bool) -> Self:
+    @property
+    def symbols(self) -> VocabularyInfo:
+        return FeaturedVocabularyInfo(*super().symbols) if self.features else super().symbols
+
+    def beside(self, separated: bool, features: bool = False) -> Self:
         """Return the same vocabulary for strings that are written otherwise."""
-        return type(self)(self.alphabet, lowercase=self.lowercase, separated=separated)
+        return type(self)(self.alphabet, lowercase=self.lowercase, separated=separated, features=features)
 
     def extend(self, other: Self) -> Self:
         both = super().extend(other)
-        return both if both is self else both.beside(self.separated)
+        return both if both is self else both.beside(self.separated, self.features)
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
@@ -50,11 +62,11 @@ class SymbolTokenizer(CharacterTokenizer):
         separated = table.get("separated")
         if not isinstance(separated, bool):
             raise RunError("A vocabulary of symbols should say whether spaces separate them, but the file does not.")
-        return cls(symbols, lowercase=lowercase, separated=separated)
+        return cls(symbols, lowercase=lowercase, separated=separated, features=bool(table.get("features")))
 
     def serialise(self) -> bytes:
         """JSON, readable by people: the symbols in the order of their ids, and whether spaces separate them."""
-        table = {"separated": self.separated, "symbols": self.alphabet}
+        table = {"separated": self.separated, "symbols": self.alphabet} | ({"features": True} if self.features else {})
         return (json.dumps(table, ensure_ascii=False) + "\n").encode()
 
     def plain(self, text: str) -> str:
@@ -68,6 +80,7 @@ class SymbolTokenizer(CharacterTokenizer):
         string = self.normal(string.strip())
         symbols = string.split() if self.separated else list(string)
         if tags:
+            symbols += [TAB] if self.features else []
             symbols += [TAB + tag.strip() for tag in normalise(tags).split(_SEPARATOR) if tag.strip()]
         return symbols
 

@@ -156,6 +156,8 @@ class Symbol(TokenizerConfig):
     """Symbols of the output: the same."""
     joint: bool = False
     """True if all sides share one vocabulary."""
+    features: Literal["encoder", "decoder"] = "encoder"
+    """Reader of the tags of an input: the encoder, behind its symbols, or every step of the decoder, as their sum."""
     min_count: Annotated[int, Gt(0)] = 1
     """Symbols seen less often than this in the training text become ``<unk>``."""
 
@@ -255,8 +257,7 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
 
 def load(config: AnyTokenizer, folder: Path, read: Read = read) -> dict[str, Tokenizer]:
     """Return the tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    index = _read_index(folder / _INDEX, read)
-    return {side: _load_one(config, side, folder, entry, read) for side, entry in index.items()}
+    return {side: _load_one(config, side, folder, one, read) for side, one in _index_of(folder / _INDEX, read).items()}
 
 
 def _learn_words(
@@ -296,12 +297,11 @@ def _learn_symbols(
     empty = {side: SymbolTokenizer((), lowercase=cases[side], separated=separated[side]) for side in sides}
     notations = " and ".join(f"{_NOTATIONS[apart]} in the {side}" for side, apart in separated.items())
     report(Note(f"Symbols are {notations} (text.source, text.target)."))
-    groups = [tuple(sides)] if config.joint else [(side,) for side in sides]
     learnt: dict[str, Tokenizer] = {}
-    for group in groups:
+    for group in [tuple(sides)] if config.joint else [(side,) for side in sides]:
         strings = (empty[side].symbols_of(line) for side in group for line in sides[side]())
         vocabulary = SymbolTokenizer.learn(strings, lowercase=cases[group[0]], least=config.min_count)
-        learnt |= {side: vocabulary.beside(separated[side]) for side in group}
+        learnt |= {side: vocabulary.beside(separated[side], config.features == "decoder") for side in group}
     return learnt
 
 
@@ -345,7 +345,7 @@ def _learn(
     return tokenizer
 
 
-def _read_index(path: Path, read: Read) -> dict[str, dict[str, Any]]:
+def _index_of(path: Path, read: Read) -> dict[str, dict[str, Any]]:
     if path.parent.is_dir() and not path.exists():
         raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:

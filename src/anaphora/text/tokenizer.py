@@ -4,12 +4,12 @@ A tokenizer works on single lines and never adds special tokens; whoever makes r
 go.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol
 
 from anaphora.errors import RunError
+from anaphora.files import sha256
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.text_rule import TextRule
@@ -107,7 +107,7 @@ class Tokenizer(Protocol):
     @property
     def fingerprint(self) -> str:
         """A SHA-256 of all that decides what ``encode`` gives, but for the rule."""
-        return hashlib.sha256(f"{self.kind} {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
+        return sha256(f"{self.kind} {case_name(self.lowercase)} ".encode() + self.serialise())
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""

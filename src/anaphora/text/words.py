@@ -4,7 +4,6 @@ Words are counted in one pass that holds a number for every distinct word and no
 the number of types of a text, not by its length.
 """
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from functools import cached_property
 from typing import Any, Self, TypedDict, Unpack
 
 from anaphora.errors import DataError, RunError
+from anaphora.files import sha256
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import JOINER
@@ -109,7 +109,7 @@ class WordTokenizer(Tokenizer):
     def fingerprint(self) -> str:
         """A SHA-256 of the words, the case and the segmentation, in the words of format 1."""
         segmentation = "none" if self._segmentation == "whitespace" else self._segmentation
-        return hashlib.sha256(f"word {self.lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
+        return sha256(f"word {self.lowercase} {segmentation} ".encode() + self.serialise())
 
     def encode(self, text: str) -> list[int]:
         """Return one id a word, without special tokens at the ends."""

@@ -68,7 +68,7 @@ class WeightAverage:
         return {"count": self._count}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Take up a saved state, the network holding the average; returns the ``tensors`` that are not its own."""
+        """Restore a saved state, once the network holds the average; return the ``tensors`` that belong to others."""
         self._count = int(numbers["count"])
         own = {key.removeprefix(f"{ITERATE}/"): key for key in tensors if key.startswith(f"{ITERATE}/")}
         self._other = {
@@ -116,7 +116,7 @@ class IterateAverage(WeightAverage):
         return super().numbers() | {"costs": self._costs, "triggered": self._triggered}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Take up a saved state, the network holding the average; returns the ``tensors`` that are not its own."""
+        """Restore a saved state, once the network holds the average; return the ``tensors`` that belong to others."""
         self._costs = [float(cost) for cost in numbers["costs"]]
         self._triggered = bool(numbers["triggered"])
         return super().restore(tensors, numbers)

@@ -142,11 +142,11 @@ class _Training:
     _updates: Updates
     _runtime: Runtime
     _fallbacks: int = 0
-    """Those since the last checkpoint: going on from it falls back as often again."""
+    """Fallbacks since the last checkpoint; a run that continues from it falls back as often again."""
     _trend: Trend = "improving"
-    """The last that was reported."""
+    """The trend that was reported last."""
     _remark: str = ""
-    """That of the best validation."""
+    """The remark on the best validation."""
 
     def conduct(self) -> Outcome:
         _report_obstacles(self._model, self._runtime, self._report)

@@ -87,7 +87,7 @@ class NamedOptimizer:
     def restore(
         self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path, begun: bool = False
     ) -> None:
-        """Take up a saved state, the network filled with what was saved of it; ``begun`` after a step.
+        """Restore a saved state, once the network has its saved weights; ``begun`` is True if a step was made.
 
         Raises RunError where it belongs to other parameters or another rule; ``where`` is the file of the tensors.
         """

@@ -128,7 +128,7 @@ class Schedule:
         return {}
 
     def restore(self, state: Mapping[str, float]) -> None:
-        """Take up a saved state."""
+        """Restore a saved state."""
 
 
 class _Plateau(Schedule):

@@ -68,5 +68,5 @@ def test_several_labels_of_a_step_come_back(rows: list[list[str]]) -> None:
 
 
 def test_an_unknown_tag_is_refused_at_its_step(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 2 has the tag 'D', which the training split has not"):
+    with pytest.raises(DataError, match="line 2 has the label 'D', which training does not have"):
         tags_field(several=False).encode([in_place(["A", "D"])], str)  # type: ignore[list-item]

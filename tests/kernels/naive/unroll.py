@@ -14,8 +14,8 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.cells.recorded import State
-from anaphora.kernels.naive.normalised import normalise
 from anaphora.kernels.naive.parts import unit
+from anaphora.kernels.naive.units import normalise
 from tests.kernels.naive.attention import CARRIED, AttentionOptions, attention
 
 Tensors = Mapping[str, Tensor]

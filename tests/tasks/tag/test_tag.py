@@ -253,7 +253,7 @@ def test_faults_of_the_data_end_with_one_sentence(treebank: Path) -> None:
     test = treebank / "xx_yy-ud-test.conllu"
     test.write_text(test.read_text().replace("\tVERB\t", "\tFROB\t", 1))
     message = shown("evaluate", "run", "--text", test, code=2).err
-    assert "has the tag 'FROB', which the training split has not" in message and f"{test.name}:" in message
+    assert "has the label 'FROB', which training does not have" in message and f"{test.name}:" in message
     assert "The format 'xml' is unknown" in shown("predict", "run", test, "--format", "xml", code=2).err
 
 

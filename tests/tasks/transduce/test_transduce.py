@@ -124,7 +124,7 @@ def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(train
         (tmp_path / name).write_text("".join(f"{row[column]}\n" for row in rows))
     held = ("--source", tmp_path / "held.txt", "--reference", tmp_path / "held.phones")
     measured = json.loads(shown("calibrate", run, *held, "--json").out)
-    assert measured["fitted_on"] + measured["sentences"]["examples"] == len(rows)
+    assert measured["fitted_on"] == measured["sentences"]["examples"] == len(rows)
     [found] = anaphora.load(run).predict(["bcd"], confidence=True)
     assert 0 < found.confidence < 1 and found.json()["confidence"] == found.confidence
     (tmp_path / "new.txt").write_text("bcd\n")
@@ -234,3 +234,23 @@ def test_the_data_of_transducers_is_checked_with_its_lines(dictionary: Path) -> 
     found = shown("check", "--data", dictionary, "--task", "transduce", "--trial", "0", "--json", *SMALL).json
     [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
     assert found["trainable"] and control["places"][0] == {"file": str(train), "line": 1} | control["places"][0]
+
+
+def test_features_are_read_by_the_decoder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    forms = {"V;PST": "te", "V": "en", "V;PST;PL": "ten"}
+    stems = ("sag", "fass", "mach", "klag")
+    Path("train").write_text("".join(f"{stem}en\t{stem}{forms[tags]}\t{tags}\n" for stem in stems for tags in forms))
+    apart = set_all("text.features=decoder", "guided_alignment=learn", "training.schedule=constant")
+    train(Path("train"), *apart, *set_all("training.epochs=2"), run="whole")
+    train(Path("train"), *apart, *ONCE)
+    shown("train", "--resume", "--run", "run", *set_all("training.epochs=2"))
+    assert all(tensor.equal(last_weights("run")[name]) for name, tensor in last_weights("whole").items())
+    inflected, strings = anaphora.load("run"), ["sagen\tV;PST", "machen\tV;PST;PL", "klagen", "fassen\tV;X"]
+    together = inflected.predict(strings)
+    assert together == [inflected.predict([string])[0] for string in strings]
+    [one, other] = inflected.translator.score_pairs([strings[0], "sagen\tV"], ["sagte"] * 2, attention=True)
+    assert one.score != other.score and one.source_pieces == (*"sagen", "</s>", "V", "PST", "</s>")
+    assert one.weights is not None and one.weights.shape[1] == 9 and not one.weights[:, 6:].any()
+    found = shown("inspect", "run", "attribute", "--text", strings[0], "--json").json["attribution"]
+    assert found["inputs"][:9] == list(one.source_pieces) and all(any(row[6:8]) for row in found["values"])

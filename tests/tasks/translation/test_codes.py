@@ -141,7 +141,7 @@ def test_no_code_is_lost_and_pairs_stay_well_nested(
     before = form.file.format(f"open {written(nodes, form, codes)} file")
     document = document_of(tmp_path, form.name, before)
 
-    def translate(texts: Sequence[str], protects: bool) -> list[str]:
+    def translate(texts: Sequence[str]) -> list[str]:
         pieces = [list(filter(None, TAG.split(text.upper().replace("X", "x")))) for text in texts]
         return ["".join(HOSTILE[how](one, draw) if len(one) > 1 else one) for one in pieces]
 
@@ -172,7 +172,7 @@ def test_a_sentence_with_pairs_is_translated_whole_and_they_go_where_their_tags_
     source = f"open {pair('the', 1)} {pair('file ' + pair('now', 2), 3)}{last}"
     document = document_of(tmp_path, form.name, form.file.format(source))
 
-    def translate(texts: Sequence[str], protects: bool) -> list[str]:
+    def translate(texts: Sequence[str]) -> list[str]:
         asked.extend(texts)
         return [text if "<x" not in text else "<x3><x4>jetzt</x4> Datei</x3> <x1>die</x1> auf<x7/>" for text in texts]
 
@@ -191,7 +191,7 @@ def test_pairs_that_come_back_otherwise_stay_around_their_texts(answer: str, nam
     pairs = [form.opening.format(n) + "{}" + form.closing.format(n) for n in (1, 3)]
     before = form.file.format(" ".join(pairs).format("the", "file"))
     document = document_of(tmp_path, form.name, before)
-    done = fill(document, lambda texts, _: [answer if "<" in text else text.upper() for text in texts], "de")
+    done = fill(document, lambda texts: [answer if "<" in text else text.upper() for text in texts], "de")
     assert target_of(before, done.content.decode(), form) == " ".join(pairs).format("THE", "FILE")
 
 
@@ -211,7 +211,7 @@ def test_halves_without_a_partner_and_empty_elements_are_single(
 ) -> None:
     form, texts = FORMS[name], list[str]()
 
-    def translate(some: Sequence[str], protects: bool) -> list[str]:
+    def translate(some: Sequence[str]) -> list[str]:
         texts.extend(some)
         return list(some)
 
@@ -225,7 +225,7 @@ def test_codes_that_may_not_be_reordered_keep_their_order(tmp_path: Path) -> Non
     translate = {"open <x1>the</x1> <x3>file</x3>": "<x3>Datei</x3> <x1>die</x1> auf"}
     before = SECOND.format(source)
     document = document_of(tmp_path, "a.xlf", before)
-    done = fill(document, lambda texts, _: [translate.get(text, text.upper()) for text in texts], "de")
+    done = fill(document, lambda texts: [translate.get(text, text.upper()) for text in texts], "de")
     found = target_of(before, done.content.decode(), FORMS["pc"])
     assert found == source.replace("open", "OPEN").replace("the", "THE").replace(">file", ">FILE")
 
@@ -254,10 +254,10 @@ def test_targets_of_similar_segments_need_review_in_the_state_of_each_format(nam
     before, marked = STATES[name]
     match, asked = Match(Segment("opens", "auf"), 85, changes("opens", "open")), list[str]()
     document = document_of(tmp_path, name, before)
-    done = fill(document, lambda texts, _: asked.extend(texts) or ["auf"] * len(texts), "de", {"open": match})
+    done = fill(document, lambda texts: asked.extend(texts) or ["auf"] * len(texts), "de", {"open": match})
     assert marked in done.content.decode()
     assert [one for _, one in done.similar] == [match] and asked == ["open"]
     assert document.kind in REVIEWED
     assert not [entry for entry in entries_of(tmp_path, f"g{name}", done.content) if not entry.skipped]
-    plain = fill(document, lambda texts, _: ["auf"] * len(texts), "de")
+    plain = fill(document, lambda texts: ["auf"] * len(texts), "de")
     assert "fuzzy-match" not in plain.content.decode() and 'origin="tm"' not in plain.content.decode()

@@ -120,7 +120,7 @@ def test_a_run_is_calibrated_for_each_way_to_search_it(
     capsys.readouterr()
     assert main(["calibrate", str(run), *files, "--beam", "2", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["fitted_on"] + shown["sentences"]["examples"] == 126 and shown["settings"]["beam"] == 2
+    assert shown["fitted_on"] == shown["sentences"]["examples"] == 126 and shown["settings"]["beam"] == 2
     [found] = translator.translate(texts, confidence=True, beam=2)
     assert 0 < found.confidence < 1 and len(found.word_confidences) == len(found.text.split())
     with pytest.raises(ConfigError, match=r"calibrated for precision fp32, beam 2.*but not for precision fp32, beam 3"):

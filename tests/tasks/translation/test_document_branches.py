@@ -82,7 +82,7 @@ def test_nothing_but_the_texts_of_branches_changes(message: str, name: str, tmp_
     pieces = message.split("\0")
     message = "".join(pieces)
     document = document_of(tmp_path, "a.po", po(message))
-    filled = fill(document, lambda texts, _: map(HOSTILE[name], texts), "de")
+    filled = fill(document, lambda texts: map(HOSTILE[name], texts), "de")
     [_, written] = re.findall(r'msgstr "(.*)"', filled.content.decode())
     if filled.entries:
         found = re.fullmatch("(.*?)".join(map(re.escape, pieces[::2])), written)

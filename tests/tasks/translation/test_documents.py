@@ -33,8 +33,8 @@ class Translator:
         self.asked: list[str] = []
         self._table = table
 
-    def __call__(self, texts: Sequence[str], protects: bool) -> list[str | None]:
-        self.asked += texts if protects else []
+    def __call__(self, texts: Sequence[str]) -> list[str | None]:
+        self.asked += texts
         return [self._table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
 
 
@@ -150,15 +150,6 @@ def test_references_to_quotes_are_quotes_to_a_translator(tmp_path: Path) -> None
 def test_numbers_and_the_order_of_named_placeholders_may_change(tmp_path: Path) -> None:
     table = {"open 5": "fünf", "100% file": "100 % x", "open %(a)s %(b)s": "%(b)s x %(a)s", "open {0} {1}": "{1} x {0}"}
     assert fill_po(tmp_path, po(*table), **table)[0].entries == len(table)
-
-
-def test_what_loses_a_placeholder_is_translated_again_as_text(tmp_path: Path) -> None:
-    kept = Translator(**{"open %d": "% %d OPEN", "file %s": "x", "file": "y"})
-    as_text = Translator(**{"open %d": "OPEN %d!", "file %s": "z"})
-    document = document_of(tmp_path, "a.po", po("open %d", "file %s", "file"))
-    filled = fill(document, lambda texts, protects: kept(texts, True) if protects else as_text(texts, True), "de")
-    assert as_text.asked == ["open %d", "file %s"]
-    assert 'msgstr "OPEN %d!"' in filled.content.decode() and filled.left == {LOST: [7]}
 
 
 def test_a_text_is_translated_once_and_what_is_translated_not_at_all(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.run import Run
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.runs import load, task_at

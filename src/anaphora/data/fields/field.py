@@ -73,3 +73,16 @@ class Field(ABC, Generic[Value]):
     @abstractmethod
     def items(self, rows: Any, chosen: Integers, multiple: int = 1) -> Items:
         """Return the ``chosen`` rows side by side, padded to a width that is a multiple of ``multiple``."""
+
+
+def distinct_appender(into: Writer, name: str, add: Callable[[str], None]) -> Callable[[Ragged], None]:
+    """Return what appends rows of strings as numbers of distinct ones; ``add`` takes each string that is new."""
+    numbers: dict[str, int] = {}
+
+    def append(rows: Ragged) -> None:
+        numbered, new = rows.as_numbers(numbers)
+        for value in new:
+            add(value)
+        into.extend(name, np.asarray(numbered.ids), numbered.lengths)
+
+    return append

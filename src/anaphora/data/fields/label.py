@@ -59,6 +59,6 @@ def refuse_unknown(labels: Sequence[str], known: Collection[str], place: Callabl
     if unseen is not None:
         shown = ", ".join(sorted(known)[:8]) + (", ..." if len(known) > 8 else "")
         raise DataError(
-            f"{place()} has the label '{unseen}', which training does not have ({shown}): correct it, or remove the "
-            f"line."
-        )
+            f"{place()} has the label '{unseen}', which training does not have ({shown}): correct it, or train with "
+            f"examples that have it."
+        ) from None

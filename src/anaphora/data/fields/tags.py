@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from anaphora.batch import Ids, Items, Values, pad
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
-from anaphora.data.fields.field import Field, Place
+from anaphora.data.fields.field import Field, Place, distinct_appender
+from anaphora.data.fields.label import refuse_unknown
 from anaphora.data.ragged import Ragged
-from anaphora.errors import DataError
 from anaphora.formats.span_tags import TagsInPlace
 from anaphora.formats.tagged import NO_LABEL, labels_of
 
@@ -81,11 +82,7 @@ class Tags(Field[TagsInPlace]):
             try:
                 self.labels(tag)
             except KeyError as error:
-                known = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
-                raise DataError(
-                    f"{place(step)} has the tag '{error.args[0]}', which the training split has not ({known}): correct "
-                    f"it, or train with sentences that have it."
-                ) from None
+                refuse_unknown(error.args, self._ids, partial(place, step))
 
     def encode(self, values: Sequence[TagsInPlace], place: Place) -> Ragged:
         """Return the tags themselves, which are numbered as they are appended or held."""
@@ -94,15 +91,7 @@ class Tags(Field[TagsInPlace]):
         return Ragged.of_strings([tags for tags, _ in values])
 
     def appender(self, into: Writer) -> Callable[[Ragged], None]:
-        numbers: dict[str, int] = {}
-
-        def append(rows: Ragged) -> None:
-            numbered, new = rows.as_numbers(numbers)
-            for tag in new:
-                into.add(f"{self.name}.labels", self.labels(tag))
-            into.extend(self.name, np.asarray(numbered.ids), numbered.lengths)
-
-        return append
+        return distinct_appender(into, self.name, lambda tag: into.add(f"{self.name}.labels", self.labels(tag)))
 
     def from_store(self, table: Table) -> TagRows:
         labels = Ragged(table[f"{self.name}.labels.ids"], table[f"{self.name}.labels.ends"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.batch import Ids, pad
+from anaphora.batch import FeaturedIds, Ids, pad
 from anaphora.data.columns import Bound, Column, Integers, Table, Writer
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged, token_counts
@@ -38,8 +38,13 @@ class Tokens(Field[str]):
         return np.asarray(rows.lengths + 1)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Ids:
-        symbols = self.tokenizer.symbols
-        return pad(rows.split(chosen), value=symbols.pad, end=symbols.eos, multiple=multiple)
+        symbols, own = self.tokenizer.symbols, rows.split(chosen)
+        found = pad(own, value=symbols.pad, end=symbols.eos, multiple=multiple)
+        if not symbols.features:
+            return found
+        lengths_B = (found.ids_BT == symbols.eos).argmax(1) + 1
+        features = pad([row[length:] for row, length in zip(own, lengths_B.tolist(), strict=True)], end=symbols.eos)
+        return FeaturedIds(found.ids_BT, lengths_B, features.ids_BT)
 
     def counts(self, rows: Ragged) -> Integers:
         """Return how often each token is to be predicted, ``</s>`` once a row."""
@@ -50,7 +55,7 @@ class Tokens(Field[str]):
 
 
 class RunningText(Tokens):
-    """Lines of text one after the other: ``</s>``, then every line with its ``</s>``; they are read as one flat row."""
+    """Running text as one flat row of ids: ``</s>``, then the lines one after the other, each with its ``</s>``."""
 
     @property
     def columns(self) -> Mapping[str, Bound]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from anaphora.batch import SpeltIds, pad
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
-from anaphora.data.fields.field import Field, Place
+from anaphora.data.fields.field import Field, Place, distinct_appender
 from anaphora.data.ragged import Ragged
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
@@ -66,16 +66,11 @@ class Words(Field[Sequence[str]]):
         return Ragged.of_strings(values)
 
     def appender(self, into: Writer) -> Callable[[Ragged], None]:
-        numbers: dict[str, int] = {}
+        def add(word: str) -> None:
+            into.write(f"{self.name}.words", [self.word(word)])
+            into.add(f"{self.name}.letters", self.letters(word))
 
-        def append(rows: Ragged) -> None:
-            numbered, new = rows.as_numbers(numbers)
-            for word in new:
-                into.write(f"{self.name}.words", [self.word(word)])
-                into.add(f"{self.name}.letters", self.letters(word))
-            into.extend(self.name, np.asarray(numbered.ids), numbered.lengths)
-
-        return append
+        return distinct_appender(into, self.name, add)
 
     def from_store(self, table: Table) -> WordRows:
         letters = Ragged(table[f"{self.name}.letters.ids"], table[f"{self.name}.letters.ends"])

@@ -137,7 +137,7 @@ class MixtureStepper:
         return MixtureState(members, state.history_NL[rows_N])
 
     def keep(self, memory: None, sentences_B: Array) -> None:
-        """There is no memory."""
+        """Keep nothing: such a model has no memory of a sentence."""
 
     def unconditional(self) -> Step:
         """Return the prediction of the members without any context."""

@@ -17,10 +17,14 @@ from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.formats.lines import replacing
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
-    from matplotlib.transforms import Bbox
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.colors import Colormap as Colormap
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.image import AxesImage as AxesImage
+    from matplotlib.transforms import Bbox as Bbox
+else:
+    Axes = AxesImage = Bbox = Colormap = Figure = Any
+    """Types of matplotlib, which is imported when something is drawn."""
 
 FORMATS = ("pdf", "png", "svg")
 INK, QUIET, LINE, FRAME = "#22262e", "#7b828e", "#eef1f6", "#c3cad6"
@@ -48,7 +52,7 @@ _DOTS, _PIXELS = 200.0, 8000.0
 _METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
-def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
+def draw(paths: Sequence[Path], make: Callable[[], Figure]) -> list[str]:
     """Make a figure and write it to each path, whose suffix chooses the format; missing folders are made.
 
     Returns one sentence for each script that the PNG lacks glyphs for: the font to install. Raises ConfigError for
@@ -56,12 +60,9 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
     """
     for path in paths:
         if path.suffix.lower().removeprefix(".") not in FORMATS:
-            raise ConfigError(
-                f"A picture is written as {', '.join(FORMATS)}, but {path.name} ends in '{path.suffix}': change its "
-                f"suffix."
-            )
+            raise ConfigError(f"A picture is written as {', '.join(FORMATS)}, but {path.name} is none: rename it.")
 
-    def save(figure: "Figure") -> None:
+    def save(figure: Figure) -> None:
         covered = bounding_box(figure)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +72,7 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
     return _draw(make, save)
 
 
-def svg(make: Callable[[], "Figure"]) -> str:
+def svg(make: Callable[[], Figure]) -> str:
     """Return a figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
     stream = BytesIO()
     _draw(make, lambda figure: _write(figure, bounding_box(figure), stream, "svg"))
@@ -79,7 +80,7 @@ def svg(make: Callable[[], "Figure"]) -> str:
     return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
-def bounding_box(figure: "Figure") -> "Bbox":
+def bounding_box(figure: Figure) -> Bbox:
     """Return what the contents of a figure cover, in inches, placed for good.
 
     Measuring every label takes longer than drawing them: so once, where "tight" and a layout engine do it three times a
@@ -91,13 +92,13 @@ def bounding_box(figure: "Figure") -> "Bbox":
     return figure.get_tightbbox()
 
 
-def _write(figure: "Figure", covered: "Bbox", stream: IO[bytes], form: str) -> None:
+def _write(figure: Figure, covered: Bbox, stream: IO[bytes], form: str) -> None:
     covered = covered.padded(_MARGIN)
     dots = min(_DOTS, _PIXELS / max(covered.width, covered.height))
     figure.savefig(stream, format=form, dpi=dots, bbox_inches=covered, metadata=_METADATA[form])
 
 
-def _draw(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:
+def _draw(make: Callable[[], Figure], save: Callable[[Figure], None]) -> list[str]:
     """Make and save a figure in the style of all pictures; return what it lacks, as ``draw`` returns it."""
     try:
         import matplotlib
@@ -115,7 +116,7 @@ def _draw(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> lis
     return _missing([str(warning.message) for warning in said])
 
 
-def _without_controls(figure: "Figure") -> None:
+def _without_controls(figure: Figure) -> None:
     """Draw control characters of texts, such as tabs, as spaces: no font has them."""
     from matplotlib.text import Text
 
@@ -124,14 +125,14 @@ def _without_controls(figure: "Figure") -> None:
             one.set_text(_CONTROL.sub(" ", one.get_text()))
 
 
-def figure(width: float, height: float, **options: Any) -> "Figure":
+def figure(width: float, height: float, **options: Any) -> Figure:
     """Return an empty figure of this many inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), facecolor="white", **options)
 
 
-def panels(count: int, width: float, height: float, columns: int = 3, **options: Any) -> tuple["Figure", list["Axes"]]:
+def panels(count: int, width: float, height: float, columns: int = 3, **options: Any) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, each of so many inches with its labels, at most so many ``columns`` of them."""
     columns = min(columns, count)
     rows = -(-count // columns)
@@ -142,9 +143,7 @@ def panels(count: int, width: float, height: float, columns: int = 3, **options:
     return made, grid[:count]
 
 
-def sheet(
-    width: float, height: float, across: tuple[float, float], down: tuple[float, float]
-) -> tuple["Figure", "Axes"]:
+def sheet(width: float, height: float, across: tuple[float, float], down: tuple[float, float]) -> tuple[Figure, Axes]:
     """Return a figure of this many inches, and axes that fill it without a frame, from limit to limit."""
     made = figure(width, height)
     axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -153,7 +152,7 @@ def sheet(
     return made, axes
 
 
-def shades(two_sided: bool = False) -> "Colormap":
+def shades(two_sided: bool = False) -> Colormap:
     """Return colours from white to dark blue; or from dark orange through white to dark blue."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -161,7 +160,7 @@ def shades(two_sided: bool = False) -> "Colormap":
     return LinearSegmentedColormap.from_list("anaphora", colours).with_extremes(bad=_NO_NUMBER)
 
 
-def logarithmic(axes: "Axes") -> None:
+def logarithmic(axes: Axes) -> None:
     """Set a logarithmic scale from bottom to top, with plain numbers."""
     from matplotlib.ticker import LogLocator, NullLocator
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import sqrt
 from statistics import median
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas
-from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
+from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET, Axes, Bbox, Figure
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
 from anaphora.inspection.gradients import GradientFlow, Reach
@@ -26,11 +26,6 @@ from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.span import Spans
 from anaphora.kernels.cells.cell import LSTM_GATES
 from anaphora.wording import inflect, plural
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.transforms import Bbox
 
 _MARKERS = "osD^vP*X"
 _LEAST = 3
@@ -53,7 +48,7 @@ def quantities(runs: Sequence[Curves]) -> list[tuple[str, str]]:
     ]
 
 
-def curves_figure(runs: Sequence[Curves]) -> "Figure":
+def curves_figure(runs: Sequence[Curves]) -> Figure:
     """Draw a panel for each quantity, a line for each run."""
     shown = quantities(runs)
     figure, panels = canvas.panels(len(shown), 4.2, 2.8)
@@ -81,7 +76,7 @@ def are_curves(runs: Sequence[ByLength]) -> bool:
     return max(len(run.groups) for run in runs) >= _LEAST
 
 
-def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
+def lengths_figure(systems: Sequence[ByLength]) -> Figure:
     """Draw loss, and of translators BLEU with its intervals and deviations, by the length of the source."""
     sentences = {group.name: group.sentences for system in systems for group in system.groups}
     ticks = [f"{name.removeprefix('source ').removesuffix(' words')}\n{count:,}" for name, count in sentences.items()]
@@ -107,7 +102,7 @@ def lengths_figure(systems: Sequence[ByLength]) -> "Figure":
     return figure
 
 
-def token_figure(shown: TokenAttribution) -> "Figure":
+def token_figure(shown: TokenAttribution) -> Figure:
     """Draw integrated gradients of each input as bars, and the deletion curves."""
     figure, (bars, curves) = canvas.panels(2, 4.8, max(2.8, 0.24 * len(shown.inputs)), columns=1)
     places = range(len(shown.inputs))
@@ -125,7 +120,7 @@ def token_figure(shown: TokenAttribution) -> "Figure":
     return figure
 
 
-def reach_figure(units: Sequence[Reach]) -> "Figure":
+def reach_figure(units: Sequence[Reach]) -> Figure:
     """Draw for each unit how the last state depends on earlier ones, on a logarithmic scale; on h_0 as a point."""
     figure, panels = canvas.panels(len(units), 4.4, 4.0)
     for axes, unit in zip(panels, units, strict=True):
@@ -142,7 +137,7 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
     return figure
 
 
-def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
+def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> Figure:
     """Draw how the last states of several runs depend on earlier ones, in one panel; on h_0 as a point."""
     figure, [axes] = canvas.panels(1, 6.0, 4.2)
     lines = list[tuple[str, Sequence[float]]]()
@@ -157,7 +152,7 @@ def reach_of_runs_figure(flows: Sequence[GradientFlow]) -> "Figure":
     return figure
 
 
-def _reach_lines(axes: "Axes", lines: Sequence[tuple[str, Sequence[float]]], units: Sequence[Reach]) -> None:
+def _reach_lines(axes: Axes, lines: Sequence[tuple[str, Sequence[float]]], units: Sequence[Reach]) -> None:
     """Draw values for k = 1 .. T as lines, the last ones as points; shade what no gradient of ``units`` can reach."""
     for number, (name, values) in enumerate(line for line in lines if line[1]):
         *seen, last = np.maximum(values, 1e-30)
@@ -174,7 +169,7 @@ def _reach_lines(axes: "Axes", lines: Sequence[tuple[str, Sequence[float]]], uni
     axes.set(xlabel="k, steps back in time", ylabel="size of the derivative", ylim=(low, top))
 
 
-def terms_figure(units: Sequence[Reach]) -> "Figure":
+def terms_figure(units: Sequence[Reach]) -> Figure:
     """Draw for each LSTM the norms of the terms of dh_t/dh_{t-1}, and of their total."""
     figure, panels = canvas.panels(len(units), 5.0, 3.2)
     for axes, unit in zip(panels, units, strict=True):
@@ -189,7 +184,7 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
     return figure
 
 
-def saturation_figure(found: Saturation) -> "Figure":
+def saturation_figure(found: Saturation) -> Figure:
     """Draw for each gate its distribution, and beside it how often each cell is saturated at either end."""
     figure, panels = canvas.panels(2 * len(found.gates), 3.2, 2.8, columns=4)
     for gate, left, right in zip(found.gates, panels[::2], panels[1::2], strict=True):
@@ -206,7 +201,7 @@ def saturation_figure(found: Saturation) -> "Figure":
     return figure
 
 
-def followers_figure(found: Followers) -> "Figure":
+def followers_figure(found: Followers) -> Figure:
     """Draw for each property its value over the first steps, and the values of the cell that follows it best."""
     best = {one.property: one for one in reversed(found.found)}
     width = max(6.0, 0.13 * max(len(found.properties[name].steps) for name in best))
@@ -227,7 +222,7 @@ def followers_figure(found: Followers) -> "Figure":
     return figure
 
 
-def embeddings_figure(found: Embeddings) -> "Figure":
+def embeddings_figure(found: Embeddings) -> Figure:
     """Draw words or sentences in two dimensions, with the names that there is room for."""
     figure, [axes] = canvas.panels(1, 7.5, 6.0)
     shown = found.projection
@@ -243,7 +238,7 @@ def embeddings_figure(found: Embeddings) -> "Figure":
     first, second = shown.explained
     axes.set(xlabel=f"first direction, {first:.0%} of the variance", ylabel=f"second direction, {second:.0%}")
     canvas.bounding_box(figure)  # from here on, points stay where they are
-    taken = list["Bbox"]()
+    taken = list[Bbox]()
     paper = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5}  # names read over other points
     for name, point in zip(shown.names, shown.points, strict=True):
         place: Any = {"xytext": (4, 3), "textcoords": "offset points"}
@@ -255,7 +250,7 @@ def embeddings_figure(found: Embeddings) -> "Figure":
     return figure
 
 
-def neighbours_figure(found: TrainingNeighbours) -> "Figure":
+def neighbours_figure(found: TrainingNeighbours) -> Figure:
     """Draw a line for each neighbour: its distance as a bar, the token within its pair, and the source of the pair."""
     rows = sum(len(own) + 1 for own in found.nearest)
     figure, axes = canvas.sheet(11.0, 0.19 * (rows + 3), (0, 1), (rows + 2, -1))
@@ -279,7 +274,7 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
     return figure
 
 
-def spans_figure(found: Spans) -> "Figure":
+def spans_figure(found: Spans) -> Figure:
     """Draw a panel for each task: for each unit the longest distance that was learnt, a mark for each seed."""
     spans, least, longest = found.spans(), found.plan.shortest / 2, found.plan.longest
     tasks, units = (list(dict.fromkeys(names)) for names in zip(*spans, strict=True))
@@ -298,7 +293,7 @@ def spans_figure(found: Spans) -> "Figure":
     return figure
 
 
-def remedies_figure(found: Remedies) -> "Figure":
+def remedies_figure(found: Remedies) -> Figure:
     """Draw the accuracy of each network, and its gradient before and after training."""
     figure, (above, below) = canvas.panels(2, 6.0, 0.34 * len(found.found) + 1.2, columns=1)
     places = range(len(found.found))
@@ -319,7 +314,7 @@ def remedies_figure(found: Remedies) -> "Figure":
     return figure
 
 
-def context_figure(found: EffectiveContext) -> "Figure":
+def context_figure(found: EffectiveContext) -> Figure:
     """Draw the loss by the size of the context, cut and shuffled beyond."""
     figure, [axes] = canvas.panels(1, 6.0, 3.8)
     for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
@@ -336,7 +331,7 @@ def context_figure(found: EffectiveContext) -> "Figure":
     return figure
 
 
-def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
+def histograms_figure(histograms: Sequence[Histogram]) -> Figure:
     """Draw the histograms of a corpus side by side."""
     figure, panels = canvas.panels(len(histograms), 5.5, 3.6, columns=len(histograms))
     for axes, histogram in zip(panels, histograms, strict=True):
@@ -353,7 +348,7 @@ def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
     return figure
 
 
-def forecast_figure(found: Forecast) -> "Figure":
+def forecast_figure(found: Forecast) -> Figure:
     """Draw scores by the number of examples: those of trainings, and the expected ones with their intervals."""
     names = list(found.trainings[0].metrics)
     figure, panels = canvas.panels(len(names), 4.2, 3.0)
@@ -371,16 +366,16 @@ def forecast_figure(found: Forecast) -> "Figure":
     return figure
 
 
-def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
+def _line(axes: Axes, number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
     colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
     axes.plot(xs, ys, label=name, marker=marker, color=colour, linestyle=dashes)
 
 
-def _bars(axes: "Axes", number: int, xs: Sequence[float], intervals: Sequence[tuple[float, float]]) -> None:
+def _bars(axes: Axes, number: int, xs: Sequence[float], intervals: Sequence[tuple[float, float]]) -> None:
     axes.vlines(xs, *zip(*intervals, strict=True), color=COLOURS[number % len(COLOURS)], linewidth=1)
 
 
-def _legend(figure: "Figure", axes: "Axes", count: int) -> None:
+def _legend(figure: Figure, axes: Axes, count: int) -> None:
     """Write a legend of ``count`` lines below all panels, where there are several."""
     if count > 1:
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(5, count))

@@ -5,19 +5,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise, product
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.cell_diagram import Node as CellNode
 from anaphora.inspection.drawing import canvas
-from anaphora.inspection.drawing.canvas import COLOURS, DASHES, QUIET
+from anaphora.inspection.drawing.canvas import COLOURS, DASHES, QUIET, Axes, Figure
 from anaphora.inspection.explain import formula
 from anaphora.inspection.labels import BACKWARD, FORWARD, UNITS, ellipsize
 from anaphora.inspection.network_diagram import Edge, NetworkDiagram
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _BLUE, _ORANGE, _GREEN, _ROSE, _GREY = "#cfe3f5", "#fde0c5", "#cdeee0", "#f3dbe8", "#e3e3e3"
 _FILLS = {"unit": _BLUE, "attention": _ORANGE, "sentence": _GREEN, "readout": _ROSE, "embedding": _GREY}
@@ -43,7 +39,7 @@ _ARROWS = {"left": re.compile(f"(\\w){BACKWARD}(\\w*)"), "right": re.compile(f"(
 """Letters with an arrow above them, and their indices."""
 
 
-def network_figure(shown: NetworkDiagram) -> "Figure":
+def network_figure(shown: NetworkDiagram) -> Figure:
     """Draw a network over a sentence from the bottom up; an arrow has the colour and the dashes of its matrix."""
     from matplotlib.path import Path
 
@@ -173,7 +169,7 @@ _Place = tuple[int, int]
 """Node of a unit, and a column that it stands in or that its value passes."""
 
 
-def cell_figure(shown: CellDiagram) -> "Figure":
+def cell_figure(shown: CellDiagram) -> Figure:
     """Draw one step of a unit, from left to right."""
     nodes, columns = shown.nodes, _columns(shown)
     at = {number: x for x, column in enumerate(columns) for number in column}
@@ -230,7 +226,7 @@ def _width_of(node: CellNode) -> float:
     return _CELL_HIGH if node.kind == "point-wise" else max(56.0, 6.3 * longest + 16)
 
 
-def _draw_way(axes: "Axes", way: Sequence[tuple[float, float, float]], leaves: float, enters: float) -> None:
+def _draw_way(axes: Axes, way: Sequence[tuple[float, float, float]], leaves: float, enters: float) -> None:
     """Draw an arrow between boxes, with half of their widths, through columns, each a place and half of its width."""
     from matplotlib.path import Path
 
@@ -246,7 +242,7 @@ def _draw_way(axes: "Axes", way: Sequence[tuple[float, float, float]], leaves: f
     _arrow(axes, "flow", path=Path(points[:shown], codes[:shown]))
 
 
-def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> "Figure":
+def lesson_figure(rows: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> Figure:
     """Draw the values of a lesson in ``rows`` and columns, with arrows from those that others are computed from.
 
     The ids of boxes and arrows are "box0", "box1", .. and "arrow0", .. in their order.
@@ -283,7 +279,7 @@ def _mathtext(key: str) -> str:
     return f"${base}_{{{','.join(filter(None, (below, places)))}}}$"
 
 
-def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
+def _text(axes: Axes, x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
     """Draw a text, with what follows a symbol's underscore as an index, and arrows over letters: "W_f x"."""
     over = text
     for name, arrow in _ARROWS.items():
@@ -294,7 +290,7 @@ def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style:
 
 
 def _box(
-    axes: "Axes", x: float, y: float, wide: float, high: float, kind: str, rounding: float = 6, gid: str = "box"
+    axes: Axes, x: float, y: float, wide: float, high: float, kind: str, rounding: float = 6, gid: str = "box"
 ) -> Any:
     """Draw a box around its middle."""
     from matplotlib.patches import FancyBboxPatch
@@ -304,7 +300,7 @@ def _box(
     return axes.add_patch(FancyBboxPatch(corner, wide, high, form, gid=gid, **style))
 
 
-def _arrow(axes: "Axes", gid: str, **line: Any) -> None:
+def _arrow(axes: Axes, gid: str, **line: Any) -> None:
     """Draw an arrow along a ``path`` or between two boxes."""
     from matplotlib.patches import FancyArrowPatch
 

@@ -5,7 +5,7 @@ Attention over a grid has a panel for each word, as in Xu et al. (2015).
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +14,11 @@ from anaphora.errors import ShapeError
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution
 from anaphora.inspection.drawing import canvas
-from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
+from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET, Axes, AxesImage, Colormap, Figure
 from anaphora.inspection.gates import Gates, UnitGates
 from anaphora.inspection.gradients import ItemisedGradients
 from anaphora.inspection.labels import labels, layer_label
 from anaphora.wording import inflect
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 _CELL = 0.36
 """Inches of a cell while the picture is small; beyond ``_LARGEST`` inches of cells they shrink."""
@@ -63,7 +57,7 @@ def draw_attention(
     return Path(path)
 
 
-def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
+def alignment_figure(alignments: Sequence[Alignment]) -> Figure:
     """Draw the attention of one model, or of several side by side, with windows and their centres."""
     titles = [one.run if len(alignments) > 1 else "" for one in alignments]
     pairs = zip(alignments, titles, strict=True)
@@ -78,14 +72,14 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
     return figure
 
 
-def attribution_figure(shown: Attribution) -> "Figure":
+def attribution_figure(shown: Attribution) -> Figure:
     """Draw the attribution of each output token (down) to each input (across), on a scale with two sides."""
     panel = labels(shown.inputs), labels(shown.outputs), np.array(shown.values), ""
     names = "gradient x input (nats)", "token read: source, then output", "token of the output"
     return _figure([panel], *names, two_sided=True)
 
 
-def itemised_figure(items: Sequence[ItemisedGradients]) -> "Figure":
+def itemised_figure(items: Sequence[ItemisedGradients]) -> Figure:
     """Draw for each layer what the loss of each step (down) sends to each step of the input (across)."""
     panels = []
     for one in items:
@@ -96,7 +90,7 @@ def itemised_figure(items: Sequence[ItemisedGradients]) -> "Figure":
     return _figure(panels, "fraction of the largest", "step that the layer reads", "loss at step")
 
 
-def gates_figure(shown: Gates) -> "Figure":
+def gates_figure(shown: Gates) -> Figure:
     """Draw every gate of every unit over the steps (across) and cells (down), with two scales for all."""
     longest = max(len(unit.steps) for unit in shown.units)
     width = max(2.0, 0.5 + min(0.2 * longest, max(4.0, 0.1 * longest)))
@@ -128,7 +122,7 @@ def _is_signed(unit: UnitGates, name: str) -> bool:
     return name in (*unit.state, unit.candidate)
 
 
-def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
+def _gate(axes: Axes, unit: UnitGates, name: str) -> AxesImage:
     values = np.array(unit.values[name]).T
     limit = max(1.0, float(np.abs(values).max()))
     signed = _is_signed(unit, name)
@@ -170,7 +164,7 @@ def _panel(source: Sequence[str], target: Sequence[str], weights: npt.ArrayLike,
     return labels(source), labels(target), values, title
 
 
-def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str, two_sided: bool = False) -> "Figure":
+def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str, two_sided: bool = False) -> Figure:
     """Draw panels of ``columns`` and ``rows`` side by side, with one scale for ``what``."""
     cell = min(_CELL, _LARGEST / max(max(len(across), len(down)) for across, down, _, _ in panels))
     height, width, lefts = cell * max(len(down) for _, down, _, _ in panels), 0.0, list[float]()
@@ -197,13 +191,13 @@ def _figure(panels: Sequence[_Panel], what: str, columns: str, rows: str, two_si
     return figure
 
 
-def _shade(axes: "Axes", values: npt.NDArray[np.float64], colours: "Colormap", low: float, high: float) -> "AxesImage":
+def _shade(axes: Axes, values: npt.NDArray[np.float64], colours: Colormap, low: float, high: float) -> AxesImage:
     return axes.imshow(
         np.ma.masked_invalid(values), cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
     )
 
 
-def _cells(axes: "Axes", values: npt.NDArray[np.float64], two_sided: bool) -> "AxesImage":
+def _cells(axes: Axes, values: npt.NDArray[np.float64], two_sided: bool) -> AxesImage:
     """Shade cells from 0 to 1, or to the largest value beyond, or as far below 0, with fine lines between them."""
     finite = values[np.isfinite(values)]
     least, most = float(finite.min(initial=0.0)), float(finite.max(initial=0.0 if two_sided else 1.0))
@@ -220,7 +214,7 @@ def _cells(axes: "Axes", values: npt.NDArray[np.float64], two_sided: bool) -> "A
     return image
 
 
-def _label(axes: "Axes", source: list[str], target: list[str], points: float) -> None:
+def _label(axes: Axes, source: list[str], target: list[str], points: float) -> None:
     """Write the source above, slanted unless it is single characters, and the target to the left."""
     axes.tick_params(which="both", length=0, labelcolor=INK, labelsize=points, pad=5)
     axes.xaxis.tick_top()
@@ -261,7 +255,7 @@ def draw_grid_attention(
 
 def _grid_figure(
     words: Sequence[str], values: npt.NDArray[np.float64], pixels: npt.NDArray[np.generic] | None, title: str
-) -> "Figure":
+) -> Figure:
     figure, panels = canvas.panels(len(words), 1.4, 1.7, _ACROSS)
     most = float(values.max()) or 1.0
     for axes, word, weights_RC in zip(panels, words, values / most, strict=True):

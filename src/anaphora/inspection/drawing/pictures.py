@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.context import WITHIN, EffectiveContext
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas, charts, diagrams, heat, trees
+from anaphora.inspection.drawing.canvas import Figure
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import HIGH, LOW, WEAK, Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow, ItemisedGradients, Reach
@@ -28,9 +29,6 @@ from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.span import Spans
 from anaphora.inspection.tree import Tree
 from anaphora.wording import inflect
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _STEPS = 20
 """Steps back after which the rest of a gradient is put into words, where there are so many."""
@@ -54,7 +52,7 @@ class Picture(NamedTuple):
 
     name: str
     """Its entry among the captions; empty for a figure that has its words inside."""
-    draw: Callable[[Any], "Figure"] | None
+    draw: Callable[[Any], Figure] | None
     """None where the finding says all that there is."""
     results: Any
     finding: str = ""
@@ -66,7 +64,7 @@ class Picture(NamedTuple):
         """What is seen, and what to look for."""
         return "\n".join(f"{name}: {_CAPTIONS[self.name][key]}" for key, name in _PARTS.items()) if self.name else ""
 
-    def figure(self) -> "Figure":
+    def figure(self) -> Figure:
         """Return the figure, with the finding above it and the caption below."""
         assert self.draw
         made = self.draw(self.results)
@@ -274,7 +272,7 @@ def context_finding(found: EffectiveContext) -> str:
     return f"{enough} for a loss within {WITHIN:.0%} of that with {inflect(found.longest, 'token')}"
 
 
-_KINDS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], "Figure"]]] = {
+_KINDS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], Figure]]] = {
     Alignment: ("attention", attention_finding, heat.alignment_figure),
     Attribution: ("attribution", attribution_finding, heat.attribution_figure),
     ByLength: ("length", lengths_finding, charts.lengths_figure),

@@ -1,17 +1,13 @@
 """The tree of a beam search."""
 
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import east_asian_width
 
 from anaphora.inspection.drawing import canvas
-from anaphora.inspection.drawing.canvas import COLOURS, FRAME, INK, QUIET
+from anaphora.inspection.drawing.canvas import COLOURS, FRAME, INK, QUIET, Axes, Figure
 from anaphora.inspection.labels import ellipsize
 from anaphora.inspection.tree import Node, Tree
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _Point = tuple[float, float]
 _STEPS, _ACROSS, _ROW = 12, 12.4, 0.39
@@ -20,7 +16,7 @@ _LONGEST = 9
 """Characters of a token that are shown."""
 
 
-def tree_figure(shown: Tree) -> "Figure":
+def tree_figure(shown: Tree) -> Figure:
     """Draw hypotheses from left to right, the result straight in the first row; more than ``_STEPS`` go on below."""
     rows, steps = _rows(shown), max(node.step for node in shown.nodes)
     across = -(-steps // -(-steps // _STEPS))
@@ -83,7 +79,7 @@ def _width(token: str) -> float:
     return sum(0.17 if east_asian_width(letter) in "WF" else 0.095 for letter in token)
 
 
-def _node(axes: "Axes", node: Node, place: _Point, stops: bool) -> None:
+def _node(axes: Axes, node: Node, place: _Point, stops: bool) -> None:
     """Draw a token and its score; a cross behind one that ``stops`` before its output is finished."""
     (x, y), token = place, _label_of(node)
     weight = "bold" if node.best else "normal"

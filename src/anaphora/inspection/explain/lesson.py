@@ -85,6 +85,8 @@ class Lesson:
     """Keys of values in rows and columns; empty where nothing stands."""
     lights: Mapping[str, str]
     """Names of values in the drawing by names of others, such as gradients, that light them up."""
+    blank: bool = False
+    """True if it is printed without the answers."""
 
     @cached_property
     def lines(self) -> dict[str, Line]:
@@ -120,7 +122,7 @@ class Lesson:
         return {**head, "sections": sections}
 
     def __str__(self) -> str:
-        return self.text()
+        return self.text(self.blank)
 
     def text(self, blank: bool = False) -> str:
         """Return the lesson for a terminal; with ``blank``, without the answers."""
@@ -204,9 +206,7 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
         alike = new.shape == old.shape and np.can_cast(new.dtype, old.dtype, "same_kind")
         if not alike or (old.dtype.kind == "i" and new.min() < min(old.min(), 1)):
             example, shown = plain(typeset(given[key])), plain(typeset(value))
-            raise ConfigError(
-                f"{key} should be like {example}, but is {shown}: give as many, counts and places from 1."
-            )
+            raise ConfigError(f"{key} should be like {example}, but is {shown}: give as many, places from 1.")
         given[key] = new * 1.0 if old.dtype.kind == "f" else value
     formulas = Formulas(dict(given))
     sections = [Section("Given", table.get("text", ""), (), tuple(_given_line(*one) for one in given.items()))]

@@ -73,7 +73,7 @@ def entries_in(numbers: "array[int]") -> tuple[int, int]:
 
 
 class StepEntries(NamedTuple):
-    """The operations of a step of search. The memory that they point to must be there."""
+    """Operations of one step of a search; the memory that they point to must outlive them."""
 
     numbers: "array[int]"
     """``entries`` that each take all rows, and behind them those that some rows after another go through."""

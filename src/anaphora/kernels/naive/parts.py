@@ -9,8 +9,7 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.cells.recorded import AutogradCell, Record, State, record_step, undo_step
-from anaphora.kernels.naive.normalised import NORMALISED_UNITS
-from anaphora.kernels.naive.units import UNITS, unit_step
+from anaphora.kernels.naive.units import NORMALISED_UNITS, UNITS, unit_step
 from anaphora.kernels.parts import Part, Unit
 from anaphora.kernels.program import Program
 

@@ -99,7 +99,7 @@ class Aligner(links.Aligner, nn.Module):
         self.to_source = Direction(self.config, source.size)
 
     def initialise(self, seed: int) -> None:
-        """There is nothing to draw: every link is equally likely at first."""
+        """Draw nothing: every link is equally likely at first."""
 
     def fit(self, sources: Ragged, targets: Ragged, report: Report = silent) -> None:
         """Learn from pairs of sentences, or from an even sample where they have more possible links than ``links``."""

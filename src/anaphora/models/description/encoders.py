@@ -56,6 +56,8 @@ class Encoded(NamedTuple):
     """The sequence as a whole, a vector by field: one for each layer, from the bottom up."""
     words: str = ""
     """What was read."""
+    features: str = ""
+    """The sum of the vectors of features, where it has some."""
 
 
 def encode(graph: Graph, encoder: Encoder, x: str) -> Encoded:
@@ -133,7 +135,7 @@ class DecoderStart(NamedTuple):
 
 def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
     """Return the memory and the initial state of a decoder."""
-    annotations, summaries, words = encoded
+    annotations, summaries, words, features = encoded
     summaries = decoder.bridge.summaries(graph, summaries, decoder.weights.tensors())
     summary = summaries[-1]["h"]
     state = decoder.start(graph, annotations or summary, summaries)
@@ -144,8 +146,8 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
         if decoder.alignments:
             positions = decoder.project_positions(graph, annotations)
             memory |= {name: graph.add("rows_first", of, transposed=False) for name, of in positions.items()}
-        return DecoderStart(memory, state)
-    return DecoderStart(decoder.project_summary(graph, summary), state)
+        return DecoderStart(memory | decoder.project_features(graph, features), state)
+    return DecoderStart(decoder.project_summary(graph, summary) | decoder.project_features(graph, features), state)
 
 
 def _attention_memory(graph: Graph, decoder: Decoder, annotations: str) -> dict[str, str]:

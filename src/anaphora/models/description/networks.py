@@ -73,11 +73,15 @@ def describe(model: nn.Module, names: Names | None = None) -> Table:
 
 def _encoder_decoder(names: Names, model: EncoderDecoder) -> Table:
     graph, fused = Graph(names), model.language_model
-    x = embed(graph, model.source_embedding, "ids") if isinstance(model, Translator) else "values"
+    x, features = "values", ""
+    if isinstance(model, Translator):
+        x = embed(graph, model.source_embedding, "ids")
+        if model.decoder.spec.features:
+            features = graph.add("sum_known", embed(graph, model.source_embedding, "features"), "features")
     return {
         "kind": "encoder-decoder",
         "symbols": list(model.symbols),
-        **_decoder(graph, model, encode(graph, model.encoder, x)._replace(words=x)),
+        **_decoder(graph, model, encode(graph, model.encoder, x)._replace(words=x, features=features)),
         "embedding": _embedding(names, model.written),
         "output": _output(names, model.output),
         "language_model": fused

@@ -99,7 +99,7 @@ class Interpolation(Mixture, nn.Module):
         self.register_buffer("weights", torch.full((components,), 1 / max(1, components), dtype=torch.float64))
 
     def initialise(self, seed: int) -> None:
-        """There is nothing to draw: the members are trained already, and the weights are fitted."""
+        """Draw nothing: the members are trained already, and the weights are fitted."""
 
     def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of a saved interpolation, so that its numbers can be filled in."""

@@ -52,7 +52,7 @@ class NgramModel(nn.Module):
                 self.register_buffer(f"{name}{order}", torch.zeros(text.size if order == 1 else 0, dtype=kind))
 
     def initialise(self, seed: int) -> None:
-        """There is nothing to draw: counting starts from nothing."""
+        """Draw nothing: counting starts from nothing."""
 
     def fit(
         self,

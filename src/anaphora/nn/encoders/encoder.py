@@ -24,6 +24,8 @@ class EncoderOutput(NamedTuple):
     columns, B x T x width: one for each unit of the translation, and the last one goes on."""
     words_BSD: Tensor | None = None
     """Vectors of the words that were read, where a decoder sees them too."""
+    features_BD: Tensor | None = None
+    """Sum of the vectors of the features of each row, where it has some."""
 
 
 class EncoderSpec(NamedTuple):
@@ -43,13 +45,16 @@ class EncoderSpec(NamedTuple):
     """True if there is a sentence encoding for every token of the translation, false for one per sentence."""
     words: int = 0
     """Width of the word vectors that a lexical model of the decoder sees; 0 without one."""
+    features: int = 0
+    """Width of the feature vectors that every step of the decoder sees; 0 without features."""
 
     def example(self, like: Tensor) -> EncoderOutput:
         """Return this of a sentence of one position, all of it zero; ``like`` lends its type."""
         summary = like.new_zeros(1, *[1] * self.columns, self.summary)
         annotations_BSM = like.new_zeros(1, int(self.annotations), self.width)
         words_BSD = like.new_zeros(1, 1, self.words)
-        return EncoderOutput(annotations_BSM, [dict.fromkeys(self.fields, summary)] * self.layers, words_BSD)
+        summaries = [dict.fromkeys(self.fields, summary)] * self.layers
+        return EncoderOutput(annotations_BSM, summaries, words_BSD, like.new_zeros(1, self.features))
 
 
 class Encoder(Layer, ABC):

@@ -20,7 +20,7 @@ from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several, demand_short, demand_text, one_text
 from anaphora.prediction.examples import Example, Search
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Watch
-from anaphora.prediction.running import iterate_within
+from anaphora.prediction.runtime import iterate_within
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextStepper
 from anaphora.search.request import SearchRequest

@@ -25,7 +25,7 @@ from anaphora.kernels.log_probs import to_host
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text, one_text
 from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
-from anaphora.prediction.running import iterate_within, runtime_for
+from anaphora.prediction.runtime import iterate_within, runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
 from anaphora.protocols import DeviceArray, TextModel, TextStepper
@@ -55,7 +55,7 @@ class State:
     """
 
     def __init__(self) -> None:
-        """It holds nothing yet."""
+        """An empty state, for a model to write into."""
         self._context: Context | None = None
 
     @property

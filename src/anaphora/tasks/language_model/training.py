@@ -21,7 +21,7 @@ from anaphora.inference.interpolation.cache import ComponentPredictions
 from anaphora.inference.interpolation.weights import fitted_weights, interpolate
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
 from anaphora.models.ngram.model import NgramModel
-from anaphora.prediction.running import runtime_for_validation
+from anaphora.prediction.runtime import runtime_for_validation
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.data_table import CUTS

@@ -102,6 +102,7 @@ class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
         Conflict({"start.run": SET}, "a transducer of vectors starts from no other run; leave start.run out"),
         Conflict({"text.source": SET}, "vectors are read, and no string; leave text.source out"),
         Conflict({"text.joint": SET}, "vectors are read, and no string; leave text.joint out"),
+        Conflict({"text.features": SET}, "vectors have no features; leave text.features out"),
     )
     reads_text = True
 

@@ -278,11 +278,11 @@ def calibrate(
     options: SearchOptions = _USUAL,
     report: Report = silent,
 ) -> Calibration:
-    """Fit the confidence of a run's translations, measure it on other pairs, and store it in the run folder.
+    """Fit the confidence of a run's translations, measure it, and store it in the run folder.
 
-    The pairs are those of two ``files``, source and reference, or of the run's validation split. A hash of the source
-    says which half a pair belongs to, so that no source is in both. Raises DataError for fewer than ``LEAST`` pairs,
-    and as ``TranslationPredictor.stream``.
+    The pairs are those of two ``files``, source and reference, or of the run's validation split. All of them fit it.
+    Each half is measured by a fit to the other half, as a hash of the source divides them, so that no source is in
+    both. Raises DataError for fewer than ``LEAST`` pairs, and as ``TranslationPredictor.stream``.
     """
     from anaphora.data.corpora import AlignedFiles
     from anaphora.tasks.runs import options_at
@@ -300,7 +300,7 @@ def calibrate(
         )
     resolved = options.resolve(translator.beam, translator.length_penalty)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
-    halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
+    halves = _Examples([], []), _Examples([], [])
     right = run.judge([one.text for one in found], pairs, experiment)
     lowercase = lowercase_of(experiment.text.lowercase, translator.languages[1])
     known = _known_words(run.path, report) if run.judge is are_good else ("", "")
@@ -313,18 +313,17 @@ def calibrate(
         raise DataError(
             "Calibration needs different sources and translations, but some are all alike or empty: give others."
         )
-    sentence, word = (fit(*_arrays(examples)) for examples in halves[0])
+    (sentence, quality), (word, word_quality) = (
+        _fit_and_measure(*map(_arrays, kind)) for kind in zip(*halves, strict=True)
+    )
     calibration = Calibration(
         settings=dict(settings_of(resolved, translator.runtime)),
         weights=run.weights,
         version=VERSION,
-        fitted_on=len(halves[0].sentences),
+        fitted_on=quality.examples,
         sentence=sentence,
         word=word,
-        measured={
-            "sentences": _measure(sentence, *_arrays(halves[1].sentences)),
-            "words": _measure(word, *_arrays(halves[1].words)),
-        },
+        measured={"sentences": quality, "words": word_quality},
         known_words=known,
     )
     calibrations.add(run.path, calibration)
@@ -378,9 +377,13 @@ def _arrays(examples: Sequence[tuple[Sequence[float], bool]]) -> tuple[Floats, F
     return np.array([features for features, _ in examples]), np.array([float(right) for _, right in examples])
 
 
-def _measure(fitted: LogisticRegression, features_NF: Floats, labels_N: Floats) -> CalibrationQuality:
-    probabilities_N = probabilities(fitted, features_NF)
-    return CalibrationQuality(
+def _fit_and_measure(*halves: tuple[Floats, Floats]) -> tuple[LogisticRegression, CalibrationQuality]:
+    """Return the fit to both halves, features and labels, and the quality of fits to one half on the other half."""
+    probabilities_N = np.concatenate(
+        [probabilities(fit(*other), features_NF) for other, (features_NF, _) in zip(halves[::-1], halves, strict=True)]
+    )
+    features_NF, labels_N = map(np.concatenate, zip(*halves, strict=True))
+    return fit(features_NF, labels_N), CalibrationQuality(
         examples=len(labels_N),
         positive=float(labels_N.mean()),
         area=area_under_curve(probabilities_N, labels_N),

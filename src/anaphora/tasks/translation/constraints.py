@@ -1,7 +1,7 @@
 """Text that a translation must have and must not, as tokens of its target: prefix, suffix and terms of a glossary."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,17 +12,17 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
 from anaphora.prediction.glossary import Glossary
 from anaphora.search.automaton import Form
-from anaphora.search.banned_strings import BannedStrings, Spelling
 from anaphora.search.constraints import WholeWords
 from anaphora.search.pointing import Adjacency
 from anaphora.search.steering import Steering
 from anaphora.search.suffixes import Suffixes
 from anaphora.search.terms import ForbiddenForms
+from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.masking import JOINING, MaskedText
-from anaphora.text.placeholders import RESERVED, Kind, is_glued, spans
+from anaphora.text.placeholders import RESERVED, is_glued
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
-from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
+from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, spellings
 from anaphora.wording import inflect
 
@@ -130,9 +130,8 @@ def max_length(tokens: int) -> int:
 class TargetConstraints:
     """Prefixes, suffixes and the terms of a glossary in the tokens of one target vocabulary."""
 
-    def __init__(self, target: Tokenizer, glossary: Glossary | None, kinds: Collection[Kind]) -> None:
-        """``kinds`` are those of what is kept from the source."""
-        self._target, self._glossary, self._kinds = target, glossary, kinds
+    def __init__(self, target: Tokenizer, glossary: Glossary | None) -> None:
+        self._target, self._glossary = target, glossary
         spaces = not isinstance(target, WordTokenizer) and not target.context_free
         space = target.encode("a b")[1:2] if spaces else []
         self._space = space[0] if space and space != [UNK] else None
@@ -156,10 +155,7 @@ class TargetConstraints:
         return found
 
     def steering(self, rows: Requests, eos: int) -> list[Steering]:
-        """Return the steering to suffixes, and away from forbidden terms and from writing what is kept again.
-
-        It keeps the last words of prefixes whole, too.
-        """
+        """Return the steering to suffixes, to whole last words of prefixes, and away from forbidden terms."""
         found, forbidden = list[Steering](), [row.forbidden for row in rows]
         if any(forbidden):
             found.append(ForbiddenForms(forbidden, eos if self._space is None else self._space))
@@ -168,18 +164,7 @@ class TargetConstraints:
             found.append(WholeWords(np.array(lengths), adjacency_of(self._target).after_V))
         if any(suffixes):
             found.append(Suffixes(suffixes, np.array([row.max_length for row in rows]), eos))
-        texts_B = [self._kept_texts(row) for row in rows]
-        if any(texts_B):
-            found.append(BannedStrings(texts_B, spelling_of(self._target)))
         return found
-
-    def _kept_texts(self, row: SentenceRequest) -> list[str]:
-        """Return the parts kept outside of a sentence's text, as the target writes them, without what is required."""
-        sentence = row.masked.sentence
-        found = dict.fromkeys(sentence[one.start : one.end] for one in spans(sentence, self._kinds))
-        terms = (form for term in row.required for form in term.forms)
-        others = "\n".join([row.masked.text, self._target.decode(row.suffix), *terms]) if found else ""
-        return [own for text in found if text not in others and (own := spell(text, self._target))]
 
     def _check_affix(self, given: str | None, name: str, rows: Requests, number: int) -> str:
         """Return a prefix or suffix as it is given; ``rows`` are the sentence that it belongs to, if there is any."""
@@ -344,35 +329,11 @@ def adjacency_of(target: Tokenizer) -> Adjacency:
     return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
 
 
-@_once
-def spelling_of(target: Tokenizer) -> Spelling:
-    """Return the text of each token, with a space in front of a word; words are written with borders around them."""
-    pieces = list(spellings(target))
-    of_bytes = all(_BYTE.fullmatch(piece) for piece in pieces[len(MARKS) :])
-    for number, piece in enumerate(pieces):
-        if number < len(MARKS):
-            pieces[number] = ""
-        elif isinstance(target, WordTokenizer):
-            pieces[number] = _with_borders(piece)
-        elif match := _BYTE.fullmatch(piece):
-            # the bytes of letters that training had not, beside subwords, are never learnt
-            pieces[number] = chr(int(match[1], 16)) if of_bytes and int(match[1], 16) < 0x80 else ""
-        else:
-            pieces[number] = piece.replace(SPACE, " ")
-    return Spelling(pieces)
-
-
-def spell(text: str, target: Tokenizer) -> str:
-    """Return a text as ``spelling_of`` a vocabulary writes it; nothing where it cannot."""
-    if isinstance(target, WordTokenizer):
-        ids = target.encode(text)
-        return "" if UNK in ids else "".join(map(_with_borders, target.pieces(ids)))
-    text = target.normal(text)
-    return text if spelling_of(target).letters.issuperset(text) else ""
-
-
-def _with_borders(word: str) -> str:
-    return f"\1{word}\2"
+def can_spell(tokenizer: Tokenizer, text: str) -> bool:
+    """True if a vocabulary has the tokens of a text; the bytes beside subwords are never learnt."""
+    ids = tokenizer.encode(text)
+    fallback = not isinstance(tokenizer, ByteTokenizer) and any(map(_BYTE.fullmatch, tokenizer.pieces(ids)))
+    return UNK not in ids and not fallback
 
 
 def _begins_glued(piece: str) -> bool:

@@ -27,18 +27,9 @@ from anaphora.text.text_rule import CONTROLS
 from anaphora.text.tokenizer import MARKS, UNK
 
 Result = TypeVar("Result")
-Translate = Callable[[Sequence[str], bool], Iterable[str | None]]
-"""From texts, and whether their placeholders are protected, to translations; None for one of too low a confidence."""
-
-
-class Texts(NamedTuple):
-    """The arguments of a ``Translate``."""
-
-    texts: Sequence[str]
-    protects: bool = True
-
-
-Steps: TypeAlias = Generator[Texts, Iterable[str | None], Result]
+Translate = Callable[[Sequence[str]], Iterable[str | None]]
+"""From texts to translations; None for one of too low a confidence."""
+Steps: TypeAlias = Generator[Sequence[str], Iterable[str | None], Result]
 """Work that yields texts and is sent their translations, so that nothing in it waits for them."""
 Known = dict[str, str | None]
 """Texts and their translations."""
@@ -83,21 +74,21 @@ class FilledDocument(NamedTuple):
     """The lines of those that got the target of a similar segment, and that segment."""
 
 
-def run_steps(steps: Steps[Result], translate: Translate) -> Result:
-    """Return the result of steps whose texts are translated by ``translate``."""
+def run_steps(steps: Steps[FilledDocument], translate: Translate) -> FilledDocument:
+    """Return the document that is filled in steps whose texts are translated by ``translate``."""
     found = None
-    while isinstance(asked := next_step(steps, found), Texts):
-        found = translate(*asked)
+    while not isinstance(asked := next_step(steps, found), FilledDocument):
+        found = translate(asked)
     return asked
 
 
-def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts | Result:
-    """Return the next texts, or the result; ``found`` are the translations of those before, None at first."""
+def next_step(steps: Steps[FilledDocument], found: Iterable[str | None] | None) -> Sequence[str] | FilledDocument:
+    """Return the next texts, or the filled document; ``found`` are the translations of those before, None at first."""
     try:
         return next(steps) if found is None else steps.send(found)
     except StopIteration as end:
-        result: Result = end.value
-        return result
+        filled: FilledDocument = end.value
+        return filled
 
 
 def fill(document: Document, translate: Translate, language: str, similar: Similar = _NONE_SIMILAR) -> FilledDocument:
@@ -147,24 +138,10 @@ def fill_steps(document: Document, language: str, similar: Similar = _NONE_SIMIL
     return FilledDocument(content, len(filled), left, tuple(unmeasured), told)
 
 
-def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
-    """Translate texts, and what loses something once more without protection, where that loses nothing.
-
-    A translator that was trained on placeholders as text may write one of its own beside the protected one.
-    """
-    found = list((yield Texts(texts)))
-    again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
-    unprotected = (yield Texts([texts[place] for place in again], protects=False)) if again else ()
-    for place, one in zip(again, unprotected, strict=True):
-        if not fault(texts[place], one):
-            found[place] = one
-    return found
-
-
 def _add_translations(texts: Iterable[str], known: Known) -> Steps[Known]:
     """Add the translations of the texts that are not yet known."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
-    return {**known, **dict(zip(new, (yield from retry_steps(new)), strict=True))} if new else known
+    return {**known, **dict(zip(new, (yield new), strict=True))} if new else known
 
 
 class ReferencedText:

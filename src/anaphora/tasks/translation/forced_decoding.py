@@ -23,7 +23,7 @@ from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.arguments import EncodedSentence, given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.options import MAX_TOKENS
-from anaphora.prediction.running import runtime_for
+from anaphora.prediction.runtime import runtime_for
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import GivesStates, Stepper

@@ -2,8 +2,8 @@
 
 1. **mask**, **segment** (``read``): a line is split into sentences, and what must stay is masked (``text.masking``). A
    row has the masked text and its tokens, and what its translation must have (``constraints``).
-2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, affixes, banned
-   strings and forbidden terms as steering; candidates and prefixes are constraints of the batch.
+2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, affixes and
+   forbidden terms as steering; candidates and prefixes are constraints of the batch.
 3. **search** (``_hypotheses``): any of the searches of ``search``, perhaps with scores of each token. What lacks a term
    is searched again among the outputs with it (``term_places``).
 4. **unmask** (``unmasking``): every hypothesis becomes a text with all that was masked.
@@ -44,7 +44,7 @@ from anaphora.tasks.translation.constraints import (
     TargetConstraints,
     adjacency_of,
     banned_tokens_of,
-    spell,
+    can_spell,
 )
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder, without_tags
 from anaphora.tasks.translation.shortlist import candidates_of
@@ -89,7 +89,7 @@ class TranslationPipeline:
             demand_unknown(decoder)
             self._banned_tokens += (UNK,)
         self._kinds = USUAL if options.protect is None else checked_kinds(options.protect)
-        self._constraints = TargetConstraints(decoder.target, options.terms, self._kinds)
+        self._constraints = TargetConstraints(decoder.target, options.terms)
         self._unmasking = Unmasking(decoder, options, calibration)
 
     def read(self, line: str | Framed, number: int) -> LineRequest:
@@ -147,7 +147,7 @@ class TranslationPipeline:
         masked, sides = row.masked, (self._source, self._target)
         if not masked.units or masked.units[0].stand_in.word in RESERVED:
             return None
-        known = {one.text for one in masked.units if all(spell(one.text, side) for side in sides)}
+        known = {one.text for one in masked.units if all(can_spell(side, one.text) for side in sides)}
         if not known:
             return None
         found = spans(masked.sentence, self._kinds)

@@ -263,7 +263,9 @@ class TranslationPredictor(ForcedDecoder):
         read = (MARKS[BOS], *pieces)
         tags = [spellings(self.source)[tag] for tag in self.tags]
         of_source = (*tags, *pieces_of(self.source, *source), MARKS[EOS])
-        return Example(batch, {"encoder": of_source, "decoder": read, "language_model": read}, (*pieces, MARKS[EOS]))
+        length = int(batch.input_ids.lengths_B[0])
+        sides = {"encoder": of_source[:length], "features": of_source[length:], "decoder": read, "language_model": read}
+        return Example(batch, sides, (*pieces, MARKS[EOS]))
 
     def search_for(self, text: str) -> Search:
         """Return the search for the translation of a sentence."""

@@ -14,7 +14,7 @@ from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import Project
 from anaphora.memory.segment import key_of
-from anaphora.tasks.translation.documents import Translate, fault, retry_steps, run_steps, with_key
+from anaphora.tasks.translation.documents import Translate, fault, with_key
 from anaphora.text.accelerators import label
 from anaphora.text.language import bare
 from anaphora.text.masking import split_around
@@ -71,7 +71,7 @@ def pretranslate(segments: Sequence[str], translate: Translate, language: str) -
     """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
     pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
     labels = [label(segment) for segment in segments]
-    translations = run_steps(retry_steps([one.text for one in labels]), translate)
+    translations = translate([one.text for one in labels])
     for segment, one, translation in zip(segments, labels, translations, strict=True):
         if why := fault(one.text, translation):
             left.setdefault(why, []).append(segment)

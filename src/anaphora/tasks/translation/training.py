@@ -22,7 +22,7 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, RemarkedMetrics, Report
 from anaphora.models.translator import GivenGuide, LearntGuide, Translator
 from anaphora.nn.lengths import Lengths
-from anaphora.prediction.running import runtime_for_validation
+from anaphora.prediction.runtime import runtime_for_validation
 from anaphora.protocols import Batches, Searchable
 from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase

@@ -6,11 +6,12 @@ of the source word that it stands for, or its translation. Which word that is, a
 Placeholders stand where the model wrote them, and tags where ``tag_places`` puts them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import regex
 
 from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import pieces_of
@@ -180,7 +181,7 @@ class Unmasking:
             words, bare = self._unknown.fill(row, _without_stand_ins(row, hypothesis))
             hypothesis = hypothesis if bare.ids == hypothesis.ids else bare
         masked, ids, evidence = row.masked, hypothesis.ids, hypothesis.evidence
-        text = text_of(self._target, ids, words, masked.units)
+        text = text_of(self._target, ids, words, masked)
         tokens = self._tokens(text, ids, masked) if self._attention or masked.tags or evidence else []
         if masked.tags:
             weights = hypothesis.weights
@@ -284,12 +285,13 @@ def _without_stand_ins(row: SentenceRequest, hypothesis: Hypothesis) -> Hypothes
     return replace(hypothesis, weights=weights_TS)
 
 
-def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[MaskedSpan]) -> str:
-    """Return the text of tokens, of which those behind the vocabulary are ``units``; one that is missing comes last.
+def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], masked: MaskedText) -> str:
+    """Return the text of tokens, of which those behind the vocabulary are masked spans; one that is missing comes last.
 
-    ``words`` take the places of the unknown words, in their order; what they do not reach stays unknown.
+    ``words`` take the places of the unknown words, in their order; what they do not reach stays unknown. Copies of what
+    is kept that the model spelt itself are left out.
     """
-    size = target.symbols.size
+    size, units = target.symbols.size, masked.units
     marks = {step: chr(_MARK + number - size) for step, number in enumerate(ids) if number >= size}
     if isinstance(target, WordTokenizer):
         known = [UNK if step in marks else number for step, number in enumerate(ids)]
@@ -298,9 +300,19 @@ def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: 
         text = target.decode_with(known, filled)
     else:
         text = _splice(target, ids, marks, units)
+    text = _without_copies(text, masked.kept)
     missing = [mark for mark in (chr(_MARK + place) for place in range(len(units))) if mark not in text]
     text = " ".join([text, *missing] if text else missing)
     return text.translate({_MARK + place: unit.text for place, unit in enumerate(units)})
+
+
+def _without_copies(text: str, kept: Collection[str]) -> str:
+    """Return what a model wrote without copies of what comes back anyway; ``15`` is none of ``2015``."""
+    if kept:
+        copies = regex.compile(r"\s?(?:\b|(?!\w))\L<kept>(?:\b|(?<!\w))", regex.IGNORECASE, kept=kept)
+        while (shorter := copies.sub("", text)) != text:
+            text = shorter
+    return text
 
 
 def _splice(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[MaskedSpan]) -> str:
