@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
-from itertools import product
+from itertools import product, zip_longest
 from math import inf
 from typing import NamedTuple
 
@@ -48,7 +48,6 @@ from anaphora.tasks.translation.constraints import (
 )
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder, without_tags
 from anaphora.tasks.translation.shortlist import candidates_of
-from anaphora.tasks.translation.term_places import loses_content
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
 from anaphora.text.masking import MaskedText, mask, split_around
@@ -57,11 +56,6 @@ from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer
-
-_TERM_BEAM = 8
-"""Beam over the outputs with a term, at least."""
-_MARGIN = 1.0
-"""Gain in ln p for which more than one word is replaced, or words in front of a term change."""
 
 
 class LineRequest(NamedTuple):
@@ -210,27 +204,21 @@ class TranslationPipeline:
     def _with_terms(
         self, rows: Requests, batch: Batch, stepper: Stepper, request: SearchRequest, found: list[list[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses with the terms of their sentences, one after the other, as far as they have places.
-
-        Of the outputs with a term the best is searched, and it is taken unless it loses content.
-        """
-        asked = replace(request, beam=max(_TERM_BEAM, request.beam), n=_TERM_BEAM, sampling=None, diversity=None)
-        most, ranks = max(len(row.required) for row in rows), range(max(map(len, found)))
-        by_rank = [[own[min(rank, len(own) - 1)] for own in found] for rank in ranks]  # if need be once more
+        """Return the hypotheses with the terms of their sentences, one after the other, as far as they have places."""
+        by_rank, most = [list(some) for some in zip_longest(*found)], max(len(row.required) for row in rows)
         for some, number in product(by_rank, range(most)):
-            outputs = [self._unmasking.outputs_with_term(row, one, number) for row, one in zip(rows, some, strict=True)]
+            pairs = zip(rows, some, strict=True)
+            outputs = [self._unmasking.outputs_with_term(row, one, number) if one else [] for row, one in pairs]
             if not any(outputs):
                 continue
-            pairs = zip(outputs, some, strict=True)
-            written = [pad([*own] or [one.ids], value=stepper.eos, end=stepper.eos).ids_BT for own, one in pairs]
+            written = [pad(own or [()], value=stepper.eos, end=stepper.eos).ids_BT for own in outputs]
             lengths = [max(row.max_length, own.shape[1]) for row, own in zip(rows, written, strict=True)]
-            again = replace(asked, steering=[*request.steering, OneOf(written)], max_length=lengths)
-            for place, others in enumerate(search(stepper, batch, again)):
-                near = (one for one in others if outputs[place].get(one.ids) and one.score >= others[0].score - _MARGIN)
-                one = without_tags(next(near, others[0]), self._decoder.tags)
-                if outputs[place] and one.score > -inf and not loses_content(some[place], one):
-                    some[place] = one
-        kept = [list(of_one[: len(own)]) for of_one, own in zip(zip(*by_rank, strict=True), found, strict=True)]
+            steering = [*request.steering, OneOf(written)]
+            again = replace(request, n=1, sampling=None, diversity=None, steering=steering, max_length=lengths)
+            for place, [one] in enumerate(search(stepper, batch, again)):
+                if outputs[place] and one.score > -inf:
+                    some[place] = without_tags(one, self._decoder.tags)
+        kept = [[one for one in own if one] for own in zip(*by_rank, strict=True)]
         is_ranked = request.sampling is None and request.diversity is None
         return [sorted(own, key=lambda one: -one.rank) for own in kept] if is_ranked else kept
 

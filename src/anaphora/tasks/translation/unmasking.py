@@ -163,12 +163,12 @@ class Unmasking:
         pieces = [token.piece for token in kept_tokens(text)]
         return found.with_attention(pieces, pieces, np.eye(len(pieces) + 1, dtype=np.float32))
 
-    def outputs_with_term(self, row: SentenceRequest, hypothesis: Hypothesis, number: int) -> dict[Form, bool]:
+    def outputs_with_term(self, row: SentenceRequest, hypothesis: Hypothesis, number: int) -> list[Form]:
         """Return the outputs that a hypothesis may become for a term of its sentence: see ``term_places``."""
         if number >= len(row.required):
-            return {}
+            return []
         term, masked = row.required[number], row.masked
-        text = text_of(self._target, hypothesis.ids, (), masked.units)
+        text = text_of(self._target, hypothesis.ids, (), masked)
         tokens, start = self._tokens(text, hypothesis.ids, masked), term.place(masked.text)
         end = start + len(term.source)
         places = tokens_between(self._source, masked, token_ends(self._source, masked), start, end)
