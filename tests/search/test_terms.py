@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch, pad
 from anaphora.protocols import Stepper
-from anaphora.search.automaton import Form
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.steering import Steering
+from anaphora.search.steering import Form, Steering
 from anaphora.search.terms import ForbiddenForms, OneOf
 from tests.searches import beam
 

@@ -142,7 +142,7 @@ class Outputs:
                     what = "; ".join(f"{one.kind} ({one})" for one in differing)
                     report(Note(f"line {count + 1} and its translation differ in {what}", warning=True))
                 for term in translation.missing_terms:
-                    report(Note(f"line {count + 1} lacks {term}, as no word stands for it alone", warning=True))
+                    report(Note(f"line {count + 1} lacks the term for '{term}': no word has its place", warning=True))
                 # alignments are one a line, and are read beside the pairs
                 if pairs and (self.aligns or (line.strip() and translation.text.strip())):
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
@@ -210,6 +210,6 @@ class Outputs:
         return lines
 
     def _json(self, translation: "Translation") -> dict[str, Any]:
-        found = attributes(translation, "text", "score", "rank", "finished", "unknown")
+        found = attributes(translation, "text", "score", "rank", "finished", "unknown", "missing_terms")
         judged = {"confidence": translation.confidence, "word_confidences": list(translation.word_confidences)}
         return found | judged if self.judges else found

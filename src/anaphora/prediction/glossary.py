@@ -23,7 +23,7 @@ class Match(NamedTuple):
 
 
 class Glossary:
-    """Entries by how their source forms begin.
+    """Entries by how their source forms begin; the translations of several with the same one are alternatives.
 
     A form without capitals is found in any case, another as it is written; of several at one place, the longest is.
     """
@@ -32,7 +32,14 @@ class Glossary:
         self.entries = tuple(entries)
         self._always = [Match(entry, False, 0, 0) for entry in self.entries if entry.source == ANY]
         self._by_start: dict[str, list[GlossaryEntry]] = {}
-        for entry in sorted(self.entries, key=lambda entry: -len(entry.source)):
+        merged: dict[str, GlossaryEntry] = {}
+        for entry in self.entries:
+            known = merged.get(entry.source, entry)
+            merged[entry.source] = known._replace(
+                required=tuple(dict.fromkeys((*known.required, *entry.required))),
+                forbidden=tuple(dict.fromkeys((*known.forbidden, *entry.forbidden))),
+            )
+        for entry in sorted(merged.values(), key=lambda entry: -len(entry.source)):
             if entry.source != ANY and (start := WORD.search(entry.source)):
                 self._by_start.setdefault(start[0].lower(), []).append(entry)
 

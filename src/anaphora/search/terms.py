@@ -1,46 +1,37 @@
-"""Forms that an output must not have, and outputs that are one of a few, for all rows of a search at once.
-
-The forms are rows of tokens. All forms of a batch are one automaton (Aho and Corasick 1975), whose state says which
-forms the last tokens of a row begin.
-"""
+"""Forms that an output must not have, and outputs that are one of a few, for all rows of a search at once."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from anaphora.protocols import Array
-from anaphora.search.automaton import Automaton, Form
-from anaphora.search.steering import Edits, Entries, Steering
-
-
-class _State(NamedTuple):
-    sentences_N: Array
-    nodes_N: Array
+from anaphora.search.steering import Edits, Entries, Form, Steering
 
 
 class ForbiddenForms(Steering):
-    """Keeps forms out of the outputs of one batch."""
+    """Keeps forms out of the outputs of one batch. Its state is the sentence of each row."""
 
     def __init__(self, forms_B: Sequence[Sequence[Form]], begin: int) -> None:
         """``forms_B``: those of each sentence. ``begin``: the token that is taken to stand in front of the output."""
-        forms = list(dict.fromkeys(form for own in forms_B for form in own))
-        self._barred_BF = np.array([[form in own for form in forms] for own in map(set, forms_B)])
-        self._automaton, self._begin = Automaton((), forms), begin
+        self._forms_B, self._begin = forms_B, begin
 
-    def start(self, sentences_B: Array) -> _State:
-        begun_B = np.full_like(sentences_B, self._begin)
-        return _State(sentences_B, self._automaton.after(np.zeros_like(sentences_B), begun_B))
+    def start(self, sentences_B: Array) -> Array:
+        return sentences_B
 
-    def edits(self, ids_NT: Array, state: _State) -> Edits:
+    def edits(self, ids_NT: Array, state: Array) -> Edits:
         """Ban the tokens that end a form."""
-        nodes_E, tokens_E, forms_E = self._automaton.ending_forbidden
-        barred_NE = self._barred_BF[state.sentences_N][:, forms_E]
-        rows_X, edges_X = ((state.nodes_N[:, None] == nodes_E) & barred_NE).nonzero()
-        return Edits(forbidden=Entries(rows_X, tokens_E[edges_X]))
+        rows = zip(state.tolist(), ids_NT.tolist(), strict=True)
+        written = [(self._forms_B[sentence], (self._begin, *ids)) for sentence, ids in rows]
+        banned = [
+            (row, form[-1])
+            for row, (forms, ids) in enumerate(written)
+            for form in forms
+            if ids[len(ids) - len(form) + 1 :] == form[:-1]
+        ]
+        return Edits(forbidden=Entries(*np.array(banned, np.int64).reshape(-1, 2).T))
 
-    def extend(self, state: _State, rows_N: Array, ids_N: Array) -> _State:
-        return _State(state.sentences_N[rows_N], self._automaton.after(state.nodes_N[rows_N], ids_N))
+    def extend(self, state: Array, rows_N: Array, ids_N: Array) -> Array:
+        return state[rows_N]
 
 
 class OneOf(Steering):

@@ -11,10 +11,9 @@ import numpy as np
 from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
 from anaphora.prediction.glossary import Glossary
-from anaphora.search.automaton import Form
 from anaphora.search.constraints import WholeWords
 from anaphora.search.pointing import Adjacency
-from anaphora.search.steering import Steering
+from anaphora.search.steering import Form, Steering
 from anaphora.search.suffixes import Suffixes
 from anaphora.search.terms import ForbiddenForms
 from anaphora.text.bytes import ByteTokenizer
@@ -74,6 +73,7 @@ class RequiredTerm(NamedTuple):
     """A term that a translation must have, in one of its forms."""
 
     name: str
+    """Source form, as the glossary has it."""
     forms: tuple[str, ...]
     tokens: frozenset[int]
     """Those of its forms."""
@@ -84,7 +84,7 @@ class RequiredTerm(NamedTuple):
 
     def place(self, text: str) -> int:
         """Return where a text has its source form."""
-        return [one.start() for one in re.finditer(re.escape(self.source), text)][self.number]
+        return [one.start() for one in re.finditer(re.escape(self.source), text)][: self.number + 1][-1]
 
     def is_in(self, text: str, start: int, end: int) -> bool:
         """True if a text has a form, as whole words, within or across a part of it."""
@@ -265,8 +265,8 @@ class TargetConstraints:
             if able:
                 written = row.masked.text[start:end]
                 allowed = frozenset(token for of_one in able.values() for form in of_one for token in form)
-                name, number = f"'{entry.required[0]}' ({entry.where})", row.masked.text[:start].count(written)
-                required.append(RequiredTerm(name, tuple(able), allowed, written, number))
+                before = row.masked.text[:start].count(written)
+                required.append(RequiredTerm(entry.source, tuple(able), allowed, written, before))
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
     def _forms(self, text: str, capital: bool) -> list[Form]:

@@ -16,8 +16,8 @@ from itertools import islice, product, takewhile
 import regex
 
 from anaphora.prediction.glossary import WORD
-from anaphora.search.automaton import Form
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Form
 from anaphora.tasks.translation.constraints import RequiredTerm, SentenceRequest
 from anaphora.tasks.translation.translation import Token
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
@@ -34,7 +34,7 @@ _GLUE = {"", "-", "\u2010"}
 _MOST = 400
 """Outputs of one search."""
 _LINKED = 0.25
-"""Attention of a word on the source of a term that it may be replaced by."""
+"""Least attention of a word on the source of a term that may replace it."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,17 @@ class TermPlaces:
         checked = [(0, free), (closed, len(text)), *(words[number] for number in linked)]
         if not linked or any(term.is_in(text, *one) for one in checked):
             return []
-        stretches = {words[number] for number in linked}
+        stretches = [words[number] for number in linked]
         if self.hypothesis.weights is not None:
             first = last = max(linked, key=looking.__getitem__)
-            stretches = {words[first]}
             is_phrase, strong = " " in term.source, {number for number in linked if looking[number] >= 1}
             while first - 1 in strong and (is_phrase or text[words[first - 1][1] : words[first][0]] in _GLUE):
                 first -= 1
             while last + 1 in strong and (is_phrase or text[words[last][1] : words[last + 1][0]] in _GLUE):
                 last += 1
-            stretches.add((words[first][0], words[last][1]))
+            stretches = [(words[first][0], words[last][1])]
         found = dict[Form, None]()
-        for (start, end), form in product(sorted(stretches), term.forms):
+        for (start, end), form in product(stretches, term.forms):
             rest = min(one for one in (text.find(" ", end), closed) if one >= 0)
             some = islice(self._outputs(form, free, start, end, rest), _MOST // len(term.forms))
             found.update(dict.fromkeys(some))

@@ -96,7 +96,7 @@ class Translation:
     """The same of each word between white space: the probability that it is right. None for what no step
     wrote."""
     missing_terms: tuple[str, ...] = ()
-    """Required terms that it lacks, since they found no place or would have taken that of something else."""
+    """Source forms of the required terms that it lacks, since no word of it stands for them."""
     signals: Signals | None = field(default=None, compare=False, repr=False)
     """Features of confidence, of one sentence where that was asked for."""
 

@@ -18,8 +18,8 @@ from anaphora.prediction.arguments import pieces_of
 from anaphora.prediction.candidates import Lookup
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.calibrations import Calibration
-from anaphora.search.automaton import Form
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Form
 from anaphora.tasks.translation.confidence import signals_of, with_confidence
 from anaphora.tasks.translation.constraints import Requests, SentenceRequest
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
@@ -182,6 +182,7 @@ class Unmasking:
             hypothesis = hypothesis if bare.ids == hypothesis.ids else bare
         masked, ids, evidence = row.masked, hypothesis.ids, hypothesis.evidence
         text = text_of(self._target, ids, words, masked)
+        lost = tuple(term.name for term in row.required if not term.is_in(text, 0, len(text)))
         tokens = self._tokens(text, ids, masked) if self._attention or masked.tags or evidence else []
         if masked.tags:
             weights = hypothesis.weights
@@ -191,9 +192,7 @@ class Unmasking:
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
         found = with_confidence(Translation.of(text, hypothesis, signals), self._calibration, masked.sentence)
-        if row.required:
-            lost = tuple(term.name for term in row.required if not term.is_in(text, 0, len(text)))
-            found = replace(found, missing_terms=lost)
+        found = replace(found, missing_terms=lost)
         if not self._attention:
             return found
         if masked.text != masked.sentence:
