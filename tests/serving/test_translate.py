@@ -119,8 +119,14 @@ def test_a_glossary_is_obeyed_and_its_hits_are_said(serve: Serve, stored: Served
     found = client.post("/translate", json=asked).json()
     assert "type" not in found["translatedText"][0].lower()
     assert found["terms"] == [[{"source": "man", "targets": ["homme"], "forbidden": ["type"]}], []]
+    assert found["missing_terms"] == [["man"], []]
     found = client.post("/translate", json={**asked, "avoid": "Un"}).json()
     assert "type" not in found["translatedText"][0].lower()
+    asked["q"] = ["cat", "<b>man</b> and <i>cat</i>"]
+    found = client.post("/translate", json=asked).json()
+    assert found["translatedText"][0] == "Chat." and found["missing_terms"][0] == []
+    found = client.post("/translate", json=asked | {"format": "html"}).json()
+    assert "Chat" in found["translatedText"][0] and found["missing_terms"][0] == []
 
 
 def test_placeholders_come_back(client: TestClient) -> None:

@@ -182,7 +182,7 @@ class Unmasking:
             hypothesis = hypothesis if bare.ids == hypothesis.ids else bare
         masked, ids, evidence = row.masked, hypothesis.ids, hypothesis.evidence
         text = text_of(self._target, ids, words, masked)
-        lost = tuple(term.name for term in row.required if not term.is_in(text, 0, len(text)))
+        lost = tuple(dict.fromkeys(term.name for term in row.required if not term.is_in(text, 0, len(text))))
         tokens = self._tokens(text, ids, masked) if self._attention or masked.tags or evidence else []
         if masked.tags:
             weights = hypothesis.weights
