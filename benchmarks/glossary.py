@@ -1,6 +1,6 @@
-"""Measure glossary terms: python -m benchmarks.glossary RUN TERMS SOURCE REFERENCE [SENTENCES].
+"""Measure glossary terms: python -m benchmarks.glossary RUN TERMS SOURCE REFERENCE [FIRST] [END].
 
-Of SOURCE, the first sentences with one term are translated without the glossary and with it. A term is present if one
+Of SOURCE, the sentences FIRST to END (0 to 200) with one term are translated without the glossary and with it. A term is present if one
 of its forms is a word of the translation. The rest is unchanged if the words of both translations are the same but for
 one stretch, which is, in the translation with the term, that term behind at most two words, each of which begins with
 the letter of a word that it replaced; and which has at most three words more in the translation without it.
@@ -40,12 +40,12 @@ def is_unchanged(plain: str, found: str, forms: list[str]) -> bool:
     return False
 
 
-def main(run: str, terms: str, source: str, reference: str, count: str = "200") -> None:
+def main(run: str, terms: str, source: str, reference: str, first: str = "0", end: str = "200") -> None:
     glossary, translator = Glossary(read_glossary(Path(terms))), anaphora.load(run)
     pairs = zip(*(Path(path).read_text().splitlines() for path in (source, reference)), strict=True)
     distinct = dict(reversed([*pairs])).items()
     found = [(one, other, {match.entry for match in glossary.of(one)}) for one, other in distinct]
-    chosen = [(one, other, *terms) for one, other, terms in found if len(terms) == 1][: int(count)]
+    chosen = [(one, other, *terms) for one, other, terms in found if len(terms) == 1][int(first) : int(end)]
     sources, references, entries = map(list, zip(*chosen, strict=True))
     started = time.process_time()
     plain = translator.translate(sources)

@@ -3,7 +3,8 @@
 The names and values are those of LibreTranslate's API. ``alignment``, ``confidence``, ``memory`` and ``terms`` in a
 request are ours: the answer then has the links between the words of every text and its translation, how sure the model
 is of that and of its words, where it comes from, and the entries of the glossary that the text has. So are ``prefix``
-and ``avoid``, with which translations continue some words, without another.
+and ``avoid``, with which translations continue some words, without another. Where the server has a glossary, answers
+have ``missing_terms``: the source forms of the required terms that a translation lacks.
 """
 
 import asyncio
@@ -102,10 +103,7 @@ class Action:
 
 
 async def translate(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /translate``: one text or a list, with alternatives and alignment where they are asked for.
-
-    With a glossary, ``missing_terms`` are the source forms of the terms that each translation lacks.
-    """
+    """``POST /translate``: one text or a list, with alternatives and alignment if asked for, and missing terms."""
     texts, several = given.texts("q", service.limits)
     format_ = given.text("format", "text")
     if format_ not in FORMATS:
@@ -141,17 +139,15 @@ async def segments(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /translate_file``: a document: where its translation is fetched, what was filled and left, and why.
-
-    Texts whose translations lack terms of the glossary are ``missing_terms``.
-    """
+    """``POST /translate_file``: a document: where its translation is fetched, what was filled, what was left and why."""
     file = given.upload("file", service.limits)
     served = service.translators.find(given.text("source"), given.text("target"))
     steps = document(file.content, file.name, served.predictor.languages)
     missing: dict[str, Sequence[str]] = {}
     filled = await translate_steps(steps, _translating(service, served, given, missing)(0), service.documents)
     address = f"{given.address}download_file/{quote(service.downloads.add(file.name, filled.content))}"
-    return {"translatedFileUrl": address, "filled": filled.entries, "left": filled.left, "missing_terms": missing}
+    answer = {"translatedFileUrl": address, "filled": filled.entries, "left": filled.left}
+    return answer | ({"missing_terms": missing} if served.terms else {})
 
 
 async def download_file(service: Service, given: Parameters) -> Response:

@@ -167,6 +167,18 @@ def test_lines_with_one_source_form_are_alternatives_of_a_term(tmp_path: Path) -
     assert both == line and not both[0].missing_terms
 
 
+@pytest.mark.parametrize("name", WHOLE)
+def test_without_attention_a_term_may_replace_any_word_and_no_other_changes(name: str) -> None:
+    target = TOKENIZERS[name]()
+    ids = tuple(target.encode("a man sees the big cat."))
+    row, text = SentenceRequest(MaskedText("", "", "", ""), list(ids)), target.decode(ids)
+    tokens, term = tokens_of(target.pieces(ids), text, {}), RequiredTerm("dog", ("tree",), frozenset(), "dog", 0)
+    placed = TermPlaces(target, row, Hypothesis(ids, -1.0, None, True, -1.0), text, tokens)
+    found = {target.decode(one) for one in placed.outputs(term, range(1))}
+    words = "a", "man", "sees", "the", "big", "cat"
+    assert found >= {re.sub(rf"\b{word}\b", "tree", text) for word in words}, found
+
+
 def test_a_term_takes_the_place_of_what_looks_at_its_source_and_articles_agree() -> None:
     target = TOKENIZERS["words"]()
     ids = tuple(target.encode("a man sees the cat."))

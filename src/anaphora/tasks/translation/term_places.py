@@ -104,7 +104,8 @@ class TermPlaces:
             begin = front.start()
         elif not head and self.text[:1].isupper():
             form = form[:1].upper() + form[1:]
-        steps = [one.step for one in self.tokens if one.end >= begin and one.start < rest]
+        from_space = begin - self.target.context_free  # where a token may be a space that words bring with them
+        steps = [one.step for one in self.tokens if one.end > from_space and one.start < rest]
         first, last = min(steps), max(steps) + 1
         if first < len(self.row.prefix) or max(ids[first:last]) >= self.target.symbols.size:
             return
@@ -124,7 +125,7 @@ def _similar(target: Tokenizer, front: str, is_joined: bool) -> list[str]:
     Before a vowel (``is_joined``) its last letter may be elided, and elsewhere an apostrophe is replaced.
     """
     word, space = front[:-1], front[-1:]
-    if not word.isalpha():
+    if not word.isalpha() or space not in " '\u2019":
         return [front]
     similar = [f"{one} " for one in _words(target)[word[0]] if _is_inflection(word, one)]
     if space == " ":
