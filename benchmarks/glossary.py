@@ -1,9 +1,10 @@
 """Measure glossary terms: python -m benchmarks.glossary RUN TERMS SOURCE REFERENCE [FIRST] [END].
 
-Of SOURCE, the sentences FIRST to END (0 to 200) with one term are translated without the glossary and with it. A term is present if one
-of its forms is a word of the translation. The rest is unchanged if the words of both translations are the same but for
-one stretch, which is, in the translation with the term, that term behind at most two words, each of which begins with
-the letter of a word that it replaced; and which has at most three words more in the translation without it.
+Of SOURCE, the sentences FIRST to END (0 to 200) that have one term are translated without the glossary and with it. A
+term is present if one of its forms is a word of the translation. The rest is unchanged if both translations are the
+same, or have the same words but for one stretch, which is, in the translation with the term, that term behind at most
+two words, each of which begins with the letter of a word that it replaced; and which has at most three words more in
+the translation without it.
 """
 
 import re

@@ -139,7 +139,7 @@ async def segments(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /translate_file``: a document: where its translation is fetched, what was filled, what was left and why."""
+    """``POST /translate_file``: a document: where its translation is fetched, what was filled and left, and why."""
     file = given.upload("file", service.limits)
     served = service.translators.find(given.text("source"), given.text("target"))
     steps = document(file.content, file.name, served.predictor.languages)
