@@ -70,11 +70,10 @@ class TermPlaces:
             while last + 1 in strong and (is_phrase or text[words[last][1] : words[last + 1][0]] in _GLUE):
                 last += 1
             stretches = [(words[first][0], words[last][1])]
-        found = dict[Form, None]()
+        found, most = dict[Form, None](), max(1, _MOST // (len(stretches) * len(term.forms)))
         for (start, end), form in product(stretches, term.forms):
             rest = min(one for one in (text.find(" ", end), closed) if one >= 0)
-            some = islice(self._outputs(form, free, start, end, rest), _MOST // len(term.forms))
-            found.update(dict.fromkeys(some))
+            found.update(dict.fromkeys(islice(self._outputs(form, free, start, end, rest), most)))
         return list(found)
 
     def _words(self) -> Iterator[tuple[int, int]]:
