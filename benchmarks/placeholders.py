@@ -19,6 +19,7 @@ from unittest.mock import patch
 import anaphora
 from anaphora.evaluation.bleu import bleu
 from anaphora.prediction.options import SearchOptions
+from anaphora.search.search import search
 from anaphora.tasks.translation import pipeline, unmasking
 from anaphora.tasks.translation.documents import fault
 from anaphora.text.placeholders import USUAL, spans
@@ -66,7 +67,7 @@ def _as_words(unmask: Any) -> Any:
 def without(name: str) -> list[AbstractContextManager[Any]]:
     """Return what switches a mechanism off."""
     row = pipeline.TranslationPipeline
-    return {
+    switches: dict[str, list[AbstractContextManager[Any]]] = {
         "": [nullcontext()],
         "as written": [patch.object(row, "_with_known_placeholders", lambda *_: None)],
         "pointing": [
@@ -75,12 +76,13 @@ def without(name: str) -> list[AbstractContextManager[Any]]:
             patch.object(pipeline, "banned_tokens_of", lambda target: target.unwritten),
         ],
         "copies left out": [patch.object(unmasking, "_without_copies", lambda text, _: text)],
-    }[name]
+    }
+    return switches[name]
 
 
 def measure(translator: Any, sources: Sequence[str], references: Sequence[str], off: str, beam: int) -> str:
     """Return a row of the table."""
-    searched, search = 0, pipeline.search
+    searched = 0
 
     def count(stepper: Any, batch: Any, request: Any) -> Any:
         nonlocal searched

@@ -238,7 +238,7 @@ def test_the_data_of_transducers_is_checked_with_its_lines(dictionary: Path) -> 
 
 def test_features_are_read_by_the_decoder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    forms = {"V;PST": "te", "V": "en", "V;PST;PL": "ten"}
+    forms = {"V;PST": "st", "V": "en", "V;PST;PL": "ten"}
     stems = ("sag", "fass", "mach", "klag")
     Path("train").write_text("".join(f"{stem}en\t{stem}{forms[tags]}\t{tags}\n" for stem in stems for tags in forms))
     apart = set_all("text.features=decoder", "guided_alignment=learn", "training.schedule=constant")
