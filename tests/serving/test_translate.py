@@ -127,6 +127,8 @@ def test_a_glossary_is_obeyed_and_its_hits_are_said(serve: Serve, stored: Served
     assert found["translatedText"][0] == "Chat." and found["missing_terms"][0] == []
     found = client.post("/translate", json=asked | {"format": "html"}).json()
     assert "Chat" in found["translatedText"][0] and found["missing_terms"][0] == []
+    files = {"file": ("a.html", b"<p>cat</p><p>man</p>")}
+    assert client.post("/translate_file", data=PAIR, files=files).json()["missing_terms"] == {"man": ["man"]}
 
 
 def test_placeholders_come_back(client: TestClient) -> None:
