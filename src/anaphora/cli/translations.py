@@ -210,6 +210,8 @@ class Outputs:
         return lines
 
     def _json(self, translation: "Translation") -> dict[str, Any]:
-        found = attributes(translation, "text", "score", "rank", "finished", "unknown", "missing_terms")
+        found = attributes(translation, "text", "score", "rank", "finished", "unknown")
         judged = {"confidence": translation.confidence, "word_confidences": list(translation.word_confidences)}
+        if translation.missing_terms:
+            found["missing_terms"] = translation.missing_terms
         return found | judged if self.judges else found
