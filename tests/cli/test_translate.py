@@ -178,3 +178,16 @@ def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
     assert not any(json.loads(line)["differences"] for line in printed.out.splitlines()) and not printed.err
     assert "but one is 'digits'" in cli.refuse("translate", runs[0], text, "--protect", "tags,digits")
     cli("translate", runs[0], text, "--json", "--pairs", tmp_path / "made.tsv", code=2)
+
+
+def test_a_term_without_a_place_is_reported_by_its_line_in_json_and_of_a_document(cli: Cli, tmp_path: Path) -> None:
+    run = Path(__file__).resolve().parents[1] / "runs" / "format-2"
+    files = {"terms.tsv": "man\thomme\ncat\tchien\n", "text": "cat\nman\n", "a.html": "<p>cat</p><p>man</p>"}
+    terms, text, page = (tmp_path / name for name in files)
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    told = cli("translate", run, text, "--terms", terms, "--json")
+    assert [one.get("missing_terms") for one in told.objects] == [None, ["man"]]
+    assert "line 2 lacks the term for 'man'" in told.err and "line 1 lacks" not in told.err
+    told = cli("translate", run, page, "--terms", terms, "--output", tmp_path / "b.html")
+    assert "the translation of 'man' lacks the term for 'man'" in told.err and "of 'cat'" not in told.err

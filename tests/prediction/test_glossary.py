@@ -22,7 +22,7 @@ def found(text: str, *sources: str) -> list[str]:
         ("CARD", ["card"], ["card"]),
         ("us and US", ["US"], ["US"]),
         ("us", ["US"], []),
-        ("card card", ["card"], ["card"]),
+        ("card card", ["card"], ["card", "card"]),
         ("我有一张银行卡。", ["银行", "银行卡"], ["银行卡"]),
         ("C++ code", ["C++"], ["C++"]),
         ("nothing", ["*"], ["*"]),
@@ -34,8 +34,10 @@ def test_forms_are_found_as_whole_words_the_longest_first(text: str, sources: li
     assert found(text, *sources) == expected
 
 
-def test_entries_of_one_form_are_all_found() -> None:
-    assert found("the card", "card", "card") == ["card", "card"]
+def test_entries_of_one_form_are_alternatives() -> None:
+    entries = [GlossaryEntry("1", "card", ("Karte",), ("x",)), GlossaryEntry("2", "card", ("Karten", "Karte"), ())]
+    [match] = Glossary(entries).of("the card")
+    assert match.entry == GlossaryEntry("1", "card", ("Karte", "Karten"), ("x",))
 
 
 def test_a_capital_is_noticed() -> None:

@@ -117,10 +117,18 @@ def test_a_glossary_is_obeyed_and_its_hits_are_said(serve: Serve, stored: Served
     client = serve([stored._replace(terms=glossary)])
     asked = {"q": [TEXT, "Two dogs."], "terms": True, **PAIR}
     found = client.post("/translate", json=asked).json()
-    assert "homme" in found["translatedText"][0].lower()
+    assert "type" not in found["translatedText"][0].lower()
     assert found["terms"] == [[{"source": "man", "targets": ["homme"], "forbidden": ["type"]}], []]
+    assert found["missing_terms"] == [["man"], []]
     found = client.post("/translate", json={**asked, "avoid": "Un"}).json()
-    assert "homme" in found["translatedText"][0].lower()
+    assert "type" not in found["translatedText"][0].lower()
+    asked["q"] = ["cat", "<b>man</b> and <i>cat</i>"]
+    found = client.post("/translate", json=asked).json()
+    assert found["translatedText"][0] == "Chat." and found["missing_terms"][0] == []
+    found = client.post("/translate", json=asked | {"format": "html"}).json()
+    assert "Chat" in found["translatedText"][0] and found["missing_terms"][0] == []
+    files = {"file": ("a.html", b"<p>cat</p><p>man</p>")}
+    assert client.post("/translate_file", data=PAIR, files=files).json()["missing_terms"] == {"man": ["man"]}
 
 
 def test_placeholders_come_back(client: TestClient) -> None:

@@ -152,6 +152,8 @@ def translating(
         translations = translator.stream(iter(texts), **how)
         for text, one in zip(texts, translations, strict=True):
             similar.update((text, match) for match in one.matches if match.text and not match.is_exact)
+            for term in one.missing_terms:
+                how["report"](Note(f"the translation of '{text}' lacks the term for '{term}'", warning=True))
             yield None if one.is_below(min_confidence) else one.text
 
     return translate

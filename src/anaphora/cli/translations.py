@@ -141,6 +141,8 @@ class Outputs:
                 if differing and found["lossy"] <= _SHOWN:
                     what = "; ".join(f"{one.kind} ({one})" for one in differing)
                     report(Note(f"line {count + 1} and its translation differ in {what}", warning=True))
+                for term in translation.missing_terms:
+                    report(Note(f"line {count + 1} lacks the term for '{term}': no word has its place", warning=True))
                 # alignments are one a line, and are read beside the pairs
                 if pairs and (self.aligns or (line.strip() and translation.text.strip())):
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
@@ -210,4 +212,6 @@ class Outputs:
     def _json(self, translation: "Translation") -> dict[str, Any]:
         found = attributes(translation, "text", "score", "rank", "finished", "unknown")
         judged = {"confidence": translation.confidence, "word_confidences": list(translation.word_confidences)}
+        if translation.missing_terms:
+            found["missing_terms"] = translation.missing_terms
         return found | judged if self.judges else found

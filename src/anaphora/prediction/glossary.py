@@ -8,46 +8,54 @@ import regex
 from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.text.placeholders import is_glued
 
-_WORD = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|\S")
+WORD = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|\S")
+"""A word, or a character of a script without spaces."""
 
 
 class Match(NamedTuple):
-    """An entry that a source has."""
+    """An entry, and where a source has it."""
 
     entry: GlossaryEntry
     capital: bool
     """True if it begins with a capital there, as at the start of a sentence."""
+    start: int
+    end: int
 
 
 class Glossary:
-    """Entries by how their source forms begin.
+    """Entries by how their source forms begin; the translations of several with the same one are alternatives.
 
     A form without capitals is found in any case, another as it is written; of several at one place, the longest is.
     """
 
     def __init__(self, entries: Iterable[GlossaryEntry]) -> None:
         self.entries = tuple(entries)
-        self._always = [Match(entry, False) for entry in self.entries if entry.source == ANY]
+        self._always = [Match(entry, False, 0, 0) for entry in self.entries if entry.source == ANY]
         self._by_start: dict[str, list[GlossaryEntry]] = {}
-        for entry in sorted(self.entries, key=lambda entry: -len(entry.source)):
-            if entry.source != ANY and (start := _WORD.search(entry.source)):
+        merged: dict[str, GlossaryEntry] = {}
+        for entry in self.entries:
+            known = merged.get(entry.source, entry)
+            merged[entry.source] = known._replace(
+                required=tuple(dict.fromkeys((*known.required, *entry.required))),
+                forbidden=tuple(dict.fromkeys((*known.forbidden, *entry.forbidden))),
+            )
+        for entry in sorted(merged.values(), key=lambda entry: -len(entry.source)):
+            if entry.source != ANY and (start := WORD.search(entry.source)):
                 self._by_start.setdefault(start[0].lower(), []).append(entry)
 
     def __str__(self) -> str:
         return f"a glossary of {len(self.entries):,}"
 
     def of(self, text: str) -> list[Match]:
-        """Return the entries that a text has, each once."""
-        found: dict[str, Match] = {}
-        place = 0
-        for word in _WORD.finditer(text):
-            if word.start() >= place:
-                for match, place in self._at(text, word):  # noqa: B007
-                    found.setdefault(match.entry.where, match)
-        return [*found.values(), *self._always]
+        """Return the entries that a text has, wherever it has them."""
+        found = list[Match]()
+        for word in WORD.finditer(text):
+            if not found or word.start() >= found[-1].end:
+                found += self._at(text, word)
+        return [*found, *self._always]
 
-    def _at(self, text: str, word: "regex.Match[str]") -> Iterator[tuple[Match, int]]:
-        """Yield the entries of the longest form that begins with a word, and where it ends."""
+    def _at(self, text: str, word: "regex.Match[str]") -> Iterator[Match]:
+        """Yield the entries of the longest form that begins with a word."""
         start, longest = word.start(), 0
         for entry in self._by_start.get(word[0].lower(), ()):
             end = start + len(entry.source)
@@ -55,7 +63,7 @@ class Glossary:
             same = written == entry.source or (written.lower() == entry.source and entry.source.islower())
             if same and len(entry.source) >= longest and not _goes_on(text, end):
                 longest = len(entry.source)
-                yield Match(entry, written[:1].isupper()), end
+                yield Match(entry, written[:1].isupper(), start, end)
 
 
 def _goes_on(text: str, end: int) -> bool:

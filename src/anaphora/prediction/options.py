@@ -236,7 +236,6 @@ class SearchKeywords(TypedDict, total=False):
 CONFLICTS = (
     Excludes("adaptation", "confidence signals", "Confidence is calibrated for the model alone"),
     Excludes("adaptation", "candidates", "Adaptation may write any word of known translations"),
-    Excludes("terms", "groups", "Terms divide a beam by themselves"),
     Excludes("sampling groups no_repeat_ngram candidates", "suffixes", "Suffixes are written by a beam of all words"),
     Excludes("min_length", "suffixes", "A translation with a suffix has a length of its own"),
     Excludes("beam", "sampling", "A beam searches, and samples are drawn"),

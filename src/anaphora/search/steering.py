@@ -13,6 +13,9 @@ import numpy as np
 
 from anaphora.protocols import Array, DeviceArray
 
+Form = tuple[int, ...]
+"""Tokens of one form of a term."""
+
 
 class Entries(NamedTuple):
     """Places in the log-probabilities of a step."""

@@ -1,8 +1,8 @@
 """Outputs that end with a given suffix, for all rows of a search at once.
 
-``</s>`` waits until the last tokens of a row are its suffix, which an automaton follows. Near the maximum length only
-tokens may be written that leave room for the rest of it: so every output has its suffix. A beam gives places to
-hypotheses that have written any part of it (Post and Vilar 2018).
+``</s>`` waits until the last tokens of a row are its suffix, which a table follows (Knuth, Morris and Pratt 1977). Near
+the maximum length only tokens may be written that leave room for the rest of it: so every output has its suffix. A beam
+gives places to hypotheses that have written any part of it (Post and Vilar 2018).
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ import numpy as np
 
 from anaphora.batch import pad
 from anaphora.protocols import Array
-from anaphora.search.automaton import Automaton, Form
-from anaphora.search.steering import Edits, Entries, Steering
+from anaphora.search.steering import Edits, Entries, Form, Steering
 
 
 class _State(NamedTuple):
     sentences_N: Array
-    nodes_N: Array
+    written_N: Array
+    """int64: the number of tokens of its suffix that each row ends with."""
     step: int
 
 
@@ -32,11 +32,17 @@ class Suffixes(Steering):
 
         ``lengths_B``: int64, the maximum number of tokens of each output, ``</s>`` included.
         """
-        distinct = list(dict.fromkeys(suffixes))
-        self._automaton = Automaton([[suffix] for suffix in distinct], ())
-        self._own_B = np.array([distinct.index(suffix) for suffix in suffixes])
-        self._sizes_B = np.array(list(map(len, suffixes)))
-        self._tokens_BT = pad([sorted(set(suffix)) for suffix in suffixes], value=-1).ids_BT
+        tokens_B = [sorted(set(suffix)) for suffix in suffixes]
+        self._sizes_B, self._tokens_BT = np.array(list(map(len, suffixes))), pad(tokens_B, value=-1).ids_BT
+        shape = len(suffixes), self._sizes_B.max() + 1, self._tokens_BT.shape[1]
+        self._next_BKT = np.zeros(shape, np.int64)  # how much is written, by how much was and by the token
+        for next_KT, suffix, tokens in zip(self._next_BKT, suffixes, tokens_B, strict=True):
+            shorter = 0
+            for written, place in enumerate(map(tokens.index, suffix)):
+                following = next_KT[shorter, place]
+                next_KT[written] = next_KT[shorter]
+                next_KT[written, place], shorter = written + 1, following
+            next_KT[len(suffix)] = next_KT[shorter]
         self._lengths_B, self._eos = lengths_B, eos
 
     def start(self, sentences_B: Array) -> _State:
@@ -45,7 +51,7 @@ class Suffixes(Steering):
     def edits(self, ids_NT: Array, state: _State) -> Edits:
         """Ban ``</s>`` before the suffix, and near the end all that leaves no room for the rest of it."""
         sizes_N, lengths_N = self._sizes_B[state.sentences_N], self._lengths_B[state.sentences_N]
-        complete_N = self._count_written(state.sentences_N, state.nodes_N) == sizes_N
+        complete_N = state.written_N == sizes_N
         early_X = np.flatnonzero(~complete_N)
         forbidden = Entries.one_each(early_X, self._eos)
         least_N = sizes_N + 2 - (lengths_N - state.step)  # of the suffix that has to be written after the next token
@@ -61,20 +67,17 @@ class Suffixes(Steering):
         """Return the tokens that begin or continue the suffix, and the end behind it."""
         rows_X, ids_X, _ = self._continuations(state)
         sizes_N = self._sizes_B[state.sentences_N]
-        complete_N = (sizes_N > 0) & (self._count_written(state.sentences_N, state.nodes_N) == sizes_N)
+        complete_N = (sizes_N > 0) & (state.written_N == sizes_N)
         return Entries.concatenate(Entries(rows_X, ids_X), Entries.one_each(np.flatnonzero(complete_N), self._eos))
 
     def extend(self, state: _State, rows_N: Array, ids_N: Array) -> _State:
-        nodes_N = self._automaton.after(state.nodes_N[rows_N], ids_N)
-        return _State(state.sentences_N[rows_N], nodes_N, state.step + 1)
+        return _State(state.sentences_N[rows_N], self.constraints_met(state, rows_N, ids_N), state.step + 1)
 
     def constraints_met(self, state: _State, rows_X: Array, ids_X: Array) -> Array:
         """Return the number of tokens of its suffix that a row ends with."""
-        return self._count_written(state.sentences_N[rows_X], self._automaton.after(state.nodes_N[rows_X], ids_X))
-
-    def _count_written(self, sentences_N: Array, nodes_N: Array) -> Array:
-        """Return the number of tokens of its suffix that each row ends with."""
-        found: Array = self._automaton.progress(nodes_N)[np.arange(len(nodes_N)), self._own_B[sentences_N]]
+        sentences_X = state.sentences_N[rows_X]
+        next_XT = self._next_BKT[sentences_X, state.written_N[rows_X]]
+        found: Array = (next_XT * (self._tokens_BT[sentences_X] == ids_X[:, None])).max(axis=1)
         return found
 
     def _continuations(self, state: _State) -> tuple[Array, Array, Array]:

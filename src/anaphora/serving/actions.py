@@ -3,7 +3,8 @@
 The names and values are those of LibreTranslate's API. ``alignment``, ``confidence``, ``memory`` and ``terms`` in a
 request are ours: the answer then has the links between the words of every text and its translation, how sure the model
 is of that and of its words, where it comes from, and the entries of the glossary that the text has. So are ``prefix``
-and ``avoid``, with which translations continue some words, without another.
+and ``avoid``, with which translations continue some words, without another. Where the server has a glossary, answers
+have ``missing_terms``: the source forms of the required terms that a translation lacks.
 """
 
 import asyncio
@@ -102,7 +103,7 @@ class Action:
 
 
 async def translate(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /translate``: one text or a list, with alternatives and alignment where they are asked for."""
+    """``POST /translate``: one text or a list, with alternatives and alignment if asked for, and missing terms."""
     texts, several = given.texts("q", service.limits)
     format_ = given.text("format", "text")
     if format_ not in FORMATS:
@@ -138,13 +139,15 @@ async def segments(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
-    """``POST /translate_file``: a document: where its translation is fetched, and what was filled and left, and why."""
+    """``POST /translate_file``: a document: where its translation is fetched, what was filled and left, and why."""
     file = given.upload("file", service.limits)
     served = service.translators.find(given.text("source"), given.text("target"))
     steps = document(file.content, file.name, served.predictor.languages)
-    filled = await translate_steps(steps, _translating(service, served, given)(0), service.documents)
+    missing: dict[str, Sequence[str]] = {}
+    filled = await translate_steps(steps, _translating(service, served, given, missing)(0), service.documents)
     address = f"{given.address}download_file/{quote(service.downloads.add(file.name, filled.content))}"
-    return {"translatedFileUrl": address, "filled": filled.entries, "left": filled.left}
+    answer = {"translatedFileUrl": address, "filled": filled.entries, "left": filled.left}
+    return answer | ({"missing_terms": missing} if served.terms else {})
 
 
 async def download_file(service: Service, given: Parameters) -> Response:
@@ -270,6 +273,8 @@ async def _translated(
         answer["wordConfidences"] = [list(one.word_confidences) for one in found]
     if given.flag("terms"):
         answer["terms"] = [_terms(served.terms, text) for text in texts]
+    if served.terms:
+        answer["missing_terms"] = [one.missing_terms for one in found]
     if origins:
         told = [one.origin(served.model) for one in found]
         answer |= {name: [one[name] for one in told] for name in ORIGIN}
@@ -284,7 +289,7 @@ def _links(translation: Translation) -> list[list[int]]:
 
 def _terms(glossary: Glossary | None, text: str) -> list[dict[str, Any]]:
     """Return the entries of a glossary that a text has."""
-    found = [match.entry for match in glossary.of(text)] if glossary else []
+    found = dict.fromkeys(match.entry for match in glossary.of(text)) if glossary else []
     return [{"source": one.source, "targets": one.required, "forbidden": one.forbidden} for one in found]
 
 
@@ -293,15 +298,16 @@ async def _translated_html(
 ) -> dict[str, list[Any]]:
     """Pieces of HTML; an alternative has that of each of its texts, where the text has as many."""
     languages = served.predictor.languages
+    missing: list[dict[str, Sequence[str]]] = [{} for _ in texts]
 
-    async def ranked(text: str) -> list[str]:
-        by_rank = _translating(service, served, given, alternatives)
+    async def ranked(text: str, lost: dict[str, Sequence[str]]) -> list[str]:
+        by_rank = _translating(service, served, given, lost, alternatives)
         return [
             (await translate_steps(html(text, languages), by_rank(rank), service.documents)).content.decode()
             for rank in range(1 + alternatives)
         ]
 
-    pieces = [asyncio.create_task(ranked(text)) for text in texts]
+    pieces = [asyncio.create_task(ranked(text, lost)) for text, lost in zip(texts, missing, strict=True)]
     try:
         found = await asyncio.gather(*pieces)
     finally:
@@ -310,15 +316,18 @@ async def _translated_html(
     answer: dict[str, list[Any]] = {"translatedText": [best for best, *_ in found]}
     if alternatives:
         answer["alternatives"] = [list(dict.fromkeys(one for one in others if one != best)) for best, *others in found]
+    if served.terms:
+        answer["missing_terms"] = [[term for terms in lost.values() for term in terms] for lost in missing]
     return answer
 
 
 def _translating(
-    service: Service, served: ServedRun, given: Parameters, alternatives: int = 0
+    service: Service, served: ServedRun, given: Parameters, missing: dict[str, Sequence[str]], alternatives: int = 0
 ) -> Callable[[int], Translate]:
     """Return a function that translates the texts of a document, from the rank of what it returns of each text.
 
-    They are translated some at a time, so that others come in between, and once for all ranks.
+    They are translated some at a time, so that others come in between, and once for all ranks. Texts whose translations
+    lack terms are put into ``missing``.
     """
     known: dict[str, list[str]] = {}
 
@@ -339,6 +348,7 @@ def _translating(
             raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
         for text, one in zip(texts, await translated(service.batching, search, texts, by_model), strict=True):
             known[text] = [one.text, *(other.text for other in one.alternatives)]
+            missing.update({text: one.missing_terms} if one.missing_terms else {})
 
     def by_rank(rank: int) -> Translate:
         async def ranked(texts: Sequence[str]) -> list[str]:

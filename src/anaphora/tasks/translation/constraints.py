@@ -11,12 +11,11 @@ import numpy as np
 from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
 from anaphora.prediction.glossary import Glossary
-from anaphora.search.automaton import Form
 from anaphora.search.constraints import WholeWords
 from anaphora.search.pointing import Adjacency
-from anaphora.search.steering import Steering
+from anaphora.search.steering import Form, Steering
 from anaphora.search.suffixes import Suffixes
-from anaphora.search.terms import Terms, TermsOfBatch
+from anaphora.search.terms import ForbiddenForms
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.masking import JOINING, MaskedText
@@ -70,6 +69,29 @@ def with_affixes(
     return list(map(Framed, texts, *([""] * len(texts) if given is None else given for given in sides.values())))
 
 
+class RequiredTerm(NamedTuple):
+    """A term that a translation must have, in one of its forms."""
+
+    name: str
+    """Source form, as the glossary has it."""
+    forms: tuple[str, ...]
+    tokens: frozenset[int]
+    """Those of its forms."""
+    source: str
+    """Source form, as the text has it."""
+    number: int
+    """Number of the same before it in the text."""
+
+    def place(self, text: str) -> int:
+        """Return where a text has its source form."""
+        return [one.start() for one in re.finditer(re.escape(self.source), text)][: self.number + 1][-1]
+
+    def is_in(self, text: str, start: int, end: int) -> bool:
+        """True if a text has a form, as whole words, within or across a part of it."""
+        found = (one for form in self.forms for one in re.finditer(re.escape(form), text, re.IGNORECASE))
+        return any(one.start() < end and one.end() > start and _is_whole(text, *one.span()) for one in found)
+
+
 class SentenceRequest(NamedTuple):
     """One sentence on its way from masking to unmasking, with all that its translation must be."""
 
@@ -82,8 +104,7 @@ class SentenceRequest(NamedTuple):
     closed: bool = False
     """True if the prefix ends in a word, which the next token must not continue."""
     suffix: Form = ()
-    required: tuple[tuple[Form, ...], ...] = ()
-    """Terms that the translation must contain, each in one of its forms."""
+    required: tuple[RequiredTerm, ...] = ()
     forbidden: tuple[Form, ...] = ()
 
     @property
@@ -94,7 +115,7 @@ class SentenceRequest(NamedTuple):
     @property
     def tokens(self) -> set[int]:
         """The tokens that its translation must be able to have."""
-        return {*self.prefix, *self.suffix, *(token for forms in self.required for form in forms for token in form)}
+        return {*self.prefix, *self.suffix}.union(*(term.tokens for term in self.required))
 
 
 Requests = Sequence[SentenceRequest]
@@ -134,29 +155,16 @@ class TargetConstraints:
         return found
 
     def steering(self, rows: Requests, eos: int) -> list[Steering]:
-        """Return the steering to terms and suffixes; it keeps the last words of prefixes whole, too."""
-        found = self._terms(rows, eos)
+        """Return the steering to suffixes, to whole last words of prefixes, and away from forbidden terms."""
+        found, forbidden = list[Steering](), [row.forbidden for row in rows]
+        if any(forbidden):
+            found.append(ForbiddenForms(forbidden, eos if self._space is None else self._space))
         lengths, suffixes = [len(row.prefix) * row.closed for row in rows], [row.suffix for row in rows]
         if any(lengths):
             found.append(WholeWords(np.array(lengths), adjacency_of(self._target).after_V))
         if any(suffixes):
             found.append(Suffixes(suffixes, np.array([row.max_length for row in rows]), eos))
         return found
-
-    def _terms(self, rows: Requests, eos: int) -> list[Steering]:
-        required = {term: g for g, term in enumerate(dict.fromkeys(term for row in rows for term in row.required))}
-        forbidden = {form: f for f, form in enumerate(dict.fromkeys(form for row in rows for form in row.forbidden))}
-        if not required and not forbidden:
-            return []
-        required_BG = np.zeros((len(rows), len(required)), bool)
-        forbidden_BF = np.zeros((len(rows), len(forbidden)), bool)
-        for b, row in enumerate(rows):
-            required_BG[b, [required[term] for term in row.required]] = True
-            forbidden_BF[b, [forbidden[form] for form in row.forbidden]] = True
-        # suffixes have the last steps, and placeholders that are due those before
-        lengths_B = np.array([row.max_length - len(row.suffix) - len(row.masked.units) for row in rows])
-        terms = TermsOfBatch(tuple(required), tuple(forbidden), required_BG, forbidden_BF, lengths_B, self._space)
-        return [Terms(terms, adjacency_of(self._target).after_V, eos)]
 
     def _check_affix(self, given: str | None, name: str, rows: Requests, number: int) -> str:
         """Return a prefix or suffix as it is given; ``rows`` are the sentence that it belongs to, if there is any."""
@@ -218,7 +226,9 @@ class TargetConstraints:
         for unit in row.masked.units:
             text[unit.start : unit.end] = "\0" * (unit.end - unit.start)
         matches = glossary.of("".join(text))
-        forbidden = {form: entry for entry, _ in matches for one in entry.forbidden for form in self._forms(one, True)}
+        forbidden = {
+            form: match.entry for match in matches for one in match.entry.forbidden for form in self._forms(one, True)
+        }
         begun = row.prefix if self._space is None else (self._space, *row.prefix)
         for form, entry in forbidden.items():
             if row.prefix and _is_within(form, begun):
@@ -231,24 +241,32 @@ class TargetConstraints:
                     f"Line {number} has a suffix with a term that is forbidden there, or with the end of one "
                     f"({entry.where}): leave out one of the two."
                 )
-        required = dict[tuple[Form, ...], None]()
-        for entry, capital in matches:
-            forms = dict.fromkeys(form for one in entry.required for form in self._forms(one, capital))
-            known = [form for form in forms if UNK not in form]
+        required = []
+        for entry, capital, start, end in matches:
+            forms = {one: self._forms(one, capital) for one in entry.required}
+            known = {one: tokens for one in forms if (tokens := [form for form in forms[one] if UNK not in form])}
             if forms and not known:
                 raise DataError(
                     f"Line {number} needs '{entry.required[0]}' ({entry.where}), which has words outside the "
                     f"vocabulary of the translator: use another translation, or one of subwords."
                 )
-            able = tuple(form for form in known if not any(_is_within(other, form) for other in forbidden))
+            able = {
+                one: tokens
+                for one, tokens in known.items()
+                if not any(_is_within(other, form) for other in forbidden for form in tokens)
+            }
             if known and not able:
-                other = next(other for form, other in forbidden.items() if _is_within(form, known[0]))
+                first = next(iter(known.values()))[0]
+                other = next(other for form, other in forbidden.items() if _is_within(form, first))
                 raise DataError(
                     f"Line {number} needs '{entry.required[0]}' ({entry.where}), which is forbidden there "
                     f"({other.where}): leave out one of the two."
                 )
             if able:
-                required[able] = None
+                written = row.masked.text[start:end]
+                allowed = frozenset(token for of_one in able.values() for form in of_one for token in form)
+                before = row.masked.text[:start].count(written)
+                required.append(RequiredTerm(entry.source, tuple(able), allowed, written, before))
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
     def _forms(self, text: str, capital: bool) -> list[Form]:
@@ -259,17 +277,21 @@ class TargetConstraints:
 
 
 def _demand_room(row: SentenceRequest, number: int) -> None:
-    """Raise DataError where the longest translation lacks room for its prefix, suffix, placeholders and terms."""
+    """Raise DataError where the longest translation lacks room for its prefix, suffix and placeholders."""
     given = {"a prefix": row.prefix, "a suffix": row.suffix}
     tokens = sum(map(len, given.values()))
-    missing = [forms for forms in row.required if not any(_is_within(form, row.prefix) for form in forms)]
-    room = row.max_length - len(row.masked.units) - sum(max(map(len, forms)) for forms in missing) - 1
+    room = row.max_length - len(row.masked.units) - 1
     if tokens and tokens > room:
         raise DataError(
             f"Line {number} has {' and '.join(name for name, ids in given.items() if ids)} of "
             f"{inflect(tokens, 'token')}, but its translation has room for {max(0, room):,} beside all else that "
             f"it must contain: shorten what is given."
         )
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """True if no word goes on at either end of a part of a text."""
+    return not any(is_glued(text[place - 1 : place]) and is_glued(text[place : place + 1]) for place in (start, end))
 
 
 def _is_within(one: Form, other: Form) -> bool:

@@ -2,9 +2,10 @@
 
 1. **mask**, **segment** (``read``): a line is split into sentences, and what must stay is masked (``text.masking``). A
    row has the masked text and its tokens, and what its translation must have (``constraints``).
-2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, terms and
-   affixes as steering; candidates and prefixes are constraints of the batch.
-3. **search** (``_hypotheses``): any of the searches of ``search``, perhaps with scores of each token.
+2. **constrain** (``_constrain``): the rows of a batch become one ``SearchRequest``, with placeholders, affixes and
+   forbidden terms as steering; candidates and prefixes are constraints of the batch.
+3. **search** (``_hypotheses``): any of the searches of ``search``, perhaps with scores of each token. What lacks a term
+   is searched again among the outputs with it (``term_places``).
 4. **unmask** (``unmasking``): every hypothesis becomes a text with all that was masked.
 5. **choose** (``translation``): one translation of a sentence with its alternatives, and of the sentences of a line.
 """
@@ -14,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
+from itertools import product, zip_longest
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +35,7 @@ from anaphora.search.pointing import Placeholders, Pointing
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.search.steering import Steering
+from anaphora.search.terms import OneOf
 from anaphora.search.token_scores import with_evidence
 from anaphora.tasks.translation.constraints import (
     Framed,
@@ -198,8 +202,31 @@ class TranslationPipeline:
             draws = (search(stepper, _with_draw_keys(batch, number), request) for number in range(request.n))
             found = [[one for [one] in of_one] for of_one in zip(*draws, strict=True)]
         found = [[without_tags(one, self._decoder.tags) for one in of_one] for of_one in found]
+        if any(row.required for row in rows):
+            found = self._with_terms(rows, batch, stepper, request, found)
         evidence = self._options.confidence or self._options.signals
         return with_evidence(stepper, batch, request, found) if evidence else found
+
+    def _with_terms(
+        self, rows: Requests, batch: Batch, stepper: Stepper, request: SearchRequest, found: list[list[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses with the terms of their sentences, one after the other, as far as they have places."""
+        by_rank, most = [list(some) for some in zip_longest(*found)], max(len(row.required) for row in rows)
+        for some, number in product(by_rank, range(most)):
+            pairs = zip(rows, some, strict=True)
+            outputs = [self._unmasking.outputs_with_term(row, one, number) if one else [] for row, one in pairs]
+            if not any(outputs):
+                continue
+            written = [pad(own or [()], value=stepper.eos, end=stepper.eos).ids_BT for own in outputs]
+            lengths = [max(row.max_length, own.shape[1]) for row, own in zip(rows, written, strict=True)]
+            steering = [*request.steering, OneOf(written)]
+            again = replace(request, n=1, sampling=None, diversity=None, steering=steering, max_length=lengths)
+            for place, [one] in enumerate(search(stepper, batch, again)):
+                if outputs[place] and one.score > -inf:
+                    some[place] = without_tags(one, self._decoder.tags)
+        kept = [[one for one in own if one] for own in zip(*by_rank, strict=True)]
+        is_ranked = request.sampling is None and request.diversity is None
+        return [sorted(own, key=lambda one: -one.rank) for own in kept] if is_ranked else kept
 
     def _constrain(self, rows: Requests, batch: Batch, stepper: Stepper, watch: Watch) -> tuple[Stepper, SearchRequest]:
         """Return the stepper of a batch, placeholders included, and the request of its search."""

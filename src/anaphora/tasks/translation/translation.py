@@ -95,6 +95,8 @@ class Translation:
     word_confidences: tuple[float | None, ...] = ()
     """The same of each word between white space: the probability that it is right. None for what no step
     wrote."""
+    missing_terms: tuple[str, ...] = ()
+    """Source forms of the required terms that it lacks, since no word of it stands for them."""
     signals: Signals | None = field(default=None, compare=False, repr=False)
     """Features of confidence, of one sentence where that was asked for."""
 
@@ -238,6 +240,7 @@ class Translation:
             tokens=sum(part.tokens for part in parts),
             confidence=_least(part.confidence for part in parts),
             word_confidences=_words_together(parts, [translated for _, translated in gaps]),
+            missing_terms=tuple(term for part in parts for term in part.missing_terms),
         )
 
 

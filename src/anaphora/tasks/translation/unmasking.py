@@ -19,10 +19,12 @@ from anaphora.prediction.candidates import Lookup
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.calibrations import Calibration
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Form
 from anaphora.tasks.translation.confidence import signals_of, with_confidence
 from anaphora.tasks.translation.constraints import Requests, SentenceRequest
 from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.tag_places import kept_tokens, with_source_tags, with_surroundings, with_tags
+from anaphora.tasks.translation.term_places import TermPlaces
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.masking import MaskedSpan, MaskedText
 from anaphora.text.placeholders import is_glued
@@ -149,7 +151,7 @@ class Unmasking:
 
     def needs_attention(self, rows: Requests) -> bool:
         """True if hypotheses of these sentences should have attention weights."""
-        return self._attention or self._unknown is not None or any(row.masked.tags for row in rows)
+        return self._attention or self._unknown is not None or any(row.masked.tags or row.required for row in rows)
 
     def copy(self, row: SentenceRequest) -> Translation:
         """Return a sentence without a word to translate as its own translation; each word looks at itself."""
@@ -161,6 +163,17 @@ class Unmasking:
         pieces = [token.piece for token in kept_tokens(text)]
         return found.with_attention(pieces, pieces, np.eye(len(pieces) + 1, dtype=np.float32))
 
+    def outputs_with_term(self, row: SentenceRequest, hypothesis: Hypothesis, number: int) -> list[Form]:
+        """Return the outputs that a hypothesis may become for a term of its sentence: see ``term_places``."""
+        if number >= len(row.required):
+            return []
+        term, masked = row.required[number], row.masked
+        text = text_of(self._target, hypothesis.ids, (), masked)
+        tokens, start = self._tokens(text, hypothesis.ids, masked), term.place(masked.text)
+        end = start + len(term.source)
+        places = tokens_between(self._source, masked, token_ends(self._source, masked), start, end)
+        return TermPlaces(self._target, row, hypothesis, text, tokens).outputs(term, places)
+
     def unmask(self, row: SentenceRequest, hypothesis: Hypothesis) -> Translation:
         """Return the translation that a hypothesis is, with all that was masked and without unknown words."""
         words: Sequence[str] = ()
@@ -169,6 +182,7 @@ class Unmasking:
             hypothesis = hypothesis if bare.ids == hypothesis.ids else bare
         masked, ids, evidence = row.masked, hypothesis.ids, hypothesis.evidence
         text = text_of(self._target, ids, words, masked)
+        lost = tuple(dict.fromkeys(term.name for term in row.required if not term.is_in(text, 0, len(text))))
         tokens = self._tokens(text, ids, masked) if self._attention or masked.tags or evidence else []
         if masked.tags:
             weights = hypothesis.weights
@@ -178,6 +192,7 @@ class Unmasking:
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
         signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
         found = with_confidence(Translation.of(text, hypothesis, signals), self._calibration, masked.sentence)
+        found = replace(found, missing_terms=lost)
         if not self._attention:
             return found
         if masked.text != masked.sentence:
@@ -240,13 +255,16 @@ def _tag_places(source: Tokenizer, masked: MaskedText) -> list[int]:
 
 
 def token_places(source: Tokenizer, masked: MaskedText) -> list[range]:
-    """Return the source tokens that stand for each masked span: those that have a part of it."""
-    found, ends = list[range](), token_ends(source, masked) if masked.units else []
-    for unit in masked.units:
-        start, end = (len(source.normal(masked.text[:place])) for place in (unit.start, unit.end))
-        first = min(sum(one <= start for one in ends), len(ends) - 1)
-        found.append(range(first, max(first, sum(one < end for one in ends)) + 1))
-    return found
+    """Return the source tokens that stand for each masked span."""
+    ends = token_ends(source, masked) if masked.units else []
+    return [tokens_between(source, masked, ends, unit.start, unit.end) for unit in masked.units]
+
+
+def tokens_between(source: Tokenizer, masked: MaskedText, ends: Sequence[int], start: int, end: int) -> range:
+    """Return the source tokens, which have these ``ends``, that have a part of the text between two places."""
+    start, end = (len(source.normal(masked.text[:place])) for place in (start, end))
+    first = min(sum(one <= start for one in ends), len(ends) - 1)
+    return range(first, max(first, sum(one < end for one in ends)) + 1)
 
 
 def token_ends(source: Tokenizer, masked: MaskedText) -> list[int]:
