@@ -85,7 +85,7 @@ def test_prefixes_terms_and_placeholders_are_written_whatever_the_shortlist(shor
     [begun] = shortlisted.translate(["a dog"], asked, prefixes=["the tree"])
     assert begun.text.startswith("the tree")
     terms = Glossary([GlossaryEntry("g.tsv:1", "dog", ("house",), ())])
-    [termed] = shortlisted.translate(["a dog"], asked._replace(terms=terms))
+    [termed] = shortlisted.translate(["a dog walks"], asked._replace(terms=terms, min_length=3))
     assert "house" in termed.text
     [kept] = shortlisted.translate(["a dog {name} <b>walks</b>"], asked)
     assert all(kept.text.count(one) == 1 for one in ("{name}", "<b>", "</b>"))

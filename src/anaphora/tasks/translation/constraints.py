@@ -84,12 +84,19 @@ class RequiredTerm(NamedTuple):
 
     def place(self, text: str) -> int:
         """Return where a text has its source form."""
-        return [one.start() for one in re.finditer(re.escape(self.source), text)][: self.number + 1][-1]
+        place = -1
+        for _ in range(self.number + 1):
+            found = text.find(self.source, place + 1)
+            place = place if found < 0 else found
+        return place
 
     def is_in(self, text: str, start: int, end: int) -> bool:
         """True if a text has a form, as whole words, within or across a part of it."""
-        found = (one for form in self.forms for one in re.finditer(re.escape(form), text, re.IGNORECASE))
-        return any(one.start() < end and one.end() > start and _is_whole(text, *one.span()) for one in found)
+        return any(
+            text[place : place + len(form)].casefold() == form.casefold() and _is_whole(text, place, place + len(form))
+            for form in self.forms
+            for place in range(max(0, start - len(form) + 1), end)
+        )
 
 
 class SentenceRequest(NamedTuple):
