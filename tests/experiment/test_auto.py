@@ -60,6 +60,28 @@ def test_placeholders_are_learnt_where_one_of_a_hundred_pairs_has_some(
     assert experiment.data.placeholders == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("the house of Ana {}", "xacpa Ana {}", True),
+        ("the house {}", "xacpa {}", True),
+        ("das Haus der Stadt {}", "the house of the city {}", False),
+        ("the house of Ana {}", "\u0434\u043e\u043c \u0410\u043d\u044b {}", False),
+    ],
+)
+def test_names_are_copied_where_few_are_learnt_from_and_both_sides_have_one_script(
+    tmp_path: Path, source: str, target: str, expected: bool
+) -> None:
+    (file := tmp_path / "pairs.tsv").write_text(
+        "".join(
+            f"{source if n % 10 == 0 or 'Haus' in source else 'it is small {}'}\t{target}\n".format(n, n)
+            for n in range(300)
+        )
+    )
+    experiment: Any = read_experiment(automatic([file], "es", "qu"), "auto", data=[file])
+    assert experiment.evaluation.protect == (("numbers", "names") if expected else ())
+
+
 @pytest.mark.parametrize("folder", [False, True])
 def test_running_text_becomes_a_language_model_and_that_is_said(toy_book: Path, folder: bool) -> None:
     if folder:
@@ -84,11 +106,13 @@ def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Pat
         return chosen(data, *settings)[1].partition(", ")[2]
 
     assert said(toy_pairs) == (
-        "a translator with 1,000 subwords, word vectors of 96, encoder 2 x 96, decoder 128, dropout 0.3, 40 epochs."
+        "a translator with 1,000 subwords, word vectors of 96, encoder 2 x 96, decoder 128, dropout 0.3, numbers and "
+        "names copied, 40 epochs."
     )
     settings = "decoder.size=512", "encoder.bidirectional=false", "encoder.dropout=0.1", "training.epochs=5"
     assert said(toy_pairs, 'text={tokenizer="character"}', *settings) == (
-        "a translator with characters, word vectors of 96, encoder 96, decoder 512, dropout 0.3 and 0.1, 5 epochs."
+        "a translator with characters, word vectors of 96, encoder 96, decoder 512, dropout 0.3 and 0.1, numbers and "
+        "names copied, 5 epochs."
     )
     assert said(toy_book) == "a character language model of 192 hidden units, 30 epochs."
     of_words = said(toy_book, 'text={tokenizer="word"}', "recurrence.size=8")

@@ -16,7 +16,7 @@ KEPT = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(enc
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_found_whole_and_only_where_it_is_asked_for(kind: Kind) -> None:
-    text = " and ".join(KEPT[kind])
+    text = "".join(f"and then {one} " for one in KEPT[kind])
     assert [text[one.start : one.end] for one in spans(text, [kind])] == KEPT[kind]
     assert spans(text, []) == []
 
@@ -47,6 +47,15 @@ def test_spans_are_in_order_and_apart_whatever_the_text(text: str, kinds: set[Ki
     assert all(one.end <= other.start for one, other in pairwise(found))
 
 
+@pytest.mark.parametrize(
+    "text", ["Juan Perez went.", "A New House In The City", "a house. The cat", "so I'm here, and I"]
+)
+def test_first_words_headings_and_single_letters_are_no_names(text: str) -> None:
+    assert not [one for one in spans(text, ["names"]) if text[one.start : one.end] != "Perez"]
+
+
 def test_a_kind_that_is_none_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="some of placeholders, tags, urls, emails, numbers, but one is 'digits'"):
+    with pytest.raises(
+        ConfigError, match="some of placeholders, tags, urls, emails, numbers, names, but one is 'digits'"
+    ):
         checked_kinds(["tags", "digits"])

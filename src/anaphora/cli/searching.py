@@ -27,7 +27,7 @@ class SearchTable:
     heading: ClassVar = WORDS
 
     protect: Annotated[
-        str, Option("Kept: placeholders,tags,urls,emails,numbers, all or none.", metavar="KINDS", heading="Search")
+        str, Option("Kept: placeholders,tags,urls,emails,numbers (all); names.", metavar="KINDS", heading="Search")
     ] = ""
     terms: Annotated[
         Path | None, Option("Glossary: source form, tab, form | form | !forbidden.", metavar="FILE", heading="Search")
@@ -96,7 +96,7 @@ class SearchTable:
 
     def _parse_protected(self) -> "tuple[Kind, ...] | None":
         """Return the kinds in ``--protect``, None where it is not given; ConfigError for an unknown kind."""
-        from anaphora.text.placeholders import KINDS, checked_kinds
+        from anaphora.text.placeholders import CERTAIN, checked_kinds
 
-        named = {"": None, "all": KINDS, "none": ()}
+        named = {"": None, "all": CERTAIN, "none": ()}
         return named[self.protect] if self.protect in named else checked_kinds(self.protect.split(","))

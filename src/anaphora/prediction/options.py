@@ -89,7 +89,7 @@ class SearchOptions(NamedTuple):
     max_tokens: Annotated[int, Option("Refuse a sentence of more tokens; its line stays empty.", min=1)] = MAX_TOKENS
     protect: "tuple[Kind, ...] | None" = None
     """Kinds of text copied unchanged, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones
-    where texts are translated, and for nothing where translations are scored."""
+    and those of the run where texts are translated, and for those of the run where translations are scored."""
 
     terms: "Glossary | None" = None
     """Terms that a translation must contain and must not, by what its source has."""

@@ -1,9 +1,9 @@
-"""Parts of a text that no translation may change: placeholders, tags, addresses and, on request, numbers.
+"""Parts of a text that no translation may change: placeholders, tags, addresses and, on request, numbers and names.
 
 Each kind is a pattern of one table, which the data check reads too. Every pattern takes time in proportion to the text.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
@@ -11,12 +11,14 @@ import regex
 
 from anaphora.errors import ConfigError
 
-Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
+Kind = Literal["placeholders", "tags", "urls", "emails", "numbers", "names"]
 """Kinds of text that can be protected."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 USUAL: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
-"""The kinds that no translation should change; numbers are written otherwise in other languages."""
+"""The kinds that no translation should change; numbers are written otherwise in other languages, and some names are."""
+CERTAIN: tuple[Kind, ...] = (*USUAL, "numbers")
+"""The kinds that are what their pattern says: a name is any word with a capital within a sentence."""
 
 _CODE = r"<(?:\?(?:[^?<]++|\?(?!>)|<(?![?%]))*+\?|%(?:[^%<]++|%(?!>)|<(?![?%]))*+%)>"
 """Code of PHP or a template language, which may hold quotes, but no other code."""
@@ -40,6 +42,7 @@ PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
         r"|\[[A-Z]\d+[A-Z]\]"  # Weblate
     ),
     "numbers": regex.compile(r"(?<![\w.,])\d++(?:[.,:]\d++)*+(?!\w)"),
+    "names": regex.compile(r"(?<=[\p{L}\p{N},;] )(?:\p{Lu}\p{L}[\p{L}\p{M}-]*+(?: (?=\p{Lu}\p{L}))?+)++(?<! )"),
 }
 """In the order in which they are found: what a tag holds is part of the tag."""
 
@@ -77,8 +80,8 @@ def checked_kinds(kinds: Iterable[str]) -> tuple[Kind, ...]:
     return tuple(found)
 
 
-def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
-    """Return the spans of a text that are kept, in order.
+def spans(text: str, kinds: Collection[Kind], is_new: Callable[[str], bool] = bool) -> list[Span]:
+    """Return the spans of a text that are kept, in order; of names those with a word that is new.
 
     Letters that a placeholder is written together with (``{0}px``) are kept with it, and so are other placeholders
     with nothing but signs between (``%d:%d``), except in scripts that set no spaces.
@@ -86,6 +89,10 @@ def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
     if not kinds:
         return []
     found = {kind: [match.span() for match in PATTERNS[kind].finditer(text)] for kind in PATTERNS if kind in kinds}
+    if names := found.pop("names", []):
+        # in a heading any word has a capital
+        few = 2 * sum(end - start for start, end in names) <= len(text)
+        found["names"] = [(start, end) for start, end in names if few and any(map(is_new, text[start:end].split()))]
     tags = [Span(start, end, True) for start, end in found.pop("tags", [])]
     if not any(found.values()):
         return tags

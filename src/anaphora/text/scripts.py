@@ -40,6 +40,15 @@ def script_of(character: str) -> str:
     return next((script for script, letter in _LETTERS if letter.match(character)), "")
 
 
+def main_script(text: str) -> str:
+    """Return the script of most letters of a text, as ``script_of``; empty for a text without letters."""
+    scripts = Counter[str]()
+    for character, count in Counter(text).items():
+        scripts[script_of(character)] += count
+    del scripts[""]
+    return max(scripts, key=scripts.__getitem__, default="")
+
+
 def scripts_of(language: str) -> frozenset[str]:
     """Return the usual scripts of a language, whatever region its code names; empty for an unknown language."""
     return frozenset(script for script, codes in _LANGUAGES.items() if bare(language) in codes.split())

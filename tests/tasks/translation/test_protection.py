@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,16 @@ def test_nothing_is_kept_that_nobody_asked_for() -> None:
     assert "{name}" in kept and "15" in kept and "<b>" not in kept
     with pytest.raises(ConfigError, match="one is 'digits'"):
         translator.translate([text], protect=("digits",))
+
+
+def test_names_are_kept_where_a_call_or_the_run_asks_for_it() -> None:
+    translator = untrained(TOKENIZERS["subwords"]())
+    text = "the man sees Ana Ruiz and {name}"
+    for kept in (translator, replace(translator, protect=("names",))):
+        asked = {None: kept is not translator, (): False, ("names",): True}
+        for protect, found in asked.items():
+            assert ("Ana Ruiz" in kept.translate([text], protect=protect)[0].text) == found
+            assert ("{name}" in kept.translate([text], protect=protect)[0].text) == (protect is None)
 
 
 def test_no_reserved_word_is_written_with_placeholders_or_without() -> None:

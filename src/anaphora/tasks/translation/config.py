@@ -12,6 +12,7 @@ from anaphora.options import MAX_BEAM, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.text.language import is_unspaced
+from anaphora.text.placeholders import Kind
 
 CONFLICTS = (
     Conflict(
@@ -134,6 +135,8 @@ class TranslationEvaluation(SearchConfig):
 
     conditions: Literal["raw", "moses-lowercase"] = "raw"
     """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
+    protect: tuple[Kind, ...] = ()
+    """Kinds of text that translations keep beside the usual ones, such as "names"; test scores are with them too."""
     recorded_alignments: int = Field(0, ge=0, le=10)
     """Validation pairs whose alignment is recorded at each validation, for the microscope; 0 records none."""
 

@@ -51,11 +51,14 @@ from anaphora.tasks.translation.shortlist import candidates_of
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
 from anaphora.text.masking import MaskedText, mask, split_around, tag_partners
-from anaphora.text.placeholders import RESERVED, USUAL, checked_kinds, spans
+from anaphora.text.placeholders import CERTAIN, RESERVED, USUAL, checked_kinds, spans
 from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer
+
+_MANY = 3
+"""Tokens of a word that its vocabulary was not made for."""
 
 
 class LineRequest(NamedTuple):
@@ -82,7 +85,8 @@ class TranslationPipeline:
         if options.known:
             demand_unknown(decoder)
             self._banned_tokens += (UNK,)
-        self._kinds = USUAL if options.protect is None else checked_kinds(options.protect)
+        self._kinds = checked_kinds(USUAL if options.protect is None else options.protect)
+        self._certain = tuple(kind for kind in self._kinds if kind in CERTAIN)
         self._constraints = TargetConstraints(decoder.target, options.terms)
         self._unmasking = Unmasking(decoder, options, calibration)
 
@@ -94,7 +98,7 @@ class TranslationPipeline:
         text, framed, rows = given_text(line.text, number), bool(line.prefix or line.suffix), list[SentenceRequest]()
         passage = Passage.whole(text)
         if self._splitter and self._is_translatable(text):
-            passage = split_around(self._splitter, text, self._kinds)
+            passage = split_around(self._splitter, text, self._certain)
         for sentence in passage.sentences:
             masked = self._mask(sentence, framed=framed)
             ids = sentence_of(self._source, masked.text, number, self._options.max_tokens)
@@ -109,12 +113,17 @@ class TranslationPipeline:
         if not (framed or self._is_translatable(sentence)) or (self._kinds and not any(map(str.isalnum, sentence))):
             return MaskedText(sentence, sentence, "", "")
         sentence = self._source.plain(sentence)
-        found = spans(sentence, self._kinds)
+        found = spans(sentence, self._kinds, self._is_new)
         return mask(sentence, found, () if all(one.tag for one in found) else self._decoder.stand_ins)
+
+    def _is_new(self, word: str) -> bool:
+        """True for a word that training hardly had: one of no token, or of many."""
+        ids = self._source.encode(word)
+        return UNK in ids or len(ids) >= _MANY
 
     def _is_translatable(self, text: str) -> bool:
         rule = self._source.rule
-        return not (rule and rule.copies) or is_translatable(text, self._kinds)
+        return not (rule and rule.copies) or is_translatable(text, self._certain)
 
     def answer(self, lines: Sequence[LineRequest], watch: Watch, done: Callable[[int], None]) -> Iterable[Translation]:
         """Yield the translation of each line; ``done`` takes how many are done."""
@@ -144,11 +153,12 @@ class TranslationPipeline:
         masked, sides = row.masked, (self._source, self._target)
         given = [one.text for one in masked.tags]
         if not (masked.units and masked.units[0].stand_in.word in RESERVED):
-            given += [one.text for one in masked.units]
+            certain = self._kept(masked.sentence)[0]
+            given += [one.text for one in masked.units if one.text in certain]
         known = {one for one in given if all(can_spell(side, one) for side in sides)}
         if not known:
             return None
-        found = spans(masked.sentence, self._kinds)
+        found = spans(masked.sentence, self._kinds, self._is_new)
         others = [one for one in found if masked.sentence[one.start : one.end] not in known]
         masked = mask(masked.sentence, others, self._decoder.stand_ins)
         ids = self._source.encode(masked.text)
@@ -164,8 +174,11 @@ class TranslationPipeline:
         return replace(found, alternatives=tuple(one for one in found.alternatives if self._kept(one.text) == kept))
 
     def _kept(self, text: str) -> tuple[Counter[str], int]:
-        """Return how often a text has each thing that is kept, and how many tags are opened or closed, well nested."""
-        found = spans(text, self._kinds)
+        """Return how often a text has each thing that is kept, and how many tags are opened or closed, well nested.
+
+        Words with a capital on the other side are no names of this one: none is counted.
+        """
+        found = spans(text, self._certain)
         return Counter(text[one.start : one.end] for one in found), len(tag_partners(text, found))
 
     def _search(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:

@@ -28,6 +28,7 @@ from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
 from anaphora.text.language import choose_direction
+from anaphora.text.placeholders import USUAL, Kind
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, language_tag
 from anaphora.text.words import spellings
@@ -63,6 +64,8 @@ class TranslationPredictor(ForcedDecoder):
     """Hypotheses kept at each step, unless a call asks for others."""
     length_penalty: float = 0.0
     """Strength of the reward for length, likewise."""
+    protect: tuple[Kind, ...] = ()
+    """Kinds of text that are kept beside the usual ones, likewise."""
     splitter: Splitter | None = None
     """Running text is split into sentences by it; None for not at all."""
     languages: tuple[str, str] = ("", "")
@@ -208,6 +211,8 @@ class TranslationPredictor(ForcedDecoder):
         Le cheval voit un tout petit rat
         """
         resolved = options.resolve(self.beam, self.length_penalty)
+        if resolved.protect is None:
+            resolved = resolved._replace(protect=tuple(dict.fromkeys((*USUAL, *self.protect))))
         calibration = self.calibration(options) if options.confidence else None
         pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, calibration)
 
@@ -313,6 +318,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         shortlist=RunShortlist(trained.path, source, target),
         beam=experiment.evaluation.beam,
         length_penalty=experiment.evaluation.length_penalty,
+        protect=tuple(getattr(experiment.evaluation, "protect", ())),  # which earlier runs did not have
         splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
         languages=languages,
         calibrations=RunCalibrations(trained.path, trained.weights),

@@ -9,7 +9,7 @@ could memorize its text is kept from it by words and merges that are left out at
 Chiang 2018) learns translations of rare words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,8 @@ from anaphora.tasks.translation.incremental_training import IncrementalJob
 from anaphora.tasks.translation.training import FusedRun, TranslationJob, TranslatorJob
 from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.language import is_unspaced
+from anaphora.text.placeholders import PATTERNS
+from anaphora.text.scripts import main_script
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
 from anaphora.wording import inflect
 
@@ -79,8 +81,10 @@ TIERS = (
 )
 PLACEHOLDERS = 0.1
 """``data.placeholders`` for text with placeholders, URLs or addresses of its own."""
+FEW, NAMES = 20_000, 0.03
+"""Pairs at most and fraction of source words with which copying of names is not learnt (``evaluation.protect``)."""
 _SEEN = 10_000
-"""Pairs that are looked at for them."""
+"""Pairs that are looked at for both."""
 
 
 class SentenceTranslation(Task):
@@ -128,8 +132,12 @@ class SentenceTranslation(Task):
         source, target = data.languages[0] or "en", data.languages[1] or "de"
         pairs = translation_splits(data.paths, source, target, data.names).train
         table = _translator(tier_for(min(pairs.count, data.at_most), TIERS), data.text, _metric(target.split(",")))
-        if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
-            table["data"] = {"placeholders": PLACEHOLDERS}
+        if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte):
+            seen = list(islice(pairs, _SEEN))
+            if _has_placeholders(seen):
+                table["data"] = {"placeholders": PLACEHOLDERS}
+            if pairs.count <= FEW and _lacks_names(seen):
+                table["evaluation"]["protect"] = ["numbers", "names"]
         return SizedExperiment(table, inflect(pairs.count, "pair"))
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
@@ -143,6 +151,7 @@ class SentenceTranslation(Task):
             figure(table, "decoder.size", "decoder {:,}"),
             "dropout " + " and ".join(dict.fromkeys(filter(None, dropouts))),
             figure(table, "data.placeholders", "words that become placeholders in {:.0%} of the pairs"),
+            "numbers and names copied" if value_at(table, "evaluation.protect") else "",
             figure(table, "training.epochs", "{:,} epochs"),
         )
         return f"a translator with {', '.join(filter(None, figures))}"
@@ -151,10 +160,21 @@ class SentenceTranslation(Task):
 TASKS = (SentenceTranslation,)
 
 
-def _has_placeholders(pairs: Iterable[Pair]) -> bool:
-    """True if one of a hundred of the first pairs has some that are the same on both sides."""
-    seen = list(islice(pairs, _SEEN))
-    return 100 * sum(bool(common_placeholders(pair)) for pair in seen) >= len(seen) > 0
+def _has_placeholders(pairs: Sequence[Pair]) -> bool:
+    """True if one of a hundred pairs has some that are the same on both sides."""
+    return 100 * sum(bool(common_placeholders(pair)) for pair in pairs) >= len(pairs) > 0
+
+
+def _lacks_names(pairs: Sequence[Pair]) -> bool:
+    """True if sources have so few names that a translator does not learn to copy them, and targets are in their script.
+
+    Nouns with capitals, as in German, are no names, but there are many of them.
+    """
+    if not pairs:
+        return False
+    sources, targets = (" ".join(side) for side in zip(*pairs, strict=True))
+    names = sum(len(found[0].split()) for found in PATTERNS["names"].finditer(sources))
+    return names < NAMES * len(sources.split()) and main_script(sources) == main_script(targets)
 
 
 def _metric(targets: Sequence[str]) -> str:
