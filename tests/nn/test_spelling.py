@@ -61,17 +61,6 @@ def test_of_an_endless_word_the_first_characters_are_read() -> None:
     assert short.weights.tensors()["characters.weight"].shape == spelling().weights.tensors()["characters.weight"].shape
 
 
-def test_one_endless_word_takes_no_more_memory_than_a_long_one() -> None:
-    words = [*WORDS[:-1], "zebra" * 2000]
-    network = model(words)
-    assert isinstance(network.embedding, Spelling)
-    assert network.embedding.characters_VL.shape == (SYMBOLS.size, 66)
-    with updating(1, 1):
-        loss, _ = network(batch())
-    weights = [weight for weight in network.parameters() if weight.numel()]
-    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss.sum, weights))
-
-
 def test_no_checkpoint_keeps_what_the_vocabulary_says() -> None:
     assert {name.split(".")[0] for name in spelling().state_dict()} == {"weights"}
 
