@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from anaphora.data.traces import json_line, read_traces
 from anaphora.errors import DataError
-from anaphora.formats import lines
 from anaphora.formats.traces import Trace
 
 STROKES = [[[0, 0], [1, 2], [3, 3]], [[5, 1], [6, 0]]]
@@ -75,12 +74,6 @@ def test_strokes_are_read_from_every_format(tmp_path: Path, name: str, content: 
     same(one(tmp_path / name, content), text)
 
 
-def test_a_document_may_be_one_long_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST", 1000)
-    trace = one(tmp_path / "a.json", json.dumps({"text": "hi", "strokes": STROKES}) + " " * 1000)
-    assert trace.text == "hi"
-
-
 def test_rows_with_a_pen_bit_are_read_with_one_bit_and_with_three(tmp_path: Path) -> None:
     rows = [[x, y, int(end)] for (x, y), end in zip(POINTS, ENDS, strict=True)]
     three = [[x, y, 1 - end, end, 0] for x, y, end in rows] + [[0, 0, 0, 0, 1]]
@@ -127,7 +120,3 @@ def test_arrays_are_sequences_of_vectors_with_their_texts(tmp_path: Path) -> Non
     np.savez(file, values=values, lengths=[2, 3], texts=["a"])
     with pytest.raises(DataError, match="has 1 text, but 2 sequences"):
         next(read_traces(file))
-    values[3, 1] = np.nan
-    np.savez(file, values=values, lengths=[2, 3])
-    with pytest.raises(DataError, match=r"has nan at \[3, 1\]"):
-        list(read_traces(file))

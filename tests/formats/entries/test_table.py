@@ -45,8 +45,3 @@ def test_other_columns_may_be_chosen(tmp_path: Path) -> None:
         ]
     with pytest.raises(DataError, match=r"a.csv:1 names no column for the source .en., but key, text, id"):
         list(read_entries(path, "csv", ("en", "de")))
-
-
-def test_wrong_quotes_are_refused_with_their_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a.csv:3 is no CSV that can be read"):
-        pairs_of(tmp_path, "a.csv", 'en,de\na,b\n"c"d,e\n')
