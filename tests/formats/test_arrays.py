@@ -180,21 +180,17 @@ def test_damage_gives_the_array_or_one_error(tmp_path: Path, data: st.DataObject
         (b"cat 1 2\n", "should be an .npy, .npz or .safetensors file"),
         (pickle.dumps([1]), "should be an .npy, .npz or .safetensors file"),
         (b"PK\x03\x04" + bytes(90), "is damaged"),
+        (torch, "a checkpoint of PyTorch?"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, content: bytes, expected: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, content: Any, expected: str) -> None:
     path = tmp_path / "a.npz"
-    path.write_bytes(content)
+    torch.save({"a": torch.ones(2)}, path) if content is torch else path.write_bytes(content)
     assert expected in message(path)
     with pytest.raises(DataError, match="is a folder"):
         ArrayFile(tmp_path)
     with pytest.raises(DataError, match="is no file"):
         ArrayFile(tmp_path / "missing.npy")
-
-
-def test_a_checkpoint_of_pytorch_is_refused(tmp_path: Path) -> None:
-    torch.save({"a": torch.ones(2)}, tmp_path / "a.pt")
-    assert "a checkpoint of PyTorch?" in message(tmp_path / "a.pt")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)

@@ -141,13 +141,6 @@ def asked(
     return Asked(program, Lstm(), leaves, lengths, attention=attention, positions_B=positions)
 
 
-@EVERY
-@pytest.mark.slow
-@pytest.mark.parametrize("query", [1, 7])
-def test_the_derived_gradients_are_those_of_finite_differences(options: Options, query: int) -> None:
-    assert asked(options, query).exact()
-
-
 @pytest.mark.matrix
 @EVERY
 @pytest.mark.parametrize("query", [1, 7, 63])
