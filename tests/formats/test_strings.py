@@ -2,10 +2,9 @@
 
 import gzip
 import re
-from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anaphora.data.corpora import StringFile
@@ -37,9 +36,8 @@ UNIMORPH_4 = "sagen\tsagtest\tV;IND;PST;2;SG\tsagen|test\nHaus\tHäuser\tN;NOM;P
 
 def read(text: str, columns: tuple[int, ...] = ()) -> list[tuple[str, str]]:
     lines = text.removesuffix("\n").split("\n")
-    return [
-        (row.source, row.target) for row in recognize(lines, "file", columns).read(string_lines(lines, "file"), "file")
-    ]
+    rows = recognize(lines, "file", columns).read(string_lines(lines, "file"), "file")
+    return [(row.source, row.target) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,6 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
     [
         (MFA + "she\n", "file:4 should have 2 columns, but has 1"),
         (UNIMORPH + "a\tb\n", "file:5 should have 3 columns, but has 2"),
-        (MFA + "she\tsh iy\tx\n", "file:4 should have 2 columns, but has 3"),
         (MFA + "\tsh iy\n", "file:4 has an empty source"),
         (MFA + "she\t\n", "file:4 has an empty target"),
         (UNIMORPH + "a\tb\t \n", "file:5 has an empty features"),
@@ -83,7 +80,6 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
         ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features, data.columns"),
         ("\n;;; nothing\n", "file should hold pairs of strings, but has none"),
         ("haus\nmaus\n", "file is in no format that is known"),
-        ("".join(f"word{n} of sentence{n} in text{n}\n" for n in range(400)), "file is in no format that is known"),
     ],
 )
 def test_what_is_in_no_format_is_refused_with_its_line(text: str, complaint: str) -> None:
@@ -109,8 +105,7 @@ tags = st.lists(st.sampled_from(["V", "PST", "2", "SG", "V.PTCP"]), min_size=2, 
 @given(st.lists(st.tuples(words, words, tags), min_size=1), st.permutations([1, 2]))
 def test_features_are_found_in_either_column(rows: list[tuple[str, str, str]], order: list[int]) -> None:
     text = "".join("\t".join([row[0], *(row[place] for place in order)]) + "\n" for row in rows)
-    if all(re.fullmatch("[A-Z]+", form) for _, form, _ in rows):
-        return  # forms that look like features
+    assume(not all(re.fullmatch("[A-Z]+", form) for _, form, _ in rows))  # which look like features
     assert read(text) == [(f"{lemma}\t{features}", form) for lemma, form, features in rows]
 
 
@@ -127,14 +122,10 @@ TABLES = [
 ]
 
 
-def read_file(path: Path) -> list[tuple[str, str]]:
-    return [(row.source, row.target) for row in StringFile.of(path).rows()]
-
-
 @pytest.mark.parametrize(("file", "content", "expected"), TABLES)
 def test_csv_and_json_lines_are_pairs_as_tables_are(
     file: str, content: str | bytes, expected: list[tuple[str, str]], written: Written
 ) -> None:
     path = written(file, content)
-    assert read_file(path) == expected
+    assert [(row.source, row.target) for row in StringFile.of(path).rows()] == expected
     assert holds_strings(path) == ("json" in file)
