@@ -60,7 +60,6 @@ def test_an_encoder_starts_each_direction_from_its_own_vector() -> None:
     [
         ({"layer0.x": [0.0]}, ConfigError, "has 'layer0.x', but the model has layer0.h, layer0.c, layer1.h, layer1.c"),
         ({"layer1.h": [0.0, 1.0]}, ShapeError, r"'layer1.h' should have the shape \(3,\), but has \(2,\)"),
-        ({"layer1.h": [[0.0] * 3]}, ShapeError, r"but has \(1, 3\)"),
         ({"layer1.h": "abc"}, ShapeError, "'layer1.h' should be numbers, but is 'abc'"),
         ({"layer1.h": [[0.0], [1.0, 2.0]]}, ShapeError, "'layer1.h' should be numbers"),
         ({"layer1.h": [0.0, np.nan, 1.0]}, ShapeError, "'layer1.h' has a number that is not finite"),
@@ -73,12 +72,8 @@ def test_what_does_not_fit_is_refused_by_name(state: Any, error: type[AnaphoraEr
         start_from(torch.nn.Linear(2, 2), {"layer0.h": [1.0]})
 
 
-def test_commands_start_from_a_file(
-    tiny_language_model: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, file = str(tmp_path / "run"), tmp_path / "state.npz"
-    data = ["--data", str(toy_book), "--set", "training.epochs=1"]
-    assert main(["train", str(tiny_language_model), *data, "--run", run]) == 0
+def test_commands_start_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, file = str(Path(__file__).parents[1] / "runs" / "kinds-2" / "language-model"), tmp_path / "state.npz"
     size = len(load_trained(Path(run)).model.get_parameter("recurrence.weights.layer0.h").T)
     given = {"layer0.h": np.full(size, 3.0)}
     np.savez(file, **given)

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.nn.randomness import generator
@@ -14,9 +12,6 @@ from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build, made
-from tests.runtimes import updating
-
-from ..batches import text_batch
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
 SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
@@ -79,37 +74,6 @@ def test_highways_begin_almost_closed() -> None:
 def model(words: list[str] = WORDS, **tables: Any) -> LanguageModel:
     config = {"embedding": SMALL, "recurrence": {"size": 8}} | tables
     return made(LanguageModel, "language-model", config, SYMBOLS, words={"text": words})
-
-
-def batch() -> Batch:
-    return text_batch(np.random.default_rng(1).integers(3, SYMBOLS.size, (3, 7)))
-
-
-def test_a_language_model_learns_from_characters() -> None:
-    network = model(
-        embedding=SMALL | {"highways": 2, "dropout": {"kind": "variational", "probability": 0.1, "words": 0.1}}
-    )
-    network.eval()
-    before = network(batch())[0].sum.item()
-    network.train()
-    for update in range(1, 21):
-        with updating(1, update):
-            loss, _ = network(batch())
-        weights = [weight for weight in network.parameters() if weight.numel()]
-        for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
-            weight.data -= 0.01 * gradient.sign()
-    network.eval()
-    assert network(batch())[0].sum.item() < 0.8 * before
-
-
-def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
-    stepper = model().stepper()
-    ids = np.array([5, 7, 3, 9, 5])
-    memory, state, _ = stepper.start(Batch.of_rows(range(5), Ids(ids[:, None], ids)))
-    together = stepper.advance(memory, state, ids).log_probs_NV
-    for row in range(5):
-        alone = stepper.advance(memory, stepper.select(state, np.array([row])), ids[row : row + 1])
-        np.testing.assert_array_equal(alone.log_probs_NV[0], together[row])
 
 
 def test_the_outputs_of_composed_words_are_not_tied() -> None:
