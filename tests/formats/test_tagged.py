@@ -53,19 +53,27 @@ def rewritten(format_: TaggedFormat, text: str) -> str:
     return "".join(format_.write(one, one.tags) for one in sentences(format_, text))
 
 
-def test_ranges_and_empty_nodes_are_no_words() -> None:
-    first, second = sentences(Conllu(), CONLLU)
-    assert first.words == ("can", "not")
-    assert first.tags == ("AUX", "PART")
-    assert [first.line_of(word) for word in range(2)] == [4, 5]
-    assert (second.words, second.line) == (("1 000",), 8)
-    assert sentences(Conllu("XPOS"), CONLLU)[0].tags == ("MD", "RB")
+TRAINED = Columns(3, table=WORDS._replace(chosen=("token", "ner"), header=("token", "pos", "ner")))
+UNNAMED = Columns(2, table=WORDS._replace(chosen=(1, 2), header=("1", "2")))
 
 
-def test_a_mark_between_documents_is_no_sentence() -> None:
-    found = sentences(Columns(4), CONLL_2003)
-    assert [one.words for one in found if one.words] == [("EU", "rejects"), ("Peter",), (".",)]
-    assert [one.tags for one in found if one.words] == [("B-ORG", "O"), ("B-PER",), ("O",)]
+@pytest.mark.parametrize(
+    ("format_", "text", "expected"),
+    [
+        (Conllu(), CONLLU, {4: ("can not", "AUX PART"), 9: ("1 000", "NUM")}),  # ranges and empty nodes are no words
+        (Conllu("XPOS"), CONLLU, {4: ("can not", "MD RB"), 9: ("1 000", "CD")}),
+        # a mark between documents is no sentence
+        (Columns(4), CONLL_2003, {3: ("EU rejects", "B-ORG O"), 6: ("Peter", "B-PER"), 9: (".", "O")}),
+        # a word that could head a column is a token with a tag and below other rows
+        (Columns(2), "Word NN\nToken tag\n", {1: ("Word Token", "NN tag")}),
+        (TRAINED, "n\tNER\tToken\n7\tB-ORG\tEU\n", {2: ("EU", "B-ORG")}),  # by the name of their column
+    ],
+)
+def test_words_and_tags_are_those_of_their_columns(
+    format_: TaggedFormat, text: str, expected: dict[int, tuple[str, str]]
+) -> None:
+    found = [one for one in sentences(format_, text) if one.words]
+    assert {one.line_of(0): (" ".join(one.words), " ".join(one.tags)) for one in found} == expected
 
 
 @pytest.mark.parametrize("heading", ["token\tpos\tner_tag\n", "Word POS Tag\n", "\ufefftext\tupos\tlabel\r\n\r\n"])
@@ -73,15 +81,6 @@ def test_a_heading_is_no_token_and_stays(heading: str) -> None:
     text = heading + "EU\tNNP\tB-ORG\n"
     assert [one.words for one in sentences(Columns(3), text) if one.words] == [("EU",)]
     assert rewritten(Columns(3), text) == text
-
-
-def test_a_word_that_could_head_a_column_is_a_token_with_a_tag_and_below_other_rows() -> None:
-    [one] = sentences(Columns(2), "Word NN\nToken tag\n")
-    assert (one.words, one.tags) == (("Word", "Token"), ("NN", "tag"))
-
-
-TRAINED = Columns(3, table=WORDS._replace(chosen=("token", "ner"), header=("token", "pos", "ner")))
-UNNAMED = Columns(2, table=WORDS._replace(chosen=(1, 2), header=("1", "2")))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -114,28 +113,6 @@ def test_tags_get_a_new_column_where_others_than_in_training_are_there(
     assert [(one.words, one.tags) for one in found if one.words] == [(("EU",), tags)]
     written = "".join(format_.write(one, ["X"] * len(one.words)) for one in found)
     assert written == tagged.replace("\n", end)
-
-
-@pytest.mark.parametrize(
-    ("format_", "text", "message"),
-    [
-        (TRAINED, "EU NNP I-NP O\n", "columns 'token' and 'ner' as training had .token, pos, ner., but has 4 columns"),
-        (TRAINED, "token\tpos\nEU\tNNP\n", "columns 'token' and 'ner' as training had"),
-        (UNNAMED, "EU NNP O\n", "columns 1 and 2 as training had .1, 2., but has 3 columns"),
-        (UNNAMED, "1 EU NNP O\n", "columns 1 and 2 as training had"),
-        (Columns(0, table=WORDS._replace(chosen=(1, "nre"))), "token\tner\n", "Did you mean 'ner'?"),
-    ],
-)
-def test_tags_in_other_columns_than_those_of_training_are_refused(
-    format_: TaggedFormat, text: str, message: str
-) -> None:
-    with pytest.raises(DataError, match=f"file:1 should have .*{message}"):
-        sentences(format_, text)
-
-
-def test_tags_are_found_by_the_name_of_their_column() -> None:
-    [one] = [one for one in sentences(TRAINED, "n\tNER\tToken\n7\tB-ORG\tEU\n") if one.words]
-    assert (one.words, one.tags) == (("EU",), ("B-ORG",))
 
 
 @pytest.mark.parametrize(
@@ -172,6 +149,11 @@ def test_with_its_own_tags_a_file_is_what_it_was(format_: TaggedFormat, text: st
         (Conllu(), CONLLU.replace("\n2\tnot", "\n3\tnot"), 5, "should have the ID 2"),
         (Columns(4), CONLL_2003.replace("Peter NNP", "Peter"), 6, "has 3"),
         (Columns(3), "a\tX\n", 1, "columns 1 and 3"),
+        (TRAINED, "EU NNP I-NP O\n", 1, "'token' and 'ner' as training had .token, pos, ner., but has 4 columns"),
+        (TRAINED, "token\tpos\nEU\tNNP\n", 1, "columns 'token' and 'ner' as training had"),
+        (UNNAMED, "EU NNP O\n", 1, "columns 1 and 2 as training had .1, 2., but has 3 columns"),
+        (UNNAMED, "1 EU NNP O\n", 1, "columns 1 and 2 as training had"),
+        (Columns(0, table=WORDS._replace(chosen=(1, "nre"))), "token\tner\n", 1, "Did you mean 'ner'?"),
         (Columns(2), "a\tX\n\tX\n", 2, "empty word"),
         (Offsets("iob2"), '{"text": "a"}\n', 1, "spans"),
         (Offsets("iob2"), '{"text": "a", "label": []}\nno\n', 2, "should be JSON"),
