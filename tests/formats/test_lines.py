@@ -104,11 +104,12 @@ def test_a_damaged_archive_is_named(damaged: bytes, written: Written) -> None:
         (b"good\nstra\xdfe\n", ":2 should be UTF-8, but byte 5 of the line is 0xDF"),
         (b"\xef\xbb\xbfa\xff\n", ":1 .* byte 5 "),  # the mark counts
         (b"fine\na\0b\n", ":2 .*NUL at byte 2"),
+        ("a film\n".encode("utf-16"), " is text in UTF-16.*: convert it with  iconv -f UTF-16"),
     ],
 )
 def test_invalid_bytes_are_named_by_file_line_and_byte(data: bytes, said: str, written: Written) -> None:
     with pytest.raises(DataError, match=rf"train\.de{said}"):
-        list(read_lines(written("train.de", data)))
+        list(read_lines(written("train.de", data), any_format=True))
 
 
 def test_invalid_bytes_may_be_replaced(written: Written) -> None:
@@ -129,11 +130,10 @@ def test_lines_that_cannot_be_read_may_be_refused_and_are_empty(
     assert list(refused) == [2, 3, 4, 5, 7] and "text:2 should be UTF-8" in refused[2] and "NUL" in refused[3]
 
 
-def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"there is no .*nowhere\.txt"):
-        list(read_lines(tmp_path / "nowhere.txt"))
-    with pytest.raises(DataError, match="is a folder"):
-        list(read_lines(tmp_path))
+@pytest.mark.parametrize(("name", "said"), [("nowhere.txt", r"there is no .*nowhere\.txt"), ("", "is a folder")])
+def test_missing_files_and_folders_are_named(name: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        list(read_lines(tmp_path / name))
 
 
 def test_reading_takes_the_memory_of_a_line(written: Written) -> None:
@@ -160,12 +160,6 @@ def test_a_line_without_an_end_takes_bounded_memory(
     path = written("bomb.txt", (gzip.compress if packed else bytes)(b"x" * (4 << 20)))
     with memory_below(1 << 20), pytest.raises(DataError, match=r"bomb\.txt:1 is longer than 262,144 bytes"):
         list(read_lines(path))
-
-
-def test_utf_16_is_answered_with_how_to_convert_it(written: Written) -> None:
-    path = written("a.txt", "a lovely film\n".encode("utf-16"))
-    with pytest.raises(DataError, match=r"a\.txt is text in UTF-16.*: convert it with  iconv -f UTF-16"):
-        list(read_lines(path, any_format=True))
 
 
 def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, written: Written) -> None:
