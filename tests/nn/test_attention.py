@@ -47,8 +47,7 @@ PRODUCT = [
     for score, span, normalizer in product(SCORES, SPANS, NORMALIZERS)
 ]
 WINDOWS = [
-    WindowAttention(kind="gaussian-window", components=1),
-    WindowAttention(kind="gaussian-window", components=3),
+    *(WindowAttention(kind="gaussian-window", components=components) for components in (1, 3)),
     WindowAttention(kind="gaussian-window", components=2, bias=False),
 ]
 EACH: list[Options] = [
@@ -129,14 +128,12 @@ def asked(
     for name, value in attention.initial_state(TensorOperations(), leaves["memory"]).items():
         # the number of the step has no gradient, nor have weights that only choose a window
         chosen_by = isinstance(options, AttentionConfig) and not isinstance(options.score, Hybrid)
-        if name == "clock" or (name == "weights" and chosen_by):
-            continue
         if name == "kappa":
             leaves["first kappa"] = leaf(*value.shape)
-            continue
-        open_BS = torch.arange(span) < positions.unsqueeze(1)
-        share_BS = torch.rand(sentences, span, generator=generator, dtype=torch.float64) * open_BS
-        leaves[f"first {name}"] = (share_BS / share_BS.sum(-1, keepdim=True)).requires_grad_()
+        elif name == "coverage" or (name == "weights" and not chosen_by):
+            open_BS = torch.arange(span) < positions.unsqueeze(1)
+            share_BS = torch.rand(sentences, span, generator=generator, dtype=torch.float64) * open_BS
+            leaves[f"first {name}"] = (share_BS / share_BS.sum(-1, keepdim=True)).requires_grad_()
     program = Program(attention.parts("x"), ("context", "weights"))
     return Asked(program, Lstm(), leaves, lengths, attention=attention, positions_B=positions)
 

@@ -55,13 +55,8 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         '#~ msgid "c"\n#~ msgstr "x"\n#~| msgid "old"\n#~ msgid "d"\n#~ msgstr "x"\n\n'
         'msgid "e"\nmsgid_plural "f"\nmsgstr[0] "x"\nmsgstr[1] ""\n'
     )
-    assert skipped_of(tmp_path, "a.po", text) == [
-        (6, Reason.UNTRANSLATED),
-        (10, Reason.FUZZY),
-        (13, Reason.OBSOLETE),
-        (16, Reason.OBSOLETE),
-        (19, Reason.UNTRANSLATED),
-    ]
+    found = {6: "UNTRANSLATED", 10: "FUZZY", 13: "OBSOLETE", 16: "OBSOLETE", 19: "UNTRANSLATED"}
+    assert skipped_of(tmp_path, "a.po", text) == [(line, Reason[one]) for line, one in found.items()]
 
 
 def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
