@@ -157,10 +157,6 @@ class Html(Reader, HTMLParser):
             self._elements.append(_Element(tag, is_kept, is_foreign, languages, code if is_pair else None))
             self._opened[tag] += 1
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
     def handle_endtag(self, tag: str) -> None:
         self._tag(tag, self._at)
         self._close(tag)
