@@ -74,7 +74,8 @@ def test_what_is_no_tag_of_spans_is_a_fault(tag: str, encoding: Encoding) -> Non
 def in_place(sentences: list[list[str]]) -> list[TagsInPlace]:
     """Sentences with a token a line, and a blank line after each."""
     firsts = accumulate((len(one) + 1 for one in sentences), initial=1)
-    return [(tags, lambda n, first=first: f"a.conll:{first + n}") for first, tags in zip(firsts, sentences)]  # noqa: B905
+    located = zip(firsts, sentences, strict=False)
+    return [(tags, lambda number, first=first: f"a.conll:{first + number}") for first, tags in located]
 
 
 @pytest.mark.parametrize(
