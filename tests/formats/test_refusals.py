@@ -76,6 +76,7 @@ REFUSED: dict[Callable[[Path], Iterable[object]], list[tuple[str, str | bytes, s
         ("a.jsonl", "[[0, 0, 0], [1, 1]]", "point 2 should have 3 numbers"),
         ("a.ndjson", '{"drawing": [[[0, 1], [0]]]}', "stroke 1 has 2, 1 numbers"),
         ("a.json", "2", r"a\.json should be an object"),
+        ("a.json", b"\xff", r"a\.json should be UTF-8"),
         ("a.jsonl", '{"text": "\\u0000", "strokes": [[[1, 2]]]}', "NUL"),
         ("a.xml", IAM.replace('time="1.1"', 'time="0.9"'), "point 2 is out of order"),
         ("a.xml", IAM.replace('x="3"', 'x="?"'), "a.xml:6 has x = '\\?', which is no number"),
