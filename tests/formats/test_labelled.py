@@ -35,6 +35,7 @@ SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
             None,
             [(("question",), "Who?"), (("answer",), "Nobody."), (("question",), "Why?")],
         ),
+        ("a.jsonl", '{"x": "fine film", "y": "good"}\n', None, ONE[:1]),
         ("a.jsonl", '{"label": true, "text": "b"}\n', None, [(("true",), "b")]),
         ("a.tsv", "labels\ttext\na | b\tfine film\n\tnone\n", "|", SEVERAL),
         ("a.jsonl", '{"labels": ["a", "b"], "text": "fine film"}\n{"label": [], "text": "none"}\n', "|", SEVERAL),

@@ -73,6 +73,7 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
     [
         (MFA + "she\n", "file:4 should have 2 columns, but has 1"),
         (UNIMORPH + "a\tb\n", "file:5 should have 3 columns, but has 2"),
+        (MFA + "she\tsh iy\tx\n", "file:4 should have 2 columns, but has 3"),
         (MFA + "\tsh iy\n", "file:4 has an empty source"),
         (MFA + "she\t\n", "file:4 has an empty target"),
         (UNIMORPH + "a\tb\t \n", "file:5 has an empty features"),
@@ -80,6 +81,7 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
         ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features, data.columns"),
         ("\n;;; nothing\n", "file should hold pairs of strings, but has none"),
         ("haus\nmaus\n", "file is in no format that is known"),
+        ("".join(f"word{n} of sentence{n} in text{n}\n" for n in range(400)), "file is in no format that is known"),
     ],
 )
 def test_what_is_in_no_format_is_refused_with_its_line(text: str, complaint: str) -> None:

@@ -21,6 +21,7 @@ CODES = ("en", "fr")
         ),
         ("English\tFrench\nHold.\tTiens.\n", Layout(), [("Hold.", "Tiens.")], [(1, HEADING)]),
         ("Hold.\tTiens.\nEnglish\tFrench\n", Layout(), [("Hold.", "Tiens."), ("English", "French")], []),
+        ("no\tit\nen\ten\n", Layout(), [("no", "it"), ("en", "en")], []),
         ("a\tb\t\nc\t\t\n\td\n", Layout(), [("a", "b"), ("c", ""), ("", "d")], []),
         ("a\tb\tby x\nc\td\n", Layout((1, 2)), [("a", "b"), ("c", "d")], []),
         ("1\ta\t9\tb\n2\tc\n", Layout((2, 4)), [("a", "b")], [(2, "1 column")]),

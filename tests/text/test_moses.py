@@ -35,6 +35,7 @@ def test_tokens_are_those_of_the_published_files(language: str, raw: str, expect
         ("km", "ប្រយោគ។"),
         ("am", "ሰላም ነው፣ ደህና።"),
         ("he", 'ארה״ב וצה"ל, צ׳יפס.'),
+        ("fr", "« Oui », dit-il."),
         ("en", "It's here, isn't it?"),
     ],
 )

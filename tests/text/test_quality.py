@@ -10,6 +10,8 @@ from anaphora.text.quality import differences, line_faults, pair_faults
 @pytest.mark.parametrize(
     "text",
     [
+        "LA LIBERTÉ» dit-il",
+        "ГОСТ Р «Ж»",
         "À l’école, « où » ça coûte 5 €…",
         "Größe: Ü“ und ÄÖÜ",
         "Пример “кавычек” и «ёлочек» №5",

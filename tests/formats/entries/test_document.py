@@ -20,6 +20,8 @@ def sentences(folder: Path, name: str, content: str) -> list[str]:
     ("page", "expected"),
     [
         ("<b>Open</b> the  file", ["<b0>Open</b0> the file"]),
+        ("<b>all</b>", ["all"]),
+        ("<I><b>one</b> two</i>", ["<b0>one</b0> two"]),
         ("<i><b>one</b> two</i> three", ["<i0><b1>one</b1> two</i0> three"]),
         ('a <a href="x>y" title="z">link <b>here</b></a>', ["z", "a <a0>link <b1>here</b1></a0>"]),
         ("a <b><b>c</b></b> d", ["a <b0><b1>c</b1></b0> d"]),

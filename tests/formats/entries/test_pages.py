@@ -148,6 +148,7 @@ def test_cues_keep_their_times_tags_and_number_of_lines(cues: str, tmp_path: Pat
     for mark, end in (("", "\n"), ("\ufeff", "\r\n")):
         text = mark + cues.format(*TIMES).replace("\n", end)
         assert filled_text(tmp_path, "a.srt", text) == in_capitals(text)
+        assert all(entry.source[-1:] not in "127" for entry in document_of(tmp_path, "a.srt", text).entries)  # numbers
 
 
 def test_a_translation_is_set_in_as_many_lines_of_about_one_length(tmp_path: Path) -> None:

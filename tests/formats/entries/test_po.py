@@ -70,6 +70,7 @@ def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
     [
         ('msgid "a\nmsgstr "b"\n', r"a.po:6 is no line of a gettext catalogue: msgid \"a"),
         ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', "a.po:7 is a second msgid of one message"),
+        ('msgid "a\\q"\nmsgstr "b"\n', r"a.po:6 has \\q, which is no escape of text"),
         ('msgid "a\\000"\nmsgstr "b"\n', r"a.po:6 has \\000, which is no escape of text"),
         ('msgid "a\0"\nmsgstr "b"\n', "a.po:6 has a NUL"),
         ('msgid "a"\nmsgstr[0 "b"\n', r'a.po:7 is no line of a gettext catalogue: msgstr\[0 "b"'),

@@ -34,8 +34,8 @@ def described(*segments: str) -> str:
 
 TRADOS = {
     True: (
-        'conf="Translated"',
         'conf="Translated" origin="tm" percent="100"',
+        'conf="ApprovedSignOff"',
         'conf="ApprovedTranslation" origin="mt"',
     ),
     False: (
@@ -46,7 +46,7 @@ TRADOS = {
 OTHERS = {
     True: (
         *('mq:status="ManuallyConfirmed"', 'mq:status="ConfirmedTranslator"', 'mq:status="Proofread"'),
-        *('m:confirmed="1"', 'm:confirmed="1" approved="no"'),
+        *('m:confirmed="2"', 'm:confirmed="1" approved="no"'),
     ),
     False: (
         *('mq:status="MachineTranslated"', 'mq:status="Rejected" approved="yes"', 'mq:status="NotStarted"'),
