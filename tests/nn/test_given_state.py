@@ -1,6 +1,7 @@
 """Sequences start from vectors that are given, in language models and encoders, in Python and on the command line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,12 @@ def test_a_text_continues_from_the_state_that_another_ended_in(initial_state: st
     with torch.no_grad():
         whole, _ = model.target_log_probs(Batch.of_rows([0], pad([ids[:-1]]), pad([ids[1:]])))
         carry = model.carry_after(Batch.of_rows([0], pad([ids[:3]]), pad([ids[1:4]])))
+        second = Batch.of_rows([0], pad([ids[3:-1]]), pad([ids[4:]]))
+        loss, _ = model(replace(second, carry_mask_B=np.array([True])), carry)
         start_from(model, {name: rows[0].tolist() for name, rows in carry.items()})
         rest, _ = model.target_log_probs(Batch.of_rows([0, 1], pad([ids[3:-1]] * 2), pad([ids[4:]] * 2)))
     assert np.allclose(rest, whole[:, 3:], atol=1e-6)
+    assert loss.sum.item() == pytest.approx(-whole[:, 3:].sum(), rel=1e-5)
     stepped = model.stepper().start(Batch.of_rows([0], pad([[4]]))).state
     assert all(torch.equal(stepped[name], carry[name]) for name in carry)
 

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.nn.randomness import generator
@@ -74,6 +76,16 @@ def test_highways_begin_almost_closed() -> None:
 def model(words: list[str] = WORDS, **tables: Any) -> LanguageModel:
     config = {"embedding": SMALL, "recurrence": {"size": 8}} | tables
     return made(LanguageModel, "language-model", config, SYMBOLS, words={"text": words})
+
+
+def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
+    stepper = model().stepper()
+    ids = np.array([5, 7, 3, 9, 5])
+    memory, state, _ = stepper.start(Batch.of_rows(range(5), Ids(ids[:, None], ids)))
+    together = stepper.advance(memory, state, ids).log_probs_NV
+    for row in range(5):
+        alone = stepper.advance(memory, stepper.select(state, np.array([row])), ids[row : row + 1])
+        np.testing.assert_array_equal(alone.log_probs_NV[0], together[row])
 
 
 def test_the_outputs_of_composed_words_are_not_tied() -> None:
