@@ -54,6 +54,7 @@ def test_what_other_programs_write_otherwise_is_read(before: str, after: str, be
     [
         ("\n-0.4\ta\n", "", r" should have 3 n-grams of order 1, .* but has 2"),
         ("-0.4\ta", "-inf\ta", r":8 should read LOG10 WORD \[BACKOFF\], finite numbers"),
+        ("-0.4\ta", "-0.4\t\0", ":8 has a NUL at byte 6"),
         ("<s> a", "<s> a\t-0.3", r":11 should have no back-off weight, .* but has -0\.3"),
         ("\\data\\", "mmap lm http://kheafield.com/code format version 5\n\0\1\0", " is a KenLM binary"),
     ],

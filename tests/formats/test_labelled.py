@@ -38,10 +38,8 @@ SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
         ("a.jsonl", '{"x": "fine film", "y": "good"}\n', None, ONE[:1]),
         ("a.jsonl", '{"label": true, "text": "b"}\n', None, [(("true",), "b")]),
         ("a.tsv", "labels\ttext\na | b\tfine film\n\tnone\n", "|", SEVERAL),
-        ("a.txt", "__label__a __label__b fine film\nnone\n", "|", SEVERAL),
         ("a.jsonl", '{"labels": ["a", "b"], "text": "fine film"}\n{"label": [], "text": "none"}\n', "|", SEVERAL),
         ("a.txt", "a|b fine film\n__label__ none\n", "|", SEVERAL),
-        ("a.txt", "a|b fine film\n", "", [(("a|b",), "fine film")]),
         ("a.txt", "__label__c|d __label__e other\n", "", [(("c|d", "e"), "other")]),
     ],
 )

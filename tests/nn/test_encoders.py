@@ -131,19 +131,19 @@ def test_a_reversed_encoder_reads_c_b_a_and_the_end_and_gives_annotations_in_the
     assert_close(ours.summaries, by_hand.summaries, rtol=0, atol=0)
 
 
-def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None:
-    with pytest.raises(ConfigError, match=r"encoder\.reversed .* set one of the two to false"):
-        made({"reversed": True})
-    with pytest.raises(
-        ConfigError,
-        match=r'encoder\.sentence_encoding_from = "forward" does not go with encoder\.bidirectional = false',
-    ):
-        made({"bidirectional": False, "sentence_encoding_from": "forward"})
-
-
-def test_an_encoder_without_a_kind_is_a_recurrent_one_and_another_has_no_options_of_it() -> None:
-    assert made({}).spec.annotations
-    with pytest.raises(ConfigError, match=r'encoder\.cell is for encoder\.kind = "recurrent"'):
-        made({"kind": "convolution", "cell": "gru"})
-    with pytest.raises(ConfigError, match="encoder 'convolutions' is unknown"):
-        made({"kind": "convolutions"})
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"reversed": True}, "reversed .* set one of the two to false"),
+        (
+            {"bidirectional": False, "sentence_encoding_from": "forward"},
+            "does not go with encoder.bidirectional = false",
+        ),
+        ({"kind": "convolution", "cell": "gru"}, 'encoder.cell is for encoder.kind = "recurrent"'),
+        ({"kind": "convolutions"}, "encoder 'convolutions' is unknown"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        made(table)
+    assert made({}).spec.annotations  # a recurrent one

@@ -14,9 +14,6 @@ from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build, made
-from tests.runtimes import updating
-
-from ..batches import text_batch
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
 SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
@@ -61,17 +58,6 @@ def test_of_an_endless_word_the_first_characters_are_read() -> None:
     assert short.weights.tensors()["characters.weight"].shape == spelling().weights.tensors()["characters.weight"].shape
 
 
-def test_one_endless_word_takes_no_more_memory_than_a_long_one() -> None:
-    words = [*WORDS[:-1], "zebra" * 2000]
-    network = model(words)
-    assert isinstance(network.embedding, Spelling)
-    assert network.embedding.characters_VL.shape == (SYMBOLS.size, 66)
-    with updating(1, 1):
-        loss, _ = network(batch())
-    weights = [weight for weight in network.parameters() if weight.numel()]
-    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss.sum, weights))
-
-
 def test_no_checkpoint_keeps_what_the_vocabulary_says() -> None:
     assert {name.split(".")[0] for name in spelling().state_dict()} == {"weights"}
 
@@ -90,27 +76,6 @@ def test_highways_begin_almost_closed() -> None:
 def model(words: list[str] = WORDS, **tables: Any) -> LanguageModel:
     config = {"embedding": SMALL, "recurrence": {"size": 8}} | tables
     return made(LanguageModel, "language-model", config, SYMBOLS, words={"text": words})
-
-
-def batch() -> Batch:
-    return text_batch(np.random.default_rng(1).integers(3, SYMBOLS.size, (3, 7)))
-
-
-def test_a_language_model_learns_from_characters() -> None:
-    network = model(
-        embedding=SMALL | {"highways": 2, "dropout": {"kind": "variational", "probability": 0.1, "words": 0.1}}
-    )
-    network.eval()
-    before = network(batch())[0].sum.item()
-    network.train()
-    for update in range(1, 21):
-        with updating(1, update):
-            loss, _ = network(batch())
-        weights = [weight for weight in network.parameters() if weight.numel()]
-        for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
-            weight.data -= 0.01 * gradient.sign()
-    network.eval()
-    assert network(batch())[0].sum.item() < 0.8 * before
 
 
 def test_a_step_has_the_same_bits_alone_and_among_others() -> None:

@@ -1,13 +1,10 @@
 """Stacks and encoders: equal to torch.nn, untouched by padding, and the same in pieces."""
 
-from dataclasses import asdict
-
 import pytest
 import torch
 from torch import nn
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import Gru
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
@@ -50,14 +47,10 @@ def test_a_bidirectional_encoder_is_that_of_torch_nn_with_its_halves_exchanged()
 
 
 def test_dropout_acts_in_training_alone() -> None:
-    body = stack(dropout=0.5)
-    x_TBD, lengths = torch.randn(4, 3, 5), torch.full((3,), 4)
+    body, x_TBD, lengths = stack(dropout=0.5), torch.randn(4, 3, 5), torch.full((3,), 4)
     with updating(1, 1):
         first = body(x_TBD, lengths).outputs["h"]
-    with updating(1, 2):
-        second = body(x_TBD, lengths).outputs["h"]
     assert 0.2 < (first == 0).float().mean() < 0.8
-    assert not torch.equal(first, second)
     assert not (body.eval()(x_TBD, lengths).outputs["h"] == 0).any()
 
 
@@ -100,18 +93,17 @@ def test_residual_connections_of_an_encoder_go_around_both_directions(bidirectio
     torch.testing.assert_close(both, below + above)
 
 
-def test_a_forget_bias_without_biases_is_refused() -> None:
-    with pytest.raises(ConfigError, match="bias = true"):
-        stack(cell="lstm", bias=False)
-    with pytest.raises(ConfigError, match=r'cell = {kind = "peephole", forget_bias = 0}'):
-        stack(cell="peephole", bias=False)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"cell": "peephole", "bias": False}, r'bias = true, or cell = {kind = "peephole", forget_bias = 0}'),
+        ({"cell": "ssru", "weight_dropout": 0.2}, "no recurrent matrix: set weight_dropout = 0"),
+    ],
+)
+def test_what_a_cell_has_not_is_refused(options: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        stack(**options)
     assert stack(cell={"kind": "peephole", "forget_bias": 0.0}, bias=False)
-    assert stack(cell=asdict(Gru()), bias=False)
-
-
-def test_matrices_that_a_cell_has_not_cannot_be_dropped() -> None:
-    with pytest.raises(ConfigError, match="no recurrent matrix: set weight_dropout = 0"):
-        stack(cell="ssru", weight_dropout=0.2)
 
 
 def test_a_decoder_projects_no_first_value_that_no_step_reads() -> None:

@@ -11,8 +11,6 @@ from anaphora.text.special_tokens import without_special_tokens
     "line",
     [
         "<s> A man . </s>",
-        "A man . </s>",
-        "<bos> A man . <eos>",
         "<BOS> A man . <EOS> <pad> <pad>",
         "<pad> <pad> <s>\tA man .",
         "[CLS] A man . [SEP] [PAD]",

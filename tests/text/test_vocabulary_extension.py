@@ -1,10 +1,12 @@
+from pathlib import Path
+
 import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.symbols import SymbolTokenizer
-from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word, load, save
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.vocabulary_extension import extend_tokenizer
 from anaphora.text.words import WordTokenizer
@@ -30,7 +32,7 @@ def learnt(kind: str, lines: list[str]) -> Tokenizer:
 
 
 @pytest.mark.parametrize("kind", CONFIG)
-def test_old_units_keep_their_ids_and_new_ones_are_appended_once_used_and_kept(kind: str) -> None:
+def test_old_units_keep_their_ids_and_new_ones_are_appended_once_used_and_kept(kind: str, tmp_path: Path) -> None:
     old, new = learnt(kind, OLD), learnt(kind, NEW)
     both = extend_tokenizer(CONFIG[kind], old, new)
     pieces = both.pieces(range(both.symbols.size))
@@ -41,13 +43,8 @@ def test_old_units_keep_their_ids_and_new_ones_are_appended_once_used_and_kept(k
         ids = both.encode(line)
         assert both.decode(ids) == line
         assert max(ids) >= old.symbols.size and len(ids) <= len(old.encode(line))
-    written = both.serialise()
-    reread: Tokenizer = {
-        "character": lambda: CharacterTokenizer.deserialise(written, lowercase=False),
-        "bpe": lambda: SubwordTokenizer(written, lowercase=False),
-        **dict.fromkeys(("symbol", "separated"), lambda: SymbolTokenizer.deserialise(written, lowercase=False)),
-        "word": lambda: WordTokenizer.deserialise(written, lowercase=False, segmentation="whitespace"),
-    }[kind]()
+    save({"text": both}, tmp_path)
+    reread = load(CONFIG[kind], tmp_path)["text"]
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
     assert extend_tokenizer(CONFIG[kind], old, old) is old
 

@@ -47,6 +47,7 @@ _PACKED = "mmap lm "  # the first bytes of a KenLM binary
 _DAMAGED = "the file is damaged; make or fetch it again"
 _SPACES = re.compile("[ \t]+")  # a word may hold any other
 _COUNT = re.compile("[0-9]{1,15}")
+_PART_END = re.compile(rb"^\s*?[\n\\]", re.MULTILINE)
 _LEAST = -1e37  # what is less is -inf as a float32
 _SPACE, _TAB, _LINE_FEED = b" \t\n"
 _IN_WORDS = (b"\r", b"\x0b", b"\x0c")  # bytes are split there too
@@ -163,18 +164,10 @@ class _Lines:
 
     def of_part(self) -> bytes:
         """Lines up to one that is empty or begins with a backslash, which are read; none where that comes next."""
-        if not self._fill() or self._block.startswith((b"\n", b"\\"), self._at):
-            return b""
-        ends = [end for mark in (b"\n\n", b"\n\\") if (end := self._block.find(mark, self._at)) >= 0]
-        part = self._block[self._at : min(ends, default=len(self._block) - 1) + 1]
+        end = _PART_END.search(self._block, self._at) if self._fill() else None
+        part = self._block[self._at : end.start() if end else len(self._block)]
         self._at, self.number = self._at + len(part), self.number + part.count(b"\n")
         return part
-
-    def unread_from(self, part: bytes, count: int) -> None:
-        """Give back all but the first ``count`` lines of the last part."""
-        lines = part.split(b"\n")
-        self._at -= sum(len(line) + 1 for line in lines[count:-1])
-        self.number -= len(lines) - 1 - count
 
     def _fill(self) -> bool:
         """True if there is another line."""
@@ -195,7 +188,7 @@ def _header(lines: _Lines) -> list[int]:
         raise DataError(f"{path} should be an ARPA file, but has no line \\data\\: is it a model in that format?")
     counts: list[int] = []
     for line in lines:
-        if counts and _ends_a_part(line):
+        if counts and (not line.strip() or line.lstrip().startswith("\\")):
             lines.unread(line)
             return counts
         if not line.strip():
@@ -213,24 +206,23 @@ def _section(lines: _Lines, order: int, count: int, vocabulary: _Vocabulary, *, 
             break
         if line.strip():
             raise _fault(lines, f"\\{order}-grams:", line)
-    first, blocks = lines.number + 1, [_arrays([], order, vocabulary)]
+    path, first, blocks = lines.path, lines.number + 1, [_arrays([], order, vocabulary)]
     while part := lines.of_part():
         block = _parse(part, order, vocabulary, backs_off=not is_last)
         if block is None:
-            block = _arrays(grams := _read_singly(lines, part, order, backs_off=not is_last), order, vocabulary)
-            if len(grams) < part.count(b"\n"):
-                blocks.append(block)
-                break
+            numbered = enumerate(part.decode().split("\n")[:-1], lines.number + 1 - part.count(b"\n"))
+            grams = [_gram(line, order, f"{path}:{number}", backs_off=not is_last) for number, line in numbered]
+            block = _arrays(grams, order, vocabulary)
         blocks.append(block)
     found = ArpaOrder(*(np.concatenate(columns) for columns in zip(*blocks, strict=True)))
     repeated = _find_repeated(found.places_NK)
     if repeated is not None:
         words = list(vocabulary)
         gram = b" ".join(words[place] for place in found.places_NK[repeated]).decode()
-        raise DataError(f"{lines.path}:{first + repeated} repeats the n-gram '{gram[:60]}': {_DAMAGED}.")
+        raise DataError(f"{path}:{first + repeated} repeats the n-gram '{gram[:60]}': {_DAMAGED}.")
     if len(found.log10_N) != count:
         raise DataError(
-            f"{lines.path} should have {inflect(count, 'n-gram')} of order {order}, as its header says, but has "
+            f"{path} should have {inflect(count, 'n-gram')} of order {order}, as its header says, but has "
             f"{len(found.log10_N):,}: {_DAMAGED}."
         )
     return found
@@ -263,17 +255,6 @@ def _parse(part: bytes, order: int, vocabulary: _Vocabulary, *, backs_off: bool)
     return ArpaOrder(places.reshape(-1, order), log10_N, backoffs_N)
 
 
-def _read_singly(lines: _Lines, part: bytes, order: int, *, backs_off: bool) -> list[ArpaGram]:
-    """Return the same lines one by one, up to one that ends the part after all."""
-    read, first = list[ArpaGram](), lines.number + 1 - part.count(b"\n")
-    for number, line in enumerate(part.decode().split("\n")[:-1], first):
-        if _ends_a_part(line):
-            lines.unread_from(part, len(read))
-            break
-        read.append(_gram(line, order, f"{lines.path}:{number}", backs_off=backs_off))
-    return read
-
-
 def _arrays(grams: Sequence[ArpaGram], order: int, vocabulary: _Vocabulary) -> ArpaOrder:
     places = [vocabulary[word.encode()] for gram in grams for word in gram.words]
     log10_N, backoffs_N = np.array([(gram.log10, gram.backoff) for gram in grams]).reshape(-1, 2).T
@@ -293,11 +274,6 @@ def _find_repeated(places_NK: Places) -> int | None:
             return int(candidate)
         seen.add(gram)
     return None
-
-
-def _ends_a_part(line: str) -> bool:
-    """True if a line is empty, or names the next part."""
-    return not line.strip() or line.lstrip().startswith("\\")
 
 
 def _gram(line: str, order: int, where: str, *, backs_off: bool) -> ArpaGram:

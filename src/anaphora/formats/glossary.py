@@ -76,13 +76,8 @@ def _entry(line: str, where: str) -> GlossaryEntry:
     return GlossaryEntry(where, source, required, forbidden)
 
 
-class Term(NamedTuple):
-    """A term and one translation of it."""
-
-    where: str
-    """File and line."""
-    source: str
-    target: str
+Term = tuple[str, str, str]
+"""File and line of a term, the term, and one translation of it."""
 
 
 def read_term_bases(folder: Path, languages: tuple[str, str]) -> list[GlossaryEntry]:
@@ -91,16 +86,14 @@ def read_term_bases(folder: Path, languages: tuple[str, str]) -> list[GlossaryEn
     Lines without two columns, and those that begin with ``#``, are left out. Raises DataError as ``read_lines`` and
     ``xml_elements``, and for wrong quotes in a CSV file.
     """
-    found: dict[str, list[Term]] = {}
+    found: dict[str, GlossaryEntry] = {}
     for path in sorted(folder.rglob("*")):
-        for term in read_terms(path, languages) if path.is_file() else ():
-            source, target = map(_plain, term[1:])
+        for where, *both in read_terms(path, languages) if path.is_file() else ():
+            source, target = map(_plain, both)
             if source and target and source != ANY:
-                found.setdefault(source, []).append(Term(term.where, source, target))
-    return [
-        GlossaryEntry(terms[0].where, source, tuple(dict.fromkeys(term.target for term in terms)), ())
-        for source, terms in found.items()
-    ]
+                entry = found.get(source, GlossaryEntry(where, source, (), ()))
+                found[source] = entry._replace(required=tuple(dict.fromkeys((*entry.required, target))))
+    return list(found.values())
 
 
 def _plain(text: str) -> str:
@@ -113,7 +106,7 @@ def read_terms(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
     if ending in _ENDINGS:
         rows = table_rows(read_lines(path, any_format=True), str(path))
         found = (row for row in rows if len(row.cells) > 1 and not row.lines.startswith("#"))
-        return (Term(f"{path}:{row.number}", *row.cells[:2]) for row in found)
+        return ((f"{path}:{row.number}", row.cells[0], row.cells[1]) for row in found)
     return _of_concepts(path, languages) if ending == ".tbx" else iter(())
 
 
@@ -129,5 +122,5 @@ def _of_concepts(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
             named = len(terms)
         elif element.name in _CONCEPT:
             sources, targets = ([text for code, text in terms if matches(code, wanted)] for wanted in languages)
-            yield from (Term(f"{path}:{element.line}", one, other) for one in sources for other in targets)
+            yield from ((f"{path}:{element.line}", one, other) for one in sources for other in targets)
             terms, named = [], 0

@@ -139,36 +139,31 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
     are paths beside it, of arrays steps x width, or width for one vector; the labels of vectors share a cell, spaces
     between them.
     """
+    for place, labels, values_TD in _sequences(path, separator, steps):
+        found = _one_each(place, labels, values_TD) if steps else split_labels(place, labels, separator)
+        yield Example(place, found, sha256(values_TD.tobytes()), values_TD)
+
+
+def _sequences(path: Path, separator: str | None, steps: bool) -> Iterator[tuple[str, Sequence[str], Floats]]:
+    """Yield the place, the labels as they stand there, and the vectors of each sequence."""
     if holds_numbers(path):
         for place, labels, values_TD in _number_rows(path, steps):
             if not steps and len({*labels}) > 1:
                 raise DataError(f"{place} begins a sequence with several labels ({', '.join({*labels})}): give it one.")
-            found = _one_each(place, labels, values_TD) if steps else split_labels(place, labels[:1], separator)
-            yield Example(place, found, sha256(values_TD.tobytes()), values_TD)
-        return
-    if not is_array_file(path):
+            yield place, labels if steps else labels[:1], values_TD
+    elif not is_array_file(path):
         for example in read_labelled(path, separator=None if steps else separator):
-            values_TD = _array(path.parent / example.text)
-            if steps:
-                found = _one_each(example.place, " ".join(example.labels).split(), values_TD)
-                example = example._replace(labels=found)
-            yield example._replace(text=sha256(values_TD.tobytes()), values_TD=values_TD)
-        return
-    labels, sequences = _labels(ArrayFile(path)), Sequences(ArrayFile(path), single=not steps)
-    expected, what = (sum(sequences.lengths), "vector") if steps else (len(sequences), "sequence")
-    if len(labels) != expected:
-        raise DataError(
-            f"{path} has {inflect(len(labels), 'label')}, but {inflect(expected, what)}: give each {what} one label."
-        )
-    begin = 0
-    for number, length in enumerate(sequences.lengths):
-        place, values_TD = f"{path}: sequence {number + 1}", sequences[number]
-        if steps:
-            found = _one_each(place, labels[begin : begin + length], values_TD)
-        else:
-            found = split_labels(place, [labels[number]], separator)
-        begin += length
-        yield Example(place, found, sha256(values_TD.tobytes()), values_TD)
+            labels = " ".join(example.labels).split() if steps else list(example.labels)
+            yield example.place, labels, _array(path.parent / example.text)
+    else:
+        labels, sequences = _labels(ArrayFile(path)), Sequences(ArrayFile(path), single=not steps)
+        expected, what = (sum(sequences.lengths), "vector") if steps else (len(sequences), "sequence")
+        if len(labels) != expected:
+            there = f"{inflect(len(labels), 'label')}, but {inflect(expected, what)}"
+            raise DataError(f"{path} has {there}: give each {what} one label.")
+        rest = iter(labels)
+        for number, length in enumerate(sequences.lengths):
+            yield f"{path}: sequence {number + 1}", [*islice(rest, length if steps else 1)], sequences[number]
 
 
 def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str, ...]:

@@ -68,7 +68,10 @@ def read_blocks(path: Path) -> Iterator[bytes]:
         _check_is_text(stream, name)
         for block in _sound(iter(lambda: stream.read(_BLOCK) + stream.readline(LONGEST + 1), b""), name):
             if len(block) > LONGEST or 0 in block or block.decode(errors="ignore").encode() != block:
-                yield from _sound_lines(block, name, first)
+                for line in _lines(BytesIO(block), name, first):
+                    yield f"{line}\n".encode()
+                    first += 1
+                continue
             text = block.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n") + b"\n"
             yield text.removeprefix(BOM.encode()) if first == 1 else text
             first += text.count(b"\n")
@@ -197,18 +200,6 @@ def _decoded_line(content: bytes, place: str, encoding: str, errors: str) -> str
         ) from None
 
 
-def _sound_lines(block: bytes, name: str, first: int) -> Iterator[bytes]:
-    """Yield the lines before one that is refused, and its DataError; nothing where none is."""
-    sound = list[str]()
-    try:
-        for line in _lines(BytesIO(block), name, first):
-            sound.append(line)
-    except DataError:
-        if sound:
-            yield "".join(f"{line}\n" for line in sound).encode()
-        raise
-
-
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write a file whole or not at all, gzipped where its name ends in ``.gz``.
 
@@ -225,16 +216,16 @@ def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
 
     Errors as ``write_lines``.
     """
-    with replacing(path) as plain, packed_by_name(path, plain) as stream:
+    with writing_text(path) as write:
         numbers = count(1)
 
-        def write(line: str) -> None:
+        def write_line(line: str) -> None:
             number = next(numbers)
             if "\n" in line:
                 raise DataError(f"Line {number} for {path} should be one line, but holds a line feed.")
-            stream.write(line.encode() + b"\n")
+            write(f"{line}\n")
 
-        yield write
+        yield write_line
 
 
 @contextmanager

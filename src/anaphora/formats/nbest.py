@@ -10,9 +10,9 @@ and CRLF off and writes LF.
 """
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.json_text import LN_10
@@ -47,57 +47,46 @@ class Entry:
     """The names of its scores, where they have some."""
 
 
-class NbestFormat(ABC):
+class NbestFormat(NamedTuple):
     """One way to write a list."""
 
-    name: str
+    parse: Callable[[str, str], Entry]
+    """From a line, and where it stands, what it says; DataError for a line that is none."""
+    factor: float
+    """The factor by which a score is multiplied that is written, log10 p without."""
     base: str
     """The base of its logarithms, for people."""
-    names_features = False
+    names_features: bool = False
     """True if its scores have names."""
 
-    @abstractmethod
-    def parse(self, line: str, where: str) -> Entry:
-        """Return a line, read; DataError naming ``where`` it stands for one that is none."""
-
-    @abstractmethod
     def score(self, entry: Entry, log10: float, feature: str) -> str:
         """Return the line with the hypothesis's log10 p added as ``feature``, in the base of the format."""
+        name = f" {feature}= " if self.names_features else ""
+        return f"{entry.before}{name}{log10 * self.factor:.6f}{entry.after}"
 
 
-class Moses(NbestFormat):
+def _parse_moses(line: str, where: str) -> Entry:
     """Fields between ``|||``: number, hypothesis, features, total, and what may follow it.
 
-    In front of the features there may be word alignments and scores of words, as Marian writes them.
+    In front of the features there may be word alignments and scores of words, as Marian writes them. There are at least
+    three fields; the hypothesis and the features may be empty.
     """
-
-    name = "moses"
-    base = "e"
-    names_features = True
-
-    def parse(self, line: str, where: str) -> Entry:
-        """At least three fields; the hypothesis and the features may be empty."""
-        fields = _BORDER.split(line)
-        if len(fields) < 3:
-            raise DataError(
-                f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {inflect(len(fields), 'field')}: "
-                f"{_OTHER}"
-            )
-        place = _place(fields)
-        names = _names(fields[place])
-        if names is None:
-            raise DataError(
-                f"{where} should have features after the hypothesis, numbers and names that end in =, but has "
-                f"'{fields[2].strip()[:40]}': does the hypothesis hold |||, or is the list in another format?"
-            )
-        features = fields[place].rstrip(_BLANKS)
-        behind = fields[place][len(features) :] if features else " " * (len(fields) > place + 1)
-        before, after = "|||".join([*fields[:place], features]), "|||".join([behind, *fields[place + 1 :]])
-        return Entry(fields[1].strip(_BLANKS), before, after, frozenset(filter(None, names)))
-
-    def score(self, entry: Entry, log10: float, feature: str) -> str:
-        """``FEATURE= value`` after the last feature."""
-        return f"{entry.before} {feature}= {log10 * LN_10:.6f}{entry.after}"
+    fields = _BORDER.split(line)
+    if len(fields) < 3:
+        raise DataError(
+            f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {inflect(len(fields), 'field')}: {_OTHER}"
+        )
+    place = _place(fields)
+    names = _names(fields[place])
+    if names is None:
+        raise DataError(
+            f"{where} should have features after the hypothesis, numbers and names that end in =, but has "
+            f"'{fields[2].strip()[:40]}': does the hypothesis hold |||, or is the list in another format?"
+        )
+    features = fields[place].rstrip(_BLANKS)
+    behind = fields[place][len(features) :] if features else " " * (len(fields) > place + 1)
+    before, after = "|||".join([*fields[:place], features]), "|||".join([behind, *fields[place + 1 :]])
+    return Entry(fields[1].strip(_BLANKS), before, after, frozenset(filter(None, names)))
 
 
 def moses_line(number: int, text: str, features: Mapping[str, float], total: float) -> str:
@@ -126,48 +115,32 @@ def _place(fields: list[str]) -> int:
     return 2
 
 
-class Kaldi(NbestFormat):
+def _parse_kaldi(line: str, where: str) -> Entry:
     """``NAME-RANK words``: what is written is the same name and the cost, a negative natural logarithm."""
+    found = _KALDI.fullmatch(line)
+    if found is None:
+        raise DataError(f"{where} should begin with NAME-RANK, not '{''.join(line.split()[:1])[:40]}': {_OTHER}")
+    return Entry((found[3] or "").strip(_BLANKS), found[1] + (found[2] or " "))
 
-    name = "kaldi"
-    base = "e"
 
-    def parse(self, line: str, where: str) -> Entry:
-        """Return a name with a rank after its last dash."""
-        found = _KALDI.fullmatch(line)
+def _parse_srilm(line: str, where: str) -> Entry:
+    """``ACOUSTIC LANGUAGE COUNT words``, logarithms to base 10; the language score is replaced."""
+    found = _SRILM.fullmatch(line)
+    try:
         if found is None:
-            raise DataError(f"{where} should begin with NAME-RANK, not '{''.join(line.split()[:1])[:40]}': {_OTHER}")
-        return Entry((found[3] or "").strip(_BLANKS), found[1] + (found[2] or " "))
-
-    def score(self, entry: Entry, log10: float, feature: str) -> str:
-        """Return the name and -ln p."""
-        return f"{entry.before}{-log10 * LN_10:.6f}"
-
-
-class Srilm(NbestFormat):
-    """``ACOUSTIC LANGUAGE COUNT words``, logarithms to base 10."""
-
-    name = "srilm"
-    base = "10"
-
-    def parse(self, line: str, where: str) -> Entry:
-        """Two numbers and a count."""
-        found = _SRILM.fullmatch(line)
-        try:
-            if found is None:
-                raise ValueError
-            float(found[2]), float(found[3]), int(found[5])
-        except ValueError:
-            raise DataError(f"{where} should begin with ACOUSTIC LANGUAGE COUNT, not '{line[:40]}': {_OTHER}") from None
-        text = _SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS)
-        return Entry(text, found[1], found[4])
-
-    def score(self, entry: Entry, log10: float, feature: str) -> str:
-        """log10 p in the place of the old language score."""
-        return f"{entry.before}{log10:.6f}{entry.after}"
+            raise ValueError
+        float(found[2]), float(found[3]), int(found[5])
+    except ValueError:
+        raise DataError(f"{where} should begin with ACOUSTIC LANGUAGE COUNT, not '{line[:40]}': {_OTHER}") from None
+    text = _SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS)
+    return Entry(text, found[1], found[4])
 
 
-FORMATS: dict[str, NbestFormat] = {one.name: one for one in (Moses(), Kaldi(), Srilm())}
+FORMATS = {
+    "moses": NbestFormat(_parse_moses, LN_10, "e", names_features=True),
+    "kaldi": NbestFormat(_parse_kaldi, -LN_10, "e"),
+    "srilm": NbestFormat(_parse_srilm, 1.0, "10"),
+}
 """Every format by its name."""
 
 

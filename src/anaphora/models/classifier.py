@@ -150,7 +150,7 @@ class Classifier(PooledClassifier):
 
     def __init__(self, config: ClassifierConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
-        super().__init__(config, config.embedding.size, embedding_of(config.embedding, text, words, "text"))
+        super().__init__(config, config.embedding.size, embedding_of(config.embedding, text, words))
         self.symbols = text
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:

@@ -169,7 +169,7 @@ class LanguageModel(TextNetwork):
         """
         super().__init__()
         self.config, self.symbols = config, text
-        self.embedding = embedding_of(config.embedding, text, words, "text")
+        self.embedding = embedding_of(config.embedding, text, words)
         table = self.embedding if isinstance(self.embedding, Embedding) else None
         changes = config.recurrence.temporal_activation_regularization > 0
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence", undropped=changes)

@@ -182,8 +182,7 @@ class Attention(ABC):
             f"{self.name}.length": lengths_B1,
         }
 
-    @abstractmethod
-    def initialise(self, weights: Weights) -> None:
+    def initialise(self, weights: Weights) -> None:  # noqa: B027 - scores have no such number
         """Fill what starts from a number of its own, after all else was filled."""
 
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
@@ -220,9 +219,6 @@ class ScoredAttention(Attention):
         memory = self.config.score.prepare(annotations_BSM, lengths_B, own)
         keys = {f"{self.name}.{short}": block for short, block in memory.items()}
         return keys | super().prepare(annotations_BSM, self.config.score.reach(lengths_B), weights)
-
-    def initialise(self, weights: Weights) -> None:
-        """Nothing has a number of its own."""
 
 
 class LatentAttention(ScoredAttention):

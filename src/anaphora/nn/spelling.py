@@ -148,15 +148,13 @@ AnyEmbedding = Annotated[EmbeddingConfig | CharactersConfig, Field(discriminator
 """Word vectors as a recipe names them: ``"character-cnn"``, or ``{size = 200}``, which is a table."""
 
 
-def embedding_of(
-    config: AnyEmbedding, symbols: VocabularyInfo, words: Sequence[str], name: str
-) -> Embedding | Spelling:
+def embedding_of(config: AnyEmbedding, symbols: VocabularyInfo, words: Sequence[str]) -> Embedding | Spelling:
     """Return the word vectors of a vocabulary, whose special tokens come before its ``words``; a table needs no words.
 
     Raises ConfigError where words are to be spelt, but there are none.
     """
     if isinstance(config, EmbeddingConfig):
-        return Embedding(config, symbols.size, name)
+        return Embedding(config, symbols.size, "text")
     if not words:
         raise ConfigError("embedding.kind = 'character-cnn' needs text.tokenizer = 'word': set it, or use 'table'.")
-    return Spelling(config, words, symbols.size - len(words), name)
+    return Spelling(config, words, symbols.size - len(words), "text")

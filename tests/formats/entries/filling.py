@@ -1,5 +1,6 @@
 """Documents written in a test, read as entries, filled and read again."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def filled_text(folder: Path, name: str, content: str, translate: Callable[[str]
     document = document_of(folder, name, content)
     assert document.fill({}) == content.encode()
     return filled(document, translate).decode()
+
+
+def in_capitals(text: str) -> str:
+    """The same with the letters after underscores in capitals."""
+    return re.sub("_.", lambda found: found[0].upper(), text)
 
 
 def pairs_of(

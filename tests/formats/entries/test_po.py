@@ -33,13 +33,12 @@ HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Lang
             [("a", "x"), ("b", "y"), ("c", "z")],
         ),
         ('#~ msgid "c" msgstr "z"\nmsgid "a" msgstr "x" #~ msgid "c" msgstr "z"\n', [("a", "x")]),
-        ('msgid "a"\nmsgstr "x"\nmsgid "b"\nmsgstr "y"\n#: next\nmsgctxt ""\nmsgid ""\nmsgstr "z"\n', None),
+        ('msgid "a"\nmsgstr "x"\n#: next\nmsgctxt ""\nmsgid ""\nmsgstr "z"\n', [("a", "x"), ("", "z")]),
     ],
 )
-def test_messages_are_pairs(message: str, pairs: list[tuple[str, str]] | None, tmp_path: Path) -> None:
-    expected = [("a", "x"), ("b", "y"), ("", "z")] if pairs is None else pairs
-    assert pairs_of(tmp_path, "a.po", HEAD + message) == expected
-    assert pairs_of(tmp_path, "a.po", (HEAD + message).replace("\n", "\r\n")) == expected
+def test_messages_are_pairs(message: str, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+    for end in ("\n", "\r\n"):
+        assert pairs_of(tmp_path, "a.po", (HEAD + message).replace("\n", end)) == pairs
 
 
 def test_plural_forms_are_those_of_the_numbers_1_and_3(tmp_path: Path) -> None:
@@ -56,13 +55,8 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         '#~ msgid "c"\n#~ msgstr "x"\n#~| msgid "old"\n#~ msgid "d"\n#~ msgstr "x"\n\n'
         'msgid "e"\nmsgid_plural "f"\nmsgstr[0] "x"\nmsgstr[1] ""\n'
     )
-    assert skipped_of(tmp_path, "a.po", text) == [
-        (6, Reason.UNTRANSLATED),
-        (10, Reason.FUZZY),
-        (13, Reason.OBSOLETE),
-        (16, Reason.OBSOLETE),
-        (19, Reason.UNTRANSLATED),
-    ]
+    found = {6: "UNTRANSLATED", 10: "FUZZY", 13: "OBSOLETE", 16: "OBSOLETE", 19: "UNTRANSLATED"}
+    assert skipped_of(tmp_path, "a.po", text) == [(line, Reason[one]) for line, one in found.items()]
 
 
 def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
@@ -79,7 +73,6 @@ def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
         ('msgid "a\\q"\nmsgstr "b"\n', r"a.po:6 has \\q, which is no escape of text"),
         ('msgid "a\\000"\nmsgstr "b"\n', r"a.po:6 has \\000, which is no escape of text"),
         ('msgid "a\0"\nmsgstr "b"\n', "a.po:6 has a NUL"),
-        ('msgid\nmsgstr "b"\n', 'a.po:7 is no line of a gettext catalogue: msgstr "b"'),
         ('msgid "a"\nmsgstr[0 "b"\n', r'a.po:7 is no line of a gettext catalogue: msgstr\[0 "b"'),
         ('msgid "a" msgstr\n\n', "a.po:6 has msgstr without a text: is the file whole"),
     ],

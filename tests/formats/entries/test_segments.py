@@ -32,23 +32,30 @@ def described(*segments: str) -> str:
     return f'<sdl:seg-defs xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0">{every}</sdl:seg-defs>'
 
 
-@pytest.mark.parametrize(
-    ("description", "is_taken"),
-    [
-        ('conf="Translated"', True),
-        ('conf="Translated" origin="tm" percent="100"', True),
-        ('conf="ApprovedTranslation" origin="mt"', True),
-        ('conf="ApprovedSignOff"', True),
-        ('conf="Translated" origin="mt"', False),
-        ('conf="Translated" origin="nmt"', False),
-        ('conf="Draft" origin="mt"', False),
-        ('conf="Draft"', False),
-        ('conf="RejectedTranslation"', False),
-        ('conf="RejectedSignOff"', False),
-        ('origin="mt"', False),
-        ("", False),
-    ],
-)
+TRADOS = {
+    True: (
+        'conf="Translated" origin="tm" percent="100"',
+        'conf="ApprovedSignOff"',
+        'conf="ApprovedTranslation" origin="mt"',
+    ),
+    False: (
+        *('conf="Translated" origin="mt"', 'conf="Translated" origin="nmt"', 'conf="Draft" origin="mt"'),
+        *('conf="RejectedTranslation"', 'origin="mt"', ""),
+    ),
+}
+OTHERS = {
+    True: (
+        *('mq:status="ManuallyConfirmed"', 'mq:status="ConfirmedTranslator"', 'mq:status="Proofread"'),
+        *('m:confirmed="2"', 'm:confirmed="1" approved="no"'),
+    ),
+    False: (
+        *('mq:status="MachineTranslated"', 'mq:status="Rejected" approved="yes"', 'mq:status="NotStarted"'),
+        *('m:confirmed="0"', 'm:confirmed="0" m:trans-origin="mt"'),
+    ),
+}
+
+
+@pytest.mark.parametrize(("is_taken", "description"), [(taken, one) for taken in TRADOS for one in TRADOS[taken]])
 def test_states_of_trados_go_before_those_of_the_unit(description: str, is_taken: bool, tmp_path: Path) -> None:
     text = first(unit(["One.", "Two."], {0: "Eins.", 1: "Zwei."}, described('conf="Translated"', description)))
     assert pairs_of(tmp_path, "a.sdlxliff", text) == [("One.", "Eins."), *([("Two.", "Zwei.")] if is_taken else [])]
@@ -56,30 +63,10 @@ def test_states_of_trados_go_before_those_of_the_unit(description: str, is_taken
     assert bool(pairs_of(tmp_path, "a.sdlxliff", approved)) == is_taken
 
 
-@pytest.mark.parametrize(
-    ("attributes", "is_taken"),
-    [
-        ('mq:status="ManuallyConfirmed"', True),
-        ('mq:status="ConfirmedTranslator"', True),
-        ('mq:status="Proofread"', True),
-        ('mq:status="PartiallyEdited"', False),
-        ('mq:status="Pretranslated"', False),
-        ('mq:status="MachineTranslated"', False),
-        ('mq:status="Rejected" approved="yes"', False),
-        ('mq:status="NotStarted"', False),
-        ('m:confirmed="1"', True),
-        ('m:confirmed="2"', True),
-        ('m:confirmed="0"', False),
-        ('m:confirmed="0" m:trans-origin="mt"', False),
-        ('m:confirmed="1" approved="no"', True),
-    ],
-)
+@pytest.mark.parametrize(("is_taken", "attributes"), [(taken, one) for taken in OTHERS for one in OTHERS[taken]])
 def test_states_of_memoq_and_phrase_count(attributes: str, is_taken: bool, tmp_path: Path) -> None:
-    for content in (
-        "<source>One</source><target>Eins</target>",
-        f"<source>One</source><target>{mrk(0, 'Eins')}</target>",
-    ):
-        text = first(trans_unit(content, attributes))
+    for target in ("Eins", mrk(0, "Eins")):
+        text = first(trans_unit(f"<source>One</source><target>{target}</target>", attributes))
         assert pairs_of(tmp_path, "a.xlf", text) == ([("One", "Eins")] if is_taken else [])
         assert skipped_of(tmp_path, "a.xlf", text) == ([] if is_taken else [(3, DRAFT)])
 
@@ -157,22 +144,14 @@ STATES = st.sampled_from(["done", "draft", "empty", "absent"])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    segments=st.lists(st.tuples(STATES, st.booleans()), min_size=1, max_size=6),
-    has_target=st.booleans(),
-    has_states=st.booleans(),
-)
+@given(segments=st.lists(st.tuples(STATES, st.booleans()), min_size=1, max_size=6), has_states=st.booleans())
 def test_some_segments_are_filled_and_the_others_stay(
-    segments: list[tuple[str, bool]], has_target: bool, has_states: bool, tmp_path: Path
+    segments: list[tuple[str, bool]], has_states: bool, tmp_path: Path
 ) -> None:
-    segments = [(state if has_target else "absent", is_filled) for state, is_filled in segments]
     if not has_states:
         segments = [("done" if state == "draft" else state, is_filled) for state, is_filled in segments]
-    texts = {
-        number: "" if state == "empty" else f"t{number}"
-        for number, (state, _) in enumerate(segments)
-        if state != "absent"
-    }
+    has_target = any(state != "absent" for state, _ in segments)
+    texts = {n: "" if one == "empty" else f"t{n}" for n, (one, _) in enumerate(segments) if one != "absent"}
     conf = {"done": 'conf="Translated"', "draft": 'conf="Draft"'}
     states = described(*(conf.get(state, "") for state, _ in segments)) if has_states else ""
     sources = [f"s{number}" for number in range(len(segments))]

@@ -46,31 +46,31 @@ def test_a_text_outside_of_an_entry_is_none(tmp_path: Path) -> None:
     ]
 
 
-def test_other_texts_of_a_language_are_pairs_too(tmp_path: Path) -> None:
-    entry = tuv("en", "a") + tuv("en", "b") + tuv("de", "x") + tuv("de", "y") + tuv("de", "")
-    assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == [("a", "x"), ("a", "y"), ("b", "x")]
+NATIVE = 'Press <{0} i="1">&lt;b&gt;</{0}>OK, <hi type="b">now</hi> &amp; here'
+LINK = 'A <ph>&lt;a title="<sub>big <ph>!</ph>link</sub>"&gt;</ph>word'
+GERMAN = 'Ein <ph>&lt;a title="<sub>großer Link</sub>"&gt;</ph>Wort'
 
 
-@pytest.mark.parametrize("code", ["bpt", "ept", "ph", "it", "ut"])
-def test_native_code_is_no_text(code: str, tmp_path: Path) -> None:
-    text = f'Press <{code} i="1">&lt;b&gt;</{code}>OK, <hi type="b">now</hi> &amp; here'
-    assert pairs_of(tmp_path, "m.tmx", tmx(tuv("en", text) + tuv("de", "x"))) == [("Press OK, now & here", "x")]
-
-
-def test_text_inside_of_code_is_a_pair_of_its_own(tmp_path: Path) -> None:
-    source = 'A <ph>&lt;a title="<sub>big <ph>!</ph>link</sub>"&gt;</ph>word'
-    target = 'Ein <ph>&lt;a title="<sub>großer Link</sub>"&gt;</ph>Wort'
-    assert pairs_of(tmp_path, "m.tmx", tmx(tuv("en", source) + tuv("de", target))) == [
-        ("A word", "Ein Wort"),
-        ("big link", "großer Link"),
-    ]
-    without = tmx(tuv("en", source) + tuv("de", "Ein Wort"))
-    assert pairs_of(tmp_path, "m.tmx", without) == [("A word", "Ein Wort")]
-
-
-def test_comments_and_instructions_are_no_text(tmp_path: Path) -> None:
-    entry = tuv("en", "Op<!-- a -->en<?x y?>") + "<note><seg>no</seg></note>" + tuv("de", "auf")
-    assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == [("Open", "auf")]
+@pytest.mark.parametrize(
+    ("entry", "pairs"),
+    [
+        (
+            tuv("en", "a") + tuv("en", "b") + tuv("de", "x") + tuv("de", "y") + tuv("de", ""),
+            [("a", "x"), ("a", "y"), ("b", "x")],
+        ),
+        *(
+            (tuv("en", NATIVE.format(code)) + tuv("de", "x"), [("Press OK, now & here", "x")])
+            for code in ("bpt", "ept", "ph", "it", "ut")
+        ),
+        (tuv("en", LINK) + tuv("de", GERMAN), [("A word", "Ein Wort"), ("big link", "großer Link")]),
+        (tuv("en", LINK) + tuv("de", "Ein Wort"), [("A word", "Ein Wort")]),
+        (tuv("en", "a<!-- a -->b<?x y?>") + "<note><seg>no</seg></note>" + tuv("de", "x"), [("ab", "x")]),
+    ],
+)
+def test_texts_are_what_stands_outside_of_native_code_and_in_subflows(
+    entry: str, pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == pairs
 
 
 def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
@@ -82,14 +82,8 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         '<tuv xml:lang="en">a</tuv>' + tuv("de", "b"),
         '<tuv xml:lang="fr">a</tuv>' + tuv("de", "b"),
     )
-    assert skipped_of(tmp_path, "m.tmx", text) == [
-        (4, Reason.UNTRANSLATED),
-        (5, Reason.OTHER_LANGUAGES),
-        (6, Reason.EMPTY),
-        (7, Reason.UNTRANSLATED),
-        (8, Reason.WITHOUT_SEG),
-        (9, Reason.OTHER_LANGUAGES),
-    ]
+    reasons = ("UNTRANSLATED", "OTHER_LANGUAGES", "EMPTY", "UNTRANSLATED", "WITHOUT_SEG", "OTHER_LANGUAGES")
+    assert skipped_of(tmp_path, "m.tmx", text) == [(line, Reason[one]) for line, one in enumerate(reasons, 4)]
 
 
 @pytest.mark.parametrize("prefix", ["", "t:"])

@@ -2,7 +2,9 @@
 
 import gzip
 import re
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,34 +12,28 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
-from tests.formats.entries.filling import document_of, entries_of, fill_each, filled, filled_text
+from tests.formats.entries.filling import document_of, entries_of, fill_each, filled, filled_text, in_capitals
 from tests.formats.entries.test_tmx import tmx, tuv
 from tests.formats.entries.test_xliff import first, second, segment, trans_unit
 
+MEMORY = '{0}  <tuv xml:lang="en">{0}    <seg>_a</seg>{0}  </tuv>'
+
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "after"),  # what stands there already, and what comes behind it
     [
-        (tuv("en", "a"), tuv("en", "a") + tuv("de", "A")),
-        (tuv("en", "a", "lang"), tuv("en", "a", "lang") + tuv("de", "A", "lang")),
-        (tuv("en", "a") + '<tuv xml:lang="de"><seg/></tuv>', tuv("en", "a") + tuv("de", "A")),
-        (
-            tuv("fr", "x") + tuv("en", "a") + "<!-- end -->",
-            tuv("fr", "x") + tuv("en", "a") + "<!-- end -->" + tuv("de", "A"),
-        ),
-        (
-            '\n  <tuv xml:lang="en">\n    <seg>a</seg>\n  </tuv>\n',
-            '\n  <tuv xml:lang="en">\n    <seg>a</seg>\n  </tuv>\n  <tuv xml:lang="de">\n    <seg>A</seg>\n  </tuv>\n',
-        ),
-        (
-            '\r\n\t<tuv xml:lang="en"><seg>a</seg></tuv>\r\n',
-            '\r\n\t<tuv xml:lang="en"><seg>a</seg></tuv>\r\n\t<tuv xml:lang="de"><seg>A</seg></tuv>\r\n',
-        ),
-        (tuv("en", "a &lt; <![CDATA[&]]> b"), tuv("en", "a &lt; <![CDATA[&]]> b") + tuv("de", "A &lt; &amp; B")),
+        (tuv("en", "_a"), tuv("de", "_A")),
+        (tuv("en", "_a", "lang"), tuv("de", "_A", "lang")),
+        (tuv("fr", "x") + tuv("en", "_a") + "<!-- end -->", tuv("de", "_A")),
+        (tuv("en", "_a &lt; <![CDATA[&]]> _b"), tuv("de", "_A &lt; &amp; _B")),
+        *((MEMORY.format(end), in_capitals(MEMORY.format(end)).replace("en", "de")) for end in ("\n", "\r\n\t")),
     ],
 )
 def test_a_memory_gets_a_text_beside_the_others(before: str, after: str, tmp_path: Path) -> None:
-    assert filled_text(tmp_path, "m.tmx", tmx(before)) == tmx(after)
+    for end in ("", "\n") if "\n" in before else ("",):
+        assert filled_text(tmp_path, "m.tmx", tmx(before + end)) == tmx(before + after + end)
+    empty = '<tuv xml:lang="de"><seg/></tuv>'
+    assert filled_text(tmp_path, "m.tmx", tmx(tuv("en", "_a") + empty)) == tmx(tuv("en", "_a") + tuv("de", "_A"))
 
 
 def test_a_memory_keeps_its_name_of_the_language(tmp_path: Path) -> None:
@@ -53,33 +49,29 @@ CODED = (
 )
 
 
-def in_capitals(text: str) -> str:
-    """The same with the letters after underscores in capitals."""
-    return re.sub("_.", lambda found: found[0].upper(), text)
-
-
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("content", "target"),  # what the target that is put behind the content takes the place of
     [
-        ("<source>a</source>", f"<source>a</source>{REVIEW}A</target>"),
-        ("<source>a</source><note>n</note>", f"<source>a</source>{REVIEW}A</target><note>n</note>"),
-        ("\n  <source>a</source>\n", f"\n  <source>a</source>\n  {REVIEW}A</target>\n"),
-        ("<source>a</source><target/>", f"<source>a</source>{REVIEW}A</target>"),
-        (
-            '<source>a</source><target x="1" />',
-            "<source>a</source>" + REVIEW.replace("<target", '<target x="1"') + "A</target>",
-        ),
-        ("<source>a</source><target state='new'> a </target>", f"<source>a</source>{REVIEW}A</target>"),
-        ('<source>a</source><target state="needs-translation">a</target>', f"<source>a</source>{REVIEW}A</target>"),
-        (
-            f"<source>a b</source><seg-source>{SEGMENTS}</seg-source>",
-            f"<source>a b</source><seg-source>{SEGMENTS}</seg-source>{REVIEW}{in_capitals(SEGMENTS)}</target>",
-        ),
-        (f"<source>{CODED}</source>", f"<source>{CODED}</source>{REVIEW}{in_capitals(CODED)}</target>"),
+        ("<source>_a</source>", ""),
+        ("<source>_a</source>", "<target/>"),
+        ("<source>_a</source>", "<target state='new'> _a </target>"),
+        ("<source>_a</source>", '<target state="needs-translation">_a</target>'),
+        ("\n  <source>_a</source>", ""),
+        (f"<source>_a _b</source><seg-source>{SEGMENTS}</seg-source>", ""),
+        (f"<source>{CODED}</source>", ""),
     ],
 )
-def test_version_one_gets_targets_to_review(before: str, after: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("note", ["", "<note>n</note>", "\n"])
+def test_version_one_gets_targets_to_review(content: str, target: str, note: str, tmp_path: Path) -> None:
+    text = SEGMENTS if SEGMENTS in content else CODED if CODED in content else "_a"
+    space = content.partition("<")[0]
+    before, after = content + target + note, f"{content}{space}{REVIEW}{in_capitals(text)}</target>{note}"
     assert filled_text(tmp_path, "d.xlf", first(trans_unit(before))) == first(trans_unit(after))
+
+
+def test_a_target_keeps_its_attributes(tmp_path: Path) -> None:
+    found = filled_text(tmp_path, "d.xlf", first(trans_unit('<source>a</source><target x="1" />')))
+    assert '<target x="1" state="needs-review-translation">A</target>' in found
 
 
 @pytest.mark.parametrize(
@@ -154,24 +146,20 @@ PIECES = st.recursive(
 )
 
 
-def written(pieces: list[tuple[str, object]], change: bool) -> str:
+def written(pieces: list[tuple[str, Any]], change: bool) -> str:
     """Pieces as XLIFF, the texts in capitals or not."""
-    parts = []
-    for kind, piece in pieces:
-        if kind == "g":
-            assert isinstance(piece, list)
-            parts.append(f'<g id="3">{written(piece, change)}</g>')
-        else:
-            text = str(piece).upper() if change else str(piece)
-            plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            parts.append(plain if kind == "text" else str(piece))
-    return "".join(parts)
+    ways = {
+        "g": lambda piece: f'<g id="3">{written(piece, change)}</g>',
+        "text": lambda text: escape(text.upper() if change else text, quote=False),
+        "code": str,
+    }
+    return "".join(ways[kind](piece) for kind, piece in pieces)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pieces=PIECES, ends=st.sampled_from(["\n", "\r\n"]))
 def test_whatever_stands_between_texts_comes_back_in_place(
-    pieces: list[tuple[str, object]], ends: str, tmp_path: Path
+    pieces: list[tuple[str, Any]], ends: str, tmp_path: Path
 ) -> None:
     source = written(pieces, change=False)
     before = first(

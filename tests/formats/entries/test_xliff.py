@@ -21,7 +21,7 @@ def first(*entries: str, target: str = "de-DE") -> str:
 def second(*entries: str) -> str:
     """A document in version 2."""
     return (
-        '<xliff version="2.0" srcLang="en" trgLang="de" xmlns:mtc="urn:oasis:names:tc:xliff:matches:2.0">\n'
+        '<xliff version="2.0" srcLang="en" trgLang="de" xmlns:m="urn:oasis:names:tc:xliff:matches:2.0">\n'
         '<file id="f">\n' + "\n".join(entries) + "\n</file></xliff>"
     )
 
@@ -57,43 +57,49 @@ def test_the_state_decides_what_is_a_translation(document: str, taken: bool, tmp
     assert [why for _, why in skipped_of(tmp_path, "d.xlf", document)] == ([] if taken else [Reason.UNAPPROVED])
 
 
+def one_side(content: str) -> str:
+    return first(trans_unit(content))
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        (first(trans_unit(BOTH.format(""), 'translate="no"')), Reason.NOT_FOR_TRANSLATION),
+        (
+            first(f'<group translate="no"><group>{trans_unit(BOTH.format(""))}</group></group>'),
+            Reason.NOT_FOR_TRANSLATION,
+        ),
+        (second(f'<unit translate="no"><segment>{BOTH.format("")}</segment></unit>'), Reason.NOT_FOR_TRANSLATION),
+        (second(f'<group translate="no">{segment(BOTH.format(""))}</group>'), Reason.NOT_FOR_TRANSLATION),
+        (one_side("<source>Open</source>"), Reason.UNTRANSLATED),
+        (one_side("<source>Open</source><target/>"), Reason.UNTRANSLATED),
+        (one_side('<source>Open</source><target> <x id="1"/></target>'), Reason.UNTRANSLATED),
+        (one_side("<source/><target>Auf</target>"), Reason.EMPTY),
+        (one_side("<target>Auf</target>"), Reason.EMPTY),
+        (first(trans_unit(BOTH.format("")), target="fr"), Reason.OTHER_LANGUAGES),
+    ],
+)
+def test_what_is_no_pair_says_why(document: str, why: Reason, tmp_path: Path) -> None:
+    assert skipped_of(tmp_path, "d.xlf", document) == [(3, why)]
+
+
+OPEN = trans_unit(BOTH.format(""), 'translate="yes"')
+OTHER = "<source>no</source><target>nein</target>"
+
+
 @pytest.mark.parametrize(
     "document",
     [
-        first(trans_unit(BOTH.format(""), 'translate="no"')),
-        first(f'<group translate="no"><group>{trans_unit(BOTH.format(""))}</group></group>'),
-        second(f'<unit translate="no"><segment>{BOTH.format("")}</segment></unit>'),
-        second(f'<group translate="no">{segment(BOTH.format(""))}</group>'),
+        first(f'<group translate="no">{OPEN}{trans_unit(OTHER)}</group>'),
+        first(trans_unit(OTHER), target="fr").replace(
+            "</xliff>", first(trans_unit(BOTH.format(""))).split("\n", 1)[1]
+        ),  # each file is of its own languages
+        first(trans_unit(f"{BOTH.format('')}<alt-trans>{OTHER}</alt-trans>")),
+        second(f"<unit><m:matches><m:match>{OTHER}</m:match></m:matches><segment>{BOTH.format('')}</segment></unit>"),
     ],
 )
-def test_what_is_not_to_be_translated_is_left_out(document: str, tmp_path: Path) -> None:
-    assert skipped_of(tmp_path, "d.xlf", document) == [(3, Reason.NOT_FOR_TRANSLATION)]
-
-
-def test_the_nearest_declaration_counts(tmp_path: Path) -> None:
-    inner = trans_unit(BOTH.format(""), 'translate="yes"') + trans_unit("<source>no</source><target>nein</target>")
-    assert pairs_of(tmp_path, "d.xlf", first(f'<group translate="no">{inner}</group>')) == [("Open", "Öffnen")]
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ("<source>Open</source>", Reason.UNTRANSLATED),
-        ("<source>Open</source><target/>", Reason.UNTRANSLATED),
-        ('<source>Open</source><target> <x id="1"/></target>', Reason.UNTRANSLATED),
-        ("<source/><target>Auf</target>", Reason.EMPTY),
-        ("<target>Auf</target>", Reason.EMPTY),
-    ],
-)
-def test_a_side_may_be_missing(content: str, why: str, tmp_path: Path) -> None:
-    assert skipped_of(tmp_path, "d.xlf", first(trans_unit(content))) == [(3, why)]
-
-
-def test_files_are_of_their_own_languages(tmp_path: Path) -> None:
-    document = first(trans_unit(BOTH.format("")), target="fr")
-    assert skipped_of(tmp_path, "d.xlf", document) == [(3, Reason.OTHER_LANGUAGES)]
-    both = document.replace("</xliff>", first(trans_unit(BOTH.format(""))).split("\n", 1)[1])
-    assert pairs_of(tmp_path, "d.xlf", both) == [("Open", "Öffnen")]
+def test_the_nearest_declaration_counts_and_proposals_are_no_translations(document: str, tmp_path: Path) -> None:
+    assert pairs_of(tmp_path, "d.xlf", document) == [("Open", "Öffnen")]
 
 
 CODES_1 = [
@@ -118,12 +124,3 @@ def test_codes_are_no_text(source: str, text: str, version: int, tmp_path: Path)
     content = f"<source>{source}</source><target>x</target>"
     document = first(trans_unit(content)) if version == 1 else second(segment(content))
     assert pairs_of(tmp_path, "d.xlf", document) == [(text, "x")]
-
-
-def test_proposals_are_no_translations(tmp_path: Path) -> None:
-    other = "<source>no</source><target>nein</target>"
-    one = first(trans_unit(f"{BOTH.format('')}<alt-trans>{other}</alt-trans>"))
-    two = second(
-        f"<unit><mtc:matches><mtc:match>{other}</mtc:match></mtc:matches><segment>{BOTH.format('')}</segment></unit>"
-    )
-    assert pairs_of(tmp_path, "d.xlf", one) == pairs_of(tmp_path, "d.xlf", two) == [("Open", "Öffnen")]

@@ -152,6 +152,11 @@ class Entry(NamedTuple):
     gap: Gap | None = None
     """Place of its translation, if it has none and may have one."""
 
+    @classmethod
+    def untranslated(cls, line: int, source: str, gap: Gap | None) -> "Entry":
+        """Return an entry that lacks a translation; its source may have several lines."""
+        return cls(line, one_line(source), "", Reason.UNTRANSLATED, gap)
+
 
 _BREAK = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]")
 

@@ -14,19 +14,7 @@ from html import escape, unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import (
-    Code,
-    Edit,
-    Entry,
-    Gap,
-    Put,
-    Reader,
-    Reason,
-    Run,
-    close_code,
-    matches,
-    one_line,
-)
+from anaphora.formats.entries.entry import Code, Edit, Entry, Gap, Put, Reader, Reason, Run, close_code, matches
 
 _INLINE = frozenset(
     (
@@ -157,10 +145,6 @@ class Html(Reader, HTMLParser):
             self._elements.append(_Element(tag, is_kept, is_foreign, languages, code if is_pair else None))
             self._opened[tag] += 1
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
     def handle_endtag(self, tag: str) -> None:
         self._tag(tag, self._at)
         self._close(tag)
@@ -280,7 +264,7 @@ class Html(Reader, HTMLParser):
 
         source, gap = "".join(run.text for run in runs), Gap(tuple(runs), fill, codes=tuple(codes))
         line = bisect_right(self._lines, runs[0].begin)
-        self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, gap))
+        self._entries.append(Entry.untranslated(line, source, gap))
 
 
 def _written(text: str, old: str, *, is_quoted: bool) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from anaphora.errors import DataError
 from anaphora.formats.documents import recognize
 from anaphora.formats.entries.encoded import Encoding
-from anaphora.formats.entries.entry import Content, Entry, Reader
+from anaphora.formats.entries.entry import Entry, Reader
 from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.markup import Markup
 from anaphora.formats.entries.po import Po
@@ -96,6 +96,3 @@ class LanguageDeclarations(Markup):
             if language and language != _ANY and language.casefold() not in map(str.casefold, self.languages):
                 self.languages[language] = None
         return False
-
-    def ends(self, name: str, content: Content | None, at: int) -> None:
-        pass

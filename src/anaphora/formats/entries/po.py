@@ -163,7 +163,7 @@ class Po(Reader):
             return
         translations = [message.text(form) for form in message.forms]
         if not all(text.strip() for text in translations):
-            yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, self._gap(message))
+            yield Entry.untranslated(line, source, self._gap(message))
             return
         if "msgid_plural" not in message.texts:
             forms = {0: source}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape, unescape
 
-from anaphora.formats.entries.entry import Edit, Entry, Gap, Put, Reader, Reason, Run, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Put, Reader, Run, one_line
 from anaphora.formats.lines import raw_lines
 
 _TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"
@@ -51,7 +51,7 @@ class Subtitles(Reader):
             end = code.end() if code else place
         source = "".join(run.text for run in runs)
         if source.strip() and not source.strip().isdigit():  # the number of a cue without times
-            yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), self._fill))
+            yield Entry.untranslated(line, source, Gap(tuple(runs), self._fill))
 
     def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:
         """Yield the texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""

@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, one_line, pairs
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Put, Reason, Run, matches, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, escape_text, fill, space_before, with_attributes
 from anaphora.version import VERSION
 
@@ -69,7 +69,7 @@ class Tmx(Markup):
         if not there:
             put = partial(self._fill, texts[0], targets[0] if targets else None, at)
             gap = Gap(texts[0].content.runs, put, codes=texts[0].content.codes)
-            yield Entry(self._line, one_line(texts[0].content.text), "", Reason.UNTRANSLATED, gap)
+            yield Entry.untranslated(self._line, texts[0].content.text, gap)
             return
         for source, target in [(texts[0], one) for one in there] + [(one, there[0]) for one in texts[1:]]:
             for pair in pairs(source.content, target.content):

@@ -151,7 +151,7 @@ class Xliff(Markup):
             if is_locked:
                 return [Entry(unit.line, text, "", Reason.NOT_FOR_TRANSLATION)]
             is_done = state in _TRANSLATED or approved == "yes"
-            return [Entry(unit.line, text, "", Reason.UNTRANSLATED, None if is_done else gap)]
+            return [Entry.untranslated(unit.line, text, None if is_done else gap)]
         if approved != "yes" and state not in _TRANSLATED and (state or approved == "no"):
             return [Entry(unit.line, text, "", Reason.UNAPPROVED)]
         return [Entry(unit.line, *pair) for pair in pairs(source, target)]
