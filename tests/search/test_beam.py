@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.errors import ConfigError
-from anaphora.search.ranking import Ranking
 from anaphora.search.scoring import score
 from tests.searches import beam, greedy
 
@@ -57,18 +55,6 @@ def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
         assert all(map(same, found, score(stepper, batch([source] * len(found), outputs))))
 
 
-@pytest.mark.parametrize("size", [1, 3, 50])
-def test_every_hypothesis_begins_with_its_prefix(automaton: Make, batch: MakeBatch, size: int) -> None:
-    stepper = automaton(size=7)
-    found = beam(stepper, batch(SOURCES, prefixes=PREFIXES), beam=size, max_length=8)
-    for source, prefix, hypotheses in zip(SOURCES, PREFIXES, found, strict=True):
-        assert all(list(h.ids[: len(prefix)]) == prefix for h in hypotheses)
-        alone = beam(stepper, batch([source], prefixes=[prefix]), beam=size, max_length=8)[0]
-        assert len(alone) == len(hypotheses) and all(map(same, alone, hypotheses))
-        outputs = written(hypotheses, stepper.eos)
-        assert all(map(same, hypotheses, score(stepper, batch([source] * len(outputs), outputs))))
-
-
 def test_a_forced_end_does_not_end_a_sentence(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=7)
     for [found] in beam(stepper, batch(SOURCES, prefixes=[[3, stepper.eos]] * len(SOURCES)), beam=1, max_length=9):
@@ -91,18 +77,6 @@ def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: M
     assert [h.ids for h in found] == [(2, 0, 0), (2, 0, 1), (2, 0, 2)]
 
 
-@pytest.mark.parametrize("size", [1, 5])
-def test_a_sentence_without_an_end_is_cut_at_its_own_greatest_length(
-    automaton: Make, batch: MakeBatch, size: int
-) -> None:
-    stepper, lengths = automaton(size=6), list(range(1, 8))
-    stepper.log_probs_QV[:, stepper.eos] = -np.inf
-    for length, found in zip(lengths, beam(stepper, batch(SOURCES), beam=size, n=5, max_length=lengths), strict=True):
-        assert len(found) == size
-        assert all(len(h.ids) == length and not h.finished for h in found)
-        assert all(h.weights is not None and len(h.weights) == length for h in found)
-
-
 def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV[:, 4] = -np.inf
@@ -110,24 +84,6 @@ def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: M
     assert free[0].ids[:1] == (3,)
     assert impossible[0].ids[:2] == (4, 3)
     assert impossible[0].score == -np.inf
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"beam": 0},
-        {"beam": 1001},
-        {"max_length": 0},
-        {"n": 0},
-        {"ranking": Ranking(length_penalty=-1.0)},
-        {"ranking": Ranking(length_penalty=float("nan"))},
-        {"ranking": Ranking(coverage_penalty=float("inf"))},
-        {"max_length": [1, 2]},
-    ],
-)
-def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, options: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match="should be at least"):
-        beam(automaton(), batch(SOURCES), **{"max_length": 5, **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("prefixes", [None, PREFIXES])
@@ -139,10 +95,3 @@ def test_greedy_search_is_a_beam_of_one(
     stepper, sentences = automaton(size=7, seed=seed, grain=grain), batch(SOURCES, prefixes=prefixes)
     expected = [found for [found] in beam(stepper, sentences, beam=1, max_length=9)]
     assert all(map(same, greedy(stepper, sentences, max_length=9), expected))
-
-
-def test_of_equally_likely_symbols_the_lower_id_is_taken(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=5)
-    stepper.log_probs_QV[:, 2:] = 0.0  # type: ignore[attr-defined]
-    [found] = greedy(stepper, batch([[4]]), max_length=6)
-    assert found.ids == (2,) * 6 and not found.finished

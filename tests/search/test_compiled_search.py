@@ -139,20 +139,6 @@ def test_a_text_is_that_of_single_steps(name: str, prefixes: list[list[int]], le
         assert_found_alike(stepper_of("language-model", name), batch, beam=size, n=n, max_length=length)
 
 
-@settings(max_examples=10)
-@given(sources=sources, size=st.integers(1, 9), n=st.integers(1, 5), ranking=rankings)
-def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
-    sources: list[list[int]], size: int, n: int, ranking: Ranking
-) -> None:
-    stepper, width = stepper_of("translate", "fed"), max(map(len, sources))
-    rows = [source + [EOS] * (width - len(source)) for source in sources]
-    with running(Runtime(backend="gemm")):
-        together = beam(stepper, pair_batch(rows), beam=size, n=n, max_length=20, ranking=ranking)
-        for row, found in zip(rows, together, strict=True):
-            [alone] = beam(stepper, pair_batch([row]), beam=size, n=n, max_length=20, ranking=ranking)
-            assert_same(found, alone)
-
-
 @pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])
 def test_these_searches_take_many_steps_a_call(task: str, name: str) -> None:
     with running(Runtime(backend="gemm")):
