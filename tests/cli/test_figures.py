@@ -27,15 +27,6 @@ def test_a_perplexity_that_no_float_holds_is_null_in_json_and_not_finite_to_peop
     assert cli("info", run, "--json").json["evaluations"] == [kept]
 
 
-def test_a_translation_that_a_model_finds_all_but_impossible_has_no_perplexity(
-    trained: Trained, tmp_path: Path, cli: Cli
-) -> None:
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("adf\tfda\n")
-    [line] = cli("score", trained("translator", *HOPELESS), pairs, "--json").objects
-    assert line["perplexity"] is None and line["log10"] < -308 * line["tokens"]
-
-
 WORDS = "text={tokenizer='word',segmentation='whitespace'}"
 SPELT = "embedding={kind='character-cnn',character_size=4,max_kernel=2,filters=4}"
 KINDS = {

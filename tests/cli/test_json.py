@@ -31,11 +31,6 @@ def test_a_training_and_an_average_print_their_figures_as_json(
     assert len(averaged["updates"]) == 2 and averaged["metrics"].keys() == averaged["best_metrics"].keys()
 
 
-def test_an_interpolation_prints_its_figures_as_json(cli: Cli, trained: Trained, tmp_path: Path) -> None:
-    mixed = cli("mix", trained("counts"), "--cache", "--run", tmp_path / "mixed", "--json").json
-    assert mixed["run"] == str(tmp_path / "mixed") and mixed["reason"] == "fitted"
-
-
 def test_generated_texts_are_printed_as_json(cli: Cli, trained: Trained, tmp_path: Path) -> None:
     run, prompts = trained("counts"), tmp_path / "prompts"
     prompts.write_text("line 3 of\nthe little\n")

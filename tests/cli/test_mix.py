@@ -66,7 +66,7 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
     sentences = str(trained("language-model", "reads=sentences", "data.steps=100"))
     counts = str(trained("counts"))
     cached = tmp_path / "cached"
-    cli("mix", counts, "--cache", "--run", cached)
+    assert cli("mix", counts, "--cache", "--run", cached, "--json").json["reason"] == "fitted"
     assert "leave start.run out" in cli.refuse("train", "--from", cached, "--data", tmp_path, "--run", mixed)
     for others, said in (
         ([characters], "Interpolation needs one vocabulary"),

@@ -50,9 +50,6 @@ def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
     assert nbest.read_text().splitlines() == listed
     rescored = cli("rescore", trained("language-model"), nbest).lines
     assert len(rescored) == len(listed) and all(" LM0= " in line for line in rescored)
-
-
-def test_too_few_translations_are_reported(run: str, text: str, cli: Cli) -> None:
     shown = cli("translate", run, text, "--beam", "1", "--nbest", "3")
     assert len(shown.lines) == 3
     assert "2 of 3 lines have fewer than 3 translations" in shown.said and "a larger beam" in shown.said
@@ -121,47 +118,23 @@ def test_an_evaluation_says_how_it_searched(run: str, cli: Cli) -> None:
     assert scores["sampling"] == {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 3}
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [("--beam 5 --groups 2", "groups of equal size"), ("--nbest 3 --pairs made.tsv", "--nbest is for translations")],
-)
-def test_options_that_do_not_go_together_are_refused_in_a_sentence(
-    options: str, said: str, run: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in cli.refuse("translate", run, text, *options.replace("RUN", run).split())
-
-
 FRAMED = "dab\n\nabcd\ncab\n"
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path, Path]:
-    text, prefixes, output = (tmp_path / name for name in ("text.en", "begun.fr", "found.fr"))
-    text.write_text(FRAMED)
-    return text, prefixes, output
-
-
-def test_every_line_begins_with_its_prefix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
-    text, prefixes, output = files
-    begun = ["dab", "", "", "da"]
-    prefixes.write_text("\n".join(begun) + "\n")
-    cli("translate", run, text, "--prefixes", prefixes, "--output", output, "--beam", "3")
+def test_every_line_begins_with_its_prefix_and_ends_with_its_suffix(run: str, cli: Cli) -> None:
+    begun, ends = ["dab", "", "", "da"], ["dab", "", "da", ""]
+    text, output = cli.write("text.en", FRAMED), cli.folder / "found.fr"
+    files = {
+        option: cli.write(option, "\n".join(given) + "\n")
+        for option, given in (("prefixes", begun), ("suffixes", ends))
+    }
+    framed = ["translate", run, text, "--beam", "4", "--prefixes", files["prefixes"]]
+    cli(*framed, "--suffixes", files["suffixes"], "--output", output)
     found = output.read_text().splitlines()
     assert all(line.startswith(prefix) for line, prefix in zip(found, begun, strict=True)) and not found[1]
-    listed = cli("translate", run, text, "--prefixes", prefixes, "--nbest", "2").lines
+    assert all(line.endswith(suffix) for line, suffix in zip(found, ends, strict=True))
+    listed = cli(*framed, "--nbest", "2").lines
     assert all(line.split(" ||| ")[1].startswith(begun[int(line[0])]) for line in listed)
-
-
-def test_every_line_ends_with_its_suffix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
-    text, suffixes, output = files
-    suffixes.write_text("dab\n\nda\n\n")
-    given = ("--suffixes", str(suffixes), "--beam", "4")
-    cli("translate", run, text, *given, "--output", output)
-    found = output.read_text().splitlines()
-    assert found[0].endswith("dab") and not found[1] and found[2].endswith("da")
-    said = cli("translate", run, text, *given, "--no-repeat-ngram", "2", code=2).said
-    assert "Suffixes are written by a beam of all words" in said
 
 
 @pytest.mark.parametrize(
@@ -172,10 +145,24 @@ def test_every_line_ends_with_its_suffix(run: str, files: tuple[Path, Path, Path
     ],
 )
 def test_where_prefixes_and_lines_are_not_equally_many_the_others_come_out(
-    prefixes: str, text: str, said: str, found: list[str], run: str, files: tuple[Path, Path, Path], cli: Cli
+    prefixes: str, text: str, said: str, found: list[str], run: str, cli: Cli
 ) -> None:
-    for file, content in zip(files, (text, prefixes), strict=False):
-        file.write_text(content)
-    shown = cli("translate", run, files[0], "--prefixes", files[1], "--output", files[2], code=2).said
-    assert said in shown and ("2 lines were refused" in shown) == (found[-1] == "")
-    assert [line[:3] for line in files[2].read_text().splitlines()] == found
+    asked = ["translate", run, cli.write("text.en", text), "--prefixes", cli.write("begun.fr", prefixes)]
+    shown = cli(*asked, code=2)
+    assert said in shown.said and ("2 lines were refused" in shown.said) == (found[-1] == "")
+    assert [line[:3] for line in shown.lines] == found
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--beam 5 --groups 2", "groups of equal size"),
+        ("--nbest 3 --pairs made.tsv", "--nbest is for translations"),
+        ("--suffixes text.en --no-repeat-ngram 2", "Suffixes are written by a beam of all words"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_in_a_sentence(
+    options: str, said: str, run: str, text: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(cli.folder)
+    assert said in cli("translate", run, text, *options.split(), code=2).said

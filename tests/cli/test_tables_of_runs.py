@@ -4,13 +4,11 @@ import json
 import random
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import anaphora
 from anaphora.cli.app import main
-from anaphora.tasks.runs import experiment_of
 
 from .conftest import Cli
 
@@ -91,13 +89,6 @@ def in_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_a_run_keeps_the_columns_that_it_read(in_runs: Path) -> None:
-    for file, (*_, columns, header) in RUNS.items():
-        data: Any = experiment_of(Path(f"{file}.run")).data
-        assert (data.columns, data.header) == (columns, header)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "name", "text", "inputs"),
     [
@@ -172,10 +163,3 @@ def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, tmp_pa
     for asked in (["--set", f"data.column={json.dumps(column)}"], ["--columns", column]):
         assert "sentences (column XPOS)" in cli(*check, *asked, code=None).err
     assert "Did you mean 'XPOS'?" in cli.refuse(*check, "--columns", "XPSO")
-
-
-def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
-    assert "ner.csv is CSV: put tabs between its columns" in cli.refuse(
-        "check", "--task", "tag", "--data", tmp_path / "ner.csv", "--trial", "0"
-    )

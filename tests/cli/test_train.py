@@ -27,20 +27,6 @@ def test_what_a_command_was_allowed_is_not_inherited_and_what_was_trained_is(
     assert (going_on.minutes, going_on.threads, going_on.epochs) == (9, 1, 2)  # all parts of one training together
 
 
-def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli
-) -> None:
-    for side in ("en", "fr"):
-        (toy_pairs / f"train.{side}").rename(toy_pairs / f"taught.{side}")
-    mine, run, moved = tmp_path / "mine.toml", ["--run", str(tmp_path / "run")], tmp_path / "moved"
-    mine.write_text(tiny_translator.read_text() + '\n[data]\ntrain = "taught"\n')
-    sides = ["--source", "en", "--target", "fr"]
-    cli("train", mine, "--data", toy_pairs, *sides, "--set", "training.epochs=1", *run)
-    toy_pairs.rename(moved)
-    cli("train", "--resume", "--data", moved, "--set", "training.epochs=2", *run)
-    assert experiment_of(tmp_path / "run").training.epochs == 2
-
-
 def test_what_is_chosen_for_the_vocabulary_of_a_run_can_be_trained_with_it(
     tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:

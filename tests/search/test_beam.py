@@ -1,5 +1,8 @@
 """Beam search against plain readings of what it should find."""
 
+from random import Random
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,36 +16,28 @@ from .naive import SOURCES, Make, MakeBatch, same, written
 PREFIXES = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
 
 
+ROWS = st.lists(
+    st.tuples(st.lists(st.integers(2, 9), min_size=1, max_size=6), st.integers(1, 8)), min_size=1, max_size=9
+)
+
+
 @settings(max_examples=20)
 @given(
-    sources=st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=6), min_size=1, max_size=9),
-    size=st.integers(1, 7),
-    n=st.integers(1, 9),
-    seed=st.integers(0, 3),
-    grain=st.sampled_from([0.0, 2.0]),
-    data=st.data(),
+    rows=ROWS,
+    asked=st.fixed_dictionaries({"beam": st.integers(1, 7), "n": st.integers(1, 9)}),
+    model=st.fixed_dictionaries({"seed": st.integers(0, 3), "grain": st.sampled_from([0.0, 2.0])}),
+    draw=st.randoms(use_true_random=False),
 )
 def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their_order(
-    automaton: Make,
-    batch: MakeBatch,
-    sources: list[list[int]],
-    size: int,
-    n: int,
-    seed: int,
-    grain: float,
-    data: st.DataObject,
+    automaton: Make, batch: MakeBatch, rows: list[Any], asked: dict[str, int], model: dict[str, Any], draw: Random
 ) -> None:
-    stepper = automaton(size=11, seed=seed, grain=grain)
-    lengths = data.draw(st.lists(st.integers(1, 8), min_size=len(sources), max_size=len(sources)))
-    alone = [
-        beam(stepper, batch([s]), beam=size, n=n, max_length=length)[0]
-        for s, length in zip(sources, lengths, strict=True)
-    ]
-    order = data.draw(st.permutations(range(len(sources))))
-    together = beam(stepper, batch([sources[b] for b in order]), beam=size, n=n, max_length=[lengths[b] for b in order])
-    for b, found in zip(order, together, strict=True):
-        assert len(found) == len(alone[b])
-        assert all(map(same, found, alone[b]))
+    stepper = automaton(size=11, **model)
+    alone = [(row, beam(stepper, batch([row[0]]), max_length=row[1], **asked)[0]) for row in rows]
+    draw.shuffle(alone)
+    sources, lengths = zip(*(row for row, _ in alone), strict=True)
+    together = beam(stepper, batch(sources), max_length=lengths, **asked)
+    for (_, one), found in zip(alone, together, strict=True):
+        assert len(found) == len(one) and all(map(same, found, one))
 
 
 @pytest.mark.parametrize("size", [1, 5, 40])

@@ -46,12 +46,6 @@ class Workers:
         if self.count and (file is None or (file.exists() and not file.is_file())):
             raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
 
-    def threads_each(self, asked: int) -> int:
-        """Return the threads of each: those asked for, or those that this machine has for it."""
-        from anaphora.bulk.translation import threads_each
-
-        return asked or threads_each(self.count, self.engine)
-
     def translate(self, file: str, output: Path, load: "LoadTranslator") -> int:
         """Translate a file into the output, and return how many lines were refused; errors as ``bulk.translation``."""
         from anaphora.bulk.shard import LINES

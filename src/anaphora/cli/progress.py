@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from anaphora.cli import collect_garbage
-from anaphora.cli.talk import console, give_up_stderr, raw_of, write
+from anaphora.cli.talk import console, give_up, raw_of, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class _Terminal:
             self._stream.flush()
         except OSError as error:
             self._fault = error
-            give_up_stderr()
+            give_up(sys.stderr)
         return len(text)
 
     def raise_fault(self) -> None:
