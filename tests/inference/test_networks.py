@@ -335,7 +335,8 @@ def test_a_description_of_another_form_is_refused() -> None:
 @pytest.mark.parametrize("candidates", [None, pad([list(range(3, 33)), [3, 5, 6, 9], list(range(3, 20)), [3, 4, 8]])])
 def test_searches_in_c(candidates: Ids | None, beam: int) -> None:
     asked: dict[str, Any] = {"beam": beam, "n": beam, "max_length": 12}
-    given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=Constraints(candidates=candidates))
+    narrow = Constraints(candidates=candidates, narrow=candidates is not None)
+    given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=narrow)
     for model in made("translate", merged({})), made("language-model", STREAM):
         stepper = opened(model).stepper()
         assert is_compiled(stepper, given, **asked)

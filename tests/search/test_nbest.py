@@ -42,7 +42,7 @@ def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
     stepper = automaton(size=6, **model)
     together = beam(stepper, batch(SOURCES), ranking=ranking, **asked)
     for source, found in zip(SOURCES, together, strict=True):
-        best = n_best(stepper, batch([source]), *asked.values(), rank(ranking))
+        best = n_best(stepper, batch([source]), asked["beam"], asked["n"], asked["max_length"], rank(ranking))
         assert [one[1:] for one in read(found)] == [one[1:] for one in best]
         assert [one[0] for one in read(found)] == pytest.approx([one[0] for one in best])
         assert len(found) == max(1, len(best)) or not found[0].finished

@@ -26,8 +26,9 @@ from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.options import Argument, Excludes, Needs, Option
 
 if TYPE_CHECKING:
+    from anaphora.kernels.backends import InferencePrecision
     from anaphora.serving.keys import Key
-    from anaphora.serving.translators import Nearest
+    from anaphora.serving.translators import Nearest, Translators
 
 _PAIRS = 3
 """Training pairs that are shown for a word."""
@@ -55,15 +56,48 @@ class RunFiles:
         Needs("--learn", "--memory --new-key"),
     )
 
+    def load(self, runs: list[Path], precision: "InferencePrecision", keys: "list[Key]") -> "Translators":
+        """Return the translators of runs with what is used beside them."""
+        from anaphora.serving.translators import Translators
+
+        collect_garbage()
+        learns = self.learn or any(key.learns for key in keys)
+        return Translators.load(
+            runs,
+            precision,
+            memory=self.memory,
+            learns=learns,
+            adapt=self.adapt,
+            shortlist=self.shortlist,
+            terms=given_glossary(self.terms),
+            nearest=_nearest if self.neighbours else None,
+        )
+
+
+@dataclass(frozen=True)
+class Network:
+    """Names of the server, and pages and proxies between it and its clients."""
+
+    name: Annotated[list[str] | None, Option("Host name clients use; may be repeated.", metavar="HOST")] = None
+    allow_origin: Annotated[list[str] | None, Option("Site that may call; may be repeated.", metavar="URL")] = None
+    proxy: Annotated[list[str] | None, Option("Proxy of X-Forwarded-For; may be repeated.", metavar="ADDRESS")] = None
+
+    def check(self) -> None:
+        """Raise ConfigError for a proxy that is no address or network."""
+        for one in self.proxy or []:
+            try:
+                ip_network(one)
+            except ValueError:
+                message = f"--proxy should be an address or a network like 10.0.0.0/8, but is {one!r}."
+                raise ConfigError(message) from None
+
 
 CONFLICTS = (Needs("--new-key", "--keys"),)
 
 
 def run(
     files: RunFiles,
-    name: Annotated[list[str] | None, Option("Host name clients use; may be repeated.", metavar="HOST")] = None,
-    allow_origin: Annotated[list[str] | None, Option("Site that may call; may be repeated.", metavar="URL")] = None,
-    proxy: Annotated[list[str] | None, Option("Proxy of X-Forwarded-For; may be repeated.", metavar="ADDRESS")] = None,
+    network: Network,
     runs: Annotated[list[Path] | None, Argument("Run folders of translators.", metavar="RUN...")] = None,
     host: Annotated[str, Option("Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
     port: Annotated[int, Option("Port to listen at; 0 for any.", min=0, max=65535)] = 5000,
@@ -79,47 +113,28 @@ def run(
     server after the requests in work.
     """
     if new_key and keys:
-        from anaphora.serving.keys import new_key as key_of
-
-        show(key_of(keys, new_key, learns=files.learn))
-        return say(f"The key is printed once; {keys} keeps its hash.")
+        return _add_key(keys, new_key, learns=files.learn)
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
-    for one in proxy or []:
-        try:
-            ip_network(one)
-        except ValueError:
-            message = f"--proxy should be an address or a network like 10.0.0.0/8, but is {one!r}."
-            raise ConfigError(message) from None
+    network.check()
     try:
         from anaphora.serving.actions import Service
         from anaphora.serving.app import application
         from anaphora.serving.keys import read_keys
         from anaphora.serving.log import LogLines
         from anaphora.serving.server import Server, bound
-        from anaphora.serving.translators import Translators
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "serve") from None
 
     known: list[Key] = read_keys(keys) if keys else []
-    collect_garbage()
     with bound(host, port) as listener:
-        translators = Translators.load(
-            runs,
-            processor.precision,
-            memory=files.memory,
-            learns=files.learn or any(key.learns for key in known),
-            adapt=files.adapt,
-            shortlist=files.shortlist,
-            terms=given_glossary(files.terms),
-            nearest=_nearest if files.neighbours else None,
-        )
+        translators = files.load(runs, processor.precision, known)
         service = Service(
             translators,
             known,
-            names={one.lower() for one in (host, *(name or []))},
-            origins=allow_origin or [],
-            proxies=proxy or [],
+            names={one.lower() for one in (host, *(network.name or []))},
+            origins=network.allow_origin or [],
+            proxies=network.proxy or [],
             learns=files.learn,
         )
         app = application(service, (lambda line: None) if quiet else say)
@@ -149,6 +164,13 @@ def _nearest(run: Path) -> "Nearest":
         ]
 
     return nearest
+
+
+def _add_key(keys: Path, name: str, *, learns: bool) -> None:
+    from anaphora.serving.keys import new_key
+
+    show(new_key(keys, name, learns=learns))
+    say(f"The key is printed once; {keys} keeps its hash.")
 
 
 def _is_loopback(host: str) -> bool:

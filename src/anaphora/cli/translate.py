@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
 
+NoSplit = Annotated[bool, Option("Translate each line as one sentence, without outer white space.", name="--no-split")]
+
+
 @dataclass(frozen=True)
 class Framing:
     """Prefixes and suffixes of the translations of a text."""
@@ -146,9 +149,7 @@ def run(
     remembering: Remembering,
     workers: Workers,
     combination: Combination,
-    no_split: Annotated[
-        bool, Option("Translate each line as one sentence, without outer white space.", name="--no-split")
-    ] = False,
+    no_split: NoSplit = False,
     to: ToOption = "",
     source: SourceOption = "",
     max_tokens: Annotated[int, declared_option(SearchOptions, "max_tokens")] = MAX_TOKENS,
