@@ -199,14 +199,6 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("how", CHANGES)
-def test_a_bundle_of_other_content_under_a_checksum_that_fits_is_refused(bundle: Path, how: str) -> None:
-    change, saying = CHANGES[how]
-    resealed(bundle, change)
-    with pytest.raises(RunError, match=saying):
-        anaphora.load(bundle)
-
-
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -244,14 +236,16 @@ HOSTILE: dict[str, Change] = {
     "a part without a class": lambda network: network["recurrence"]["program"]["parts"][0].__setitem__("part", "eval"),
     "parts in a circle": lambda network: network["recurrence"]["program"]["parts"].reverse(),
 }
+CHANGES |= {how: (described(change), "") for how, change in HOSTILE.items()}
 
 
-@pytest.mark.parametrize("how", HOSTILE)
-def test_a_resealed_description_of_another_network_is_refused(bundle: Path, how: str) -> None:
-    resealed(bundle, described(HOSTILE[how]))
-    with pytest.raises(RunError) as caught:
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_bundle_of_other_content_under_a_checksum_that_fits_is_refused(bundle: Path, how: str) -> None:
+    change, saying = CHANGES[how]
+    resealed(bundle, change)
+    with pytest.raises(RunError, match=saying) as refused:
         anaphora.load(bundle)
-    assert caught.value.exit_code == 2 and "\n" not in str(caught.value)
+    assert refused.value.exit_code == 2 and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", ["language model", "translator", *TRAINED])

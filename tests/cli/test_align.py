@@ -48,10 +48,8 @@ def error_rate(said: str) -> float:
     return float(said.partition("alignment error rate ")[2].partition("%")[0])
 
 
-def test_an_aligner_is_trained_and_its_links_are_measured(
-    folder: Path, pairs: list[str], tmp_path: Path, cli: Cli
-) -> None:
-    gold, output = ["--gold", str(folder / "test.links")], tmp_path / "found.links"
+def test_an_aligner_is_trained_and_its_links_are_measured(folder: Path, pairs: list[str], cli: Cli) -> None:
+    gold, output = ["--gold", str(folder / "test.links")], cli.folder / "found.links"
     shown = cli("align", folder / "links", *pairs, *gold)
     assert shown.out.count("\n") == 40 and "40 pairs: alignment error rate" in shown.err
     assert error_rate(shown.err) < 20
@@ -63,8 +61,8 @@ def test_an_aligner_is_trained_and_its_links_are_measured(
     ) < shown.out.count("-")
 
 
-def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: Path, tmp_path: Path, cli: Cli) -> None:
-    words, text = tmp_path / "words.tsv", str(folder / "test.en")
+def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: Path, cli: Cli) -> None:
+    words, text = cli.folder / "words.tsv", str(folder / "test.en")
     cli("export", folder / "links", "--output", words)
     assert "gardens\tjardins\t" in words.read_text()
     given = ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1", "--no-keep", "--json"]
@@ -78,15 +76,17 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: 
         expected = bleu(outputs[-1].splitlines(), references, language="fr", condition="raw")
         assert scored["raw"]["bleu"]["value"] == expected.value
     none, copied, translated = outputs
-    made = cli("translate", folder / "words", text, "--no-split", "--beam", "1", "--pairs", tmp_path / "made.tsv").said
+    made = cli(
+        "translate", folder / "words", text, "--no-split", "--beam", "1", "--pairs", cli.folder / "made.tsv"
+    ).said
     assert "have <unk> inside, which training takes for text: --replace-unknown puts" in made
     assert "<unk>" in none and "<unk>" not in copied + translated and copied != translated
     said = cli.refuse("evaluate", folder / "words", *given, "--known-words")
     assert "Every pair of the text has unknown words" in said
 
 
-def test_a_translation_is_written_with_its_candidates_alone(folder: Path, tmp_path: Path, cli: Cli) -> None:
-    words, text, run = tmp_path / "words.tsv", str(folder / "test.en"), tmp_path / "run"
+def test_a_translation_is_written_with_its_candidates_alone(folder: Path, cli: Cli) -> None:
+    words, text, run = cli.folder / "words.tsv", str(folder / "test.en"), cli.folder / "run"
     words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
     outputs = []
     for frequent in ("0", "26", "1000"):

@@ -146,15 +146,15 @@ def test_what_is_written_to_a_closed_stream_goes_nowhere(name: str, monkeypatch:
 
 
 def test_standard_input_is_translated_line_by_line_and_lines_by_sentence_unless_they_stay_whole(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    trained: Trained, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    typed = tmp_path / "typed"
+    typed = cli.folder / "typed"
     typed.write_bytes("abc\r\n\nd\u2028e\n".encode())
     with typed.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         written = cli("translate", trained("translator")).out
     assert written.count("\n") == 3 and written.split("\n")[1] == ""
-    text, answer = cli.write("text.en", "  Abc. Def.\n"), tmp_path / "text.fr"
-    for options, indented in ((["--alignments", tmp_path / "l"], True), (["--no-split"], False)):
+    text, answer = cli.write("text.en", "  Abc. Def.\n"), cli.folder / "text.fr"
+    for options, indented in ((["--alignments", cli.folder / "l"], True), (["--no-split"], False)):
         cli("translate", trained("translator"), text, "--output", answer, *options)
         assert answer.read_text().startswith("  ") == indented

@@ -53,17 +53,17 @@ def test_data_that_cannot_be_trained_on_gives_code_2(pairs: list[object], toy_pa
     ],
 )
 def test_named_columns_are_tried_as_they_are_trained_on(
-    name: str, heading: str, row: str, rest: tuple[str, ...], tmp_path: Path, cli: Cli
+    name: str, heading: str, row: str, rest: tuple[str, ...], cli: Cli
 ) -> None:
     rows = [row.format((number % 2 and "odd") or "even", f"w{number}") for number in range(80)]
-    (tmp_path / name).write_text("\n".join([heading, *rows]) + "\n")
-    found = cli("check", "--data", tmp_path / name, *rest, "--trial", "0.01").out
+    (cli.folder / name).write_text("\n".join([heading, *rows]) + "\n")
+    found = cli("check", "--data", cli.folder / name, *rest, "--trial", "0.01").out
     assert "What training takes" in found and "as tokenised text has" not in found
 
 
-def test_a_report_is_written_whole(pairs: list[object], toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
+def test_a_report_is_written_whole(pairs: list[object], toy_pairs: Path, cli: Cli) -> None:
     (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("adf", "<b>&"))
-    folder = tmp_path / "report"
+    folder = cli.folder / "report"
     shown = cli(*pairs, "--trial", "0", "--json", "--output", folder)
     assert f"The report is {folder / 'check.html'}" in shown.err
     assert json.loads((folder / "check.json").read_text()) == shown.json

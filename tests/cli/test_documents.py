@@ -85,9 +85,9 @@ def test_what_has_no_gap_or_other_languages_comes_back_and_what_cannot_be_measur
     ],
 )
 def test_what_is_for_lines_is_refused_before_any_work(
-    option: list[str], remedy: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    option: list[str], remedy: str, project: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(cli.folder)
     Path("d.xlf").write_text(XLIFF.format(""))
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
         complaint = cli.refuse("translate", "no-run", file, *option)

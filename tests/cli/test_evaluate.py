@@ -24,8 +24,8 @@ def both(trained_copy: Trained) -> list[str]:
     return [str(trained_copy("translator-of-words", f"training.seed={seed}")) for seed in (1, 2)]
 
 
-def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(both: list[str], tmp_path: Path, cli: Cli) -> None:
-    sentences, options, alone = tmp_path / "sentences.jsonl", ["--beam", "1", "--details"], []
+def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(both: list[str], cli: Cli) -> None:
+    sentences, options, alone = cli.folder / "sentences.jsonl", ["--beam", "1", "--details"], []
     for run in both:
         alone.append(cli("evaluate", run, *options, "--json").json)
     assert alone[0]["splits"] != alone[1]["splits"]
@@ -61,11 +61,11 @@ def test_info_shows_the_figures_that_are_kept_and_what_was_set_or_why_that_canno
 
 
 def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
-    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path, cli: Cli
+    translator: ExperimentBase, toy_pairs: Path, cli: Cli
 ) -> None:
-    run = tmp_path / "run"
+    run = cli.folder / "run"
     train(translator, run)
-    moved = toy_pairs.rename(tmp_path / "moved")
+    moved = toy_pairs.rename(cli.folder / "moved")
     said = cli("evaluate", run, code=2).err
     assert f"{run} was begun with the data in {toy_pairs}, but that is no longer there" in said
     assert "with --source and --reference" in said

@@ -49,10 +49,8 @@ def figures_in(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_text_has_finite_figures_under_every_kind_of_model(
-    kind: str, trained: Trained, tmp_path: Path, cli: Cli
-) -> None:
-    run, file = trained(*KINDS[kind]), tmp_path / "odd.txt"
+def test_every_text_has_finite_figures_under_every_kind_of_model(kind: str, trained: Trained, cli: Cli) -> None:
+    run, file = trained(*KINDS[kind]), cli.folder / "odd.txt"
     for text in TEXTS.values():
         file.write_bytes(text.encode())
         for command in (["evaluate", str(run), "--text", str(file), "--no-keep"], ["score", str(run), str(file)]):

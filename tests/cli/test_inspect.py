@@ -66,12 +66,12 @@ def test_every_verb_shows_a_translator_as_text_and_json(
 
 @pytest.mark.parametrize(("verb", "stems"), [(VERBS[0], ["attention-1", "attention-2"]), (VERBS[-3], ["embeddings"])])
 def test_pictures_are_written_with_their_numbers(
-    verb: str, stems: list[str], runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    verb: str, stems: list[str], runs: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(runs)
-    cli("inspect", "translator", *verb.split(), "--output", tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {f"{stem}.{form}" for stem in stems for form in FORMS}
-    assert all(json.loads(path.read_text()) for path in tmp_path.glob("*.json"))
+    cli("inspect", "translator", *verb.split(), "--output", cli.folder)
+    assert {path.name for path in cli.folder.iterdir()} == {f"{stem}.{form}" for stem in stems for form in FORMS}
+    assert all(json.loads(path.read_text()) for path in cli.folder.glob("*.json"))
 
 
 def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, cli: Cli) -> None:
@@ -88,37 +88,37 @@ def test_a_report_has_every_verb(runs: Path, cli: Cli) -> None:
     assert "Beam search" in cli("inspect", runs / "translator", "report", "--text", "adf").out
 
 
-def test_memory_spans_need_no_run_and_contexts_need_one(
-    runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_spans_need_no_run_and_contexts_need_one(runs: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from anaphora.inspection import remedies, span
 
     plan = replace(span.QUICK, size=4, sequences=64, longest=4)
     monkeypatch.setattr(span, "PLANS", {True: plan})
-    assert "lstm, forget bias 1" in cli("inspect", "span", "--quick", "--output", tmp_path).out
-    assert {path.name for path in tmp_path.iterdir()} == {"span.jsonl", "span.png", "span.svg", "span.json"}
+    assert "lstm, forget bias 1" in cli("inspect", "span", "--quick", "--output", cli.folder).out
+    assert {path.name for path in cli.folder.iterdir()} == {"span.jsonl", "span.png", "span.svg", "span.json"}
     assert "effective context" in cli("inspect", runs / "model", "span", runs / "book.txt").out
     monkeypatch.setattr(remedies, "REMEDIES", dict(list(remedies.REMEDIES.items())[:2]))
     monkeypatch.setattr(remedies.remedies, "__defaults__", (4, 2, silent))
     assert "clipping" in cli("inspect", "gradients", "--remedies").out
 
 
-def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
-    assert "1.51763" in cli("inspect", "explain", "lstm", "--output", tmp_path).out
-    assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
-    assert "________" in cli("inspect", "explain", "lstm", "--blank", "--output", tmp_path).out
-    assert {path.name for path in tmp_path.iterdir()} == {"lstm.html", "lstm.json", "lstm-blank.html"}
-    assert "1.51763" not in (tmp_path / "lstm-blank.html").read_text()
-    assert "1.51763" in (tmp_path / "lstm.html").read_text()  # the answers to the sheet
+def test_lessons_and_diagrams_need_no_run(cli: Cli) -> None:
+    assert "1.51763" in cli("inspect", "explain", "lstm", "--output", cli.folder).out
+    assert "1.51763" in (cli.folder / "lstm.html").read_text() and json.loads((cli.folder / "lstm.json").read_text())
+    assert "________" in cli("inspect", "explain", "lstm", "--blank", "--output", cli.folder).out
+    assert {path.name for path in cli.folder.iterdir()} == {"lstm.html", "lstm.json", "lstm-blank.html"}
+    assert "1.51763" not in (cli.folder / "lstm-blank.html").read_text()
+    assert "1.51763" in (cli.folder / "lstm.html").read_text()  # the answers to the sheet
     assert "sigm(0.95 x 1 + 0.8 x 2 + 0.5 x 0" in cli("inspect", "explain", "lstm", "U_i=0.5").out
-    assert "seed 7" in cli("inspect", "explain", "lstm", "--seed", "7", "--output", tmp_path).out
-    assert json.loads((tmp_path / "lstm-7.json").read_text())["seed"] == 7
+    assert "seed 7" in cli("inspect", "explain", "lstm", "--seed", "7", "--output", cli.folder).out
+    assert json.loads((cli.folder / "lstm-7.json").read_text())["seed"] == 7
     assert "layer 1: recurrent" in cli("inspect", "diagram", "character-lm").out
-    assert "W_f x\u209c + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
+    assert "W_f x\u209c + U_f h" in cli("inspect", "diagram", "lstm", "--output", cli.folder).out
     assert "U_g (r \u00d7 h" in cli("inspect", "diagram", "gru", "reset=before").out
     assert "W\u00b2" in cli("inspect", "diagram", "character-lm", "recurrence.layers=2").out
-    assert "<svg" in (tmp_path / "diagram-lstm.svg").read_text()
-    assert json.loads((tmp_path / "diagram-lstm.json").read_text()) != json.loads((tmp_path / "lstm.json").read_text())
+    assert "<svg" in (cli.folder / "diagram-lstm.svg").read_text()
+    assert json.loads((cli.folder / "diagram-lstm.json").read_text()) != json.loads(
+        (cli.folder / "lstm.json").read_text()
+    )
 
 
 WRONG = {
@@ -163,9 +163,7 @@ def test_whatever_is_wrong_is_one_sentence(runs: Path, command: str, cli: Cli, m
     assert WRONG[command] in cli("inspect", *command.split(), code=2).err.splitlines()[-1]
 
 
-def test_a_missing_extra_is_answered_with_the_pip_line(
-    runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_answered_with_the_pip_line(runs: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    shown = cli("inspect", runs / "translator", "embeddings", "--text", "a", "--output", tmp_path / "out", code=2)
+    shown = cli("inspect", runs / "translator", "embeddings", "--text", "a", "--output", cli.folder / "out", code=2)
     assert "pip install 'anaphora[plot]'" in shown.err

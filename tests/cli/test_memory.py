@@ -28,7 +28,7 @@ def tsv(tmp_path: Path) -> str:
     return str(tmp_path / "week.tsv")
 
 
-def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, tmp_path: Path, cli: Cli) -> None:
+def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, cli: Cli) -> None:
     assert "2 new segments, 0 known or repeated" in cli("memory", run, "add", tsv).err
     again = cli("memory", run, "add", tsv, "--json")
     assert "0 new segments, 2 known or repeated" in again.err
@@ -39,10 +39,10 @@ def test_what_is_added_is_listed_exported_and_removed(run: str, tsv: str, tmp_pa
         assert cli("memory", run, "list", option, "unseen.po") == ("", "No segment was found.\n")
     assert cli("info", run, "--json").json["memory"] == 2
     for name in ("all.tmx", "all.tsv"):
-        cli("memory", run, "export", tmp_path / name)
-    assert (tmp_path / "all.tsv").read_text() == Path(tsv).read_text()
+        cli("memory", run, "export", cli.folder / name)
+    assert (cli.folder / "all.tsv").read_text() == Path(tsv).read_text()
     assert cli("memory", run, "remove", "1", "--json").json == {"removed": 1, "segments": 1}
-    cli("memory", run, "add", tmp_path / "all.tmx")
+    cli("memory", run, "add", cli.folder / "all.tmx")
     cli("memory", run, "remove", "--origin", "week.tsv")
     lines = cli("memory", run, "list").lines
     assert [line.split("\t")[1] for line in lines] == ["A man is walking.", "Two dogs run."]

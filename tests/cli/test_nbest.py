@@ -29,7 +29,7 @@ def text(tmp_path: Path) -> str:
 
 
 def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
-    run: str, text: str, trained: Trained, tmp_path: Path, cli: Cli
+    run: str, text: str, trained: Trained, cli: Cli
 ) -> None:
     search = ["translate", run, text, "--beam", "6", "--length-penalty", "0.6"]
     best, listed = cli(*search).lines, cli(*search, "--nbest", "4").lines
@@ -45,7 +45,7 @@ def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
     assert all(FORMATS["moses"].parse(line, "list").features == {"logprob", "tokens"} for line in listed)
     every = [one for line in cli(*search, "--nbest", "4", "--json").objects for one in (line, *line["alternatives"])]
     assert [one["text"] for one in every] == [entry[1] for entry in entries]
-    nbest = tmp_path / "nbest"
+    nbest = cli.folder / "nbest"
     cli(*search, "--nbest", "4", "--output", nbest)
     assert nbest.read_text().splitlines() == listed
     rescored = cli("rescore", trained("language-model"), nbest).lines
@@ -63,10 +63,8 @@ def test_samples_and_minimum_risk(run: str, text: str, cli: Cli) -> None:
     assert len(cli(*sample, "--minimum-risk", "4", "--nbest", "4").lines) > 5
 
 
-def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
-    run: str, text: str, tmp_path: Path, cli: Cli
-) -> None:
-    links, forced, soft, pairs = (tmp_path / name for name in ("links", "forced", "soft", "pairs.tsv"))
+def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(run: str, text: str, cli: Cli) -> None:
+    links, forced, soft, pairs = (cli.folder / name for name in ("links", "forced", "soft", "pairs.tsv"))
     command = ["translate", run, text, "--beam", "3", "--min-length", "5"]
     lines = cli(*command, "--alignments", links).lines
     assert cli(*command, "--align-with", run, "--alignments", forced).lines == lines
@@ -80,10 +78,8 @@ def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
     assert cli("align", run, pairs, "--soft").lines == soft.read_text().splitlines()
 
 
-def test_a_translator_without_attention_is_aligned_by_another(
-    run: str, text: str, trained: Trained, tmp_path: Path, cli: Cli
-) -> None:
-    other, links = str(trained("translator", "training.epochs=3", "attention=none")), tmp_path / "links"
+def test_a_translator_without_attention_is_aligned_by_another(run: str, text: str, trained: Trained, cli: Cli) -> None:
+    other, links = str(trained("translator", "training.epochs=3", "attention=none")), cli.folder / "links"
     lines = cli("translate", other, text, "--alignments", links, "--align-with", run).lines
     model = anaphora.load(run)
     assert isinstance(model, anaphora.TranslationPredictor)
@@ -92,9 +88,8 @@ def test_a_translator_without_attention_is_aligned_by_another(
     assert cli("translate", run, text, "--alignments", links, "--align-with", other, code=2).lines == []
 
 
-def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, tmp_path: Path, cli: Cli) -> None:
-    long = tmp_path / "long.en"
-    long.write_text("abc\n" + "dab " * 5_000 + "{n} 15\ndab\n")
+def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, cli: Cli) -> None:
+    long = cli.write("long.en", "abc\n" + "dab " * 5_000 + "{n} 15\ndab\n")
     whole = cli("translate", run, long, "--beam", "1").lines
     refused = ["translate", run, str(long), "--beam", "1", "--no-split", "--max-tokens", "50"]
     shown = cli(*refused, code=2)
@@ -102,10 +97,10 @@ def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, tmp_path: 
     assert lines == [whole[0], "", whole[2]] and whole[1] != ""
     assert "Line 2 should have at most 50 tokens, but has" in said and said.count("anaphora: ") == 2
     assert "1 line was refused and has no translation." in said and "differ" not in said
-    output = tmp_path / "output"
+    output = cli.folder / "output"
     assert cli(*refused, "--output", output, code=2).lines == []
     assert output.read_text().splitlines() == lines
-    pairs = tmp_path / "pairs.tsv"
+    pairs = cli.folder / "pairs.tsv"
     said = cli(*refused, "--pairs", pairs, code=2).said
     assert lines[2] == "" and pairs.read_text() == f"abc\t{lines[0]}\n"
     assert f"2 lines without a translation were left out of {pairs}." in said

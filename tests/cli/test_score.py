@@ -50,9 +50,9 @@ def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
 
 
 def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_from_it(
-    trained: Trained, toy_book: Path, tmp_path: Path, cli: Cli
+    trained: Trained, toy_book: Path, cli: Cli
 ) -> None:
-    run, text = trained("language-model"), tmp_path / "text"
+    run, text = trained("language-model"), cli.folder / "text"
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:6]) + "\n")
     for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,learning_rate=0.05"]:
         shown = cli("score", run, text, *option, "--json")
@@ -63,19 +63,17 @@ def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_fr
         assert f"; {figures['adaptation']}." in shown.err
 
 
-def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
-    counted: Path, toy_book: Path, tmp_path: Path, cli: Cli
-) -> None:
-    arpa = tmp_path / "counted.arpa"
+def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(counted: Path, toy_book: Path, cli: Cli) -> None:
+    arpa = cli.folder / "counted.arpa"
     said = cli("export", counted, "--to", "arpa", "--output", arpa).err
     assert "text.segmentation" not in said  # its tokens stand between spaces
     for model in counted, arpa:
         assert "need one network" in cli.refuse("score", model, toy_book, "--neural-cache", "9")
 
 
-def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, tmp_path: Path, cli: Cli) -> None:
+def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, cli: Cli) -> None:
     run = trained("counts", "text.segmentation=moses")
-    said = cli("export", run, "--output", tmp_path / "words.arpa").err
+    said = cli("export", run, "--output", cli.folder / "words.arpa").err
     assert "Its words are segmented by text.segmentation = 'moses'" in said
 
 
@@ -108,12 +106,12 @@ def test_unknown_units_of_a_list_or_of_a_prompt_are_told(counted: Path, cli: Cli
         assert cli("generate", counted, "--prompt", prompt, "--greedy").err == said
 
 
-def test_a_format_or_a_name_that_a_list_cannot_have_is_refused(counted: Path, tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "nbest").write_text("0 ||| line ||| LM0= 1 ||| 1\n")
+def test_a_format_or_a_name_that_a_list_cannot_have_is_refused(counted: Path, cli: Cli) -> None:
+    (cli.folder / "nbest").write_text("0 ||| line ||| LM0= 1 ||| 1\n")
     for options, said in (
         ("--format moze", "Did you mean 'moses'?"),
         ("--name |||", "name of a feature should be a word"),
         ("", "another name."),
         ("--format kaldi --name LM0", "the scores of kaldi have no names"),
     ):
-        assert said in cli("rescore", counted, tmp_path / "nbest", *options.split(), code=2).err
+        assert said in cli("rescore", counted, cli.folder / "nbest", *options.split(), code=2).err

@@ -43,11 +43,13 @@ def test_other_columns_are_refused(columns: str, message: str, table: Path, tiny
     assert message in cli.refuse("train", tiny_translator, *data, "--run", "run")
 
 
-def test_a_memory_of_three_languages_is_refused_with_their_names(tmp_path: Path, cli: Cli) -> None:
+def test_a_memory_of_three_languages_is_refused_with_their_names(cli: Cli) -> None:
     texts = "".join(f'<tuv xml:lang="{language}"><seg>a</seg></tuv>' for language in ("en-us", "DE-AT", "fr"))
-    (tmp_path / "m.tmx").write_text(f'<tmx version="1.4"><header srclang="en-us"/><body><tu>{texts}</tu></body></tmx>')
+    (cli.folder / "m.tmx").write_text(
+        f'<tmx version="1.4"><header srclang="en-us"/><body><tu>{texts}</tu></body></tmx>'
+    )
     assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in cli.refuse(
-        "check", "--data", tmp_path / "m.tmx"
+        "check", "--data", cli.folder / "m.tmx"
     )
 
 
@@ -140,10 +142,8 @@ def test_evaluation_takes_the_columns_that_are_named_and_those_of_training_alone
 
 
 @pytest.mark.slow
-def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(
-    in_runs: Path, tmp_path: Path, cli: Cli
-) -> None:
-    old = shutil.copytree("films.csv.run", tmp_path / "old")
+def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(in_runs: Path, cli: Cli) -> None:
+    old = shutil.copytree("films.csv.run", cli.folder / "old")
     lines = (old / "experiment.toml").read_text()
     begin = lines.index("columns = [")
     (old / "experiment.toml").write_text(lines[:begin] + lines[lines.index("language", begin) :])
@@ -156,10 +156,10 @@ def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_colum
 
 
 @pytest.mark.parametrize("column", ["xpos", "5"])
-def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, tmp_path: Path, cli: Cli) -> None:
+def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, cli: Cli) -> None:
     row = "1\t{}\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
-    (tmp_path / "a.conllu").write_text("".join(row.format(word) for word in WORDS))
-    check = ["check", "--task", "tag", "--data", str(tmp_path / "a.conllu"), "--trial", "0"]
+    (cli.folder / "a.conllu").write_text("".join(row.format(word) for word in WORDS))
+    check = ["check", "--task", "tag", "--data", str(cli.folder / "a.conllu"), "--trial", "0"]
     for asked in (["--set", f"data.column={json.dumps(column)}"], ["--columns", column]):
         assert "sentences (column XPOS)" in cli(*check, *asked, code=None).err
     assert "Did you mean 'XPOS'?" in cli.refuse(*check, "--columns", "XPSO")

@@ -41,10 +41,10 @@ def test_several_runs_are_one_and_a_run_beside_itself_is_as_it_is_alone(
 
 
 def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
-    trained: Trained, toy_pairs: Path, tmp_path: Path, cli: Cli
+    trained: Trained, toy_pairs: Path, cli: Cli
 ) -> None:
     attending, other = (str(trained("translator", "training.epochs=3", *more)) for more in ([], ["attention=none"]))
-    text, links = str(toy_pairs / "test.en"), tmp_path / "links"
+    text, links = str(toy_pairs / "test.en"), cli.folder / "links"
     for command in (
         ["translate", attending, other, text, "--alignments", str(links)],
         ["align", other, "--source", text, "--target", str(toy_pairs / "test.fr")],
