@@ -85,7 +85,13 @@ def test_a_translator_without_attention_is_aligned_by_another(run: str, text: st
     assert isinstance(model, anaphora.TranslationPredictor)
     expected = model.align(TEXT.splitlines(), lines)
     assert [from_pharaoh(line, "links") for line in links.read_text().splitlines()] == expected
-    assert cli("translate", run, text, "--alignments", links, "--align-with", other, code=2).lines == []
+    links.unlink()
+    for command in (
+        ["translate", run, text, "--alignments", links, "--align-with", other],
+        ["translate", run, other, text, "--alignments", links],
+        ["align", other, "--source", text, "--target", text],
+    ):
+        assert "this translator has none" in cli.refuse(*command) and not links.exists()
 
 
 def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, cli: Cli) -> None:

@@ -40,19 +40,6 @@ def test_several_runs_are_one_and_a_run_beside_itself_is_as_it_is_alone(
     assert not (Path(runs[0]) / "evaluations.jsonl").exists()
 
 
-def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
-    trained: Trained, toy_pairs: Path, cli: Cli
-) -> None:
-    attending, other = (str(trained("translator", "training.epochs=3", *more)) for more in ([], ["attention=none"]))
-    text, links = str(toy_pairs / "test.en"), cli.folder / "links"
-    for command in (
-        ["translate", attending, other, text, "--alignments", str(links)],
-        ["align", other, "--source", text, "--target", str(toy_pairs / "test.fr")],
-    ):
-        shown = cli(*command, code=2)
-        assert shown.out == "" and "this translator has none" in shown.err and not links.exists()
-
-
 def test_translations_are_pairs_to_train_on_in_either_order(
     runs: tuple[str, str, str], toy_pairs: Path, cli: Cli
 ) -> None:
