@@ -13,7 +13,6 @@ def update(number: int, seconds: float = 0.5, epoch: int = 1) -> Update:
 
 def test_pace_is_tokens_over_seconds_and_time_left_counts_all_epochs() -> None:
     pace = Pace()
-    assert (pace.predictions_per_second, pace.seconds_left) == (0.0, 0.0)
     for number in range(1, 5):
         pace.see(update(number))
     assert (pace.seconds_left, str(pace)) == ((6 + 20) * 0.5, "loss 2.000  200 tokens/s")

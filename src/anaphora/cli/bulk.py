@@ -8,7 +8,7 @@ from anaphora.cli.files import given_texts
 from anaphora.cli.progress import listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import complain
-from anaphora.cli.translations import Outputs
+from anaphora.cli.translations import FOR_LINES, Outputs
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Needs, Option
 
@@ -33,11 +33,7 @@ class Workers:
 
     conflicts: ClassVar = (
         Needs("--shard-lines --engine", "--workers"),
-        Excludes(
-            "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --memory",
-            "--workers",
-            "--workers write lines of text alone",
-        ),
+        Excludes(f"{FOR_LINES} --memory", "--workers", "--workers write lines of text alone"),
     )
 
     def check(self, outputs: Outputs) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.talk import put
-from anaphora.cli.translations import Outputs
+from anaphora.cli.translations import FOR_LINES, Outputs
 from anaphora.errors import AnaphoraError, ConfigError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.entries.document import REPLACED, Document
@@ -25,11 +25,6 @@ from anaphora.tasks.translation.pretranslation import pretranslate, segments_of
 from anaphora.text.language import bare
 from anaphora.wording import agreeing, inflect
 
-FOR_LINES = (
-    "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --workers --shard-lines "
-    "--engine"
-)
-"""Options for lines of text, not for documents."""
 _SHOWN = 10
 """Entries filled from similar segments that are reported one by one."""
 PROJECT = "project"
@@ -44,7 +39,7 @@ def document_kind(file: str, given: Sequence[str]) -> str:
     kind = PROJECT if Path(file).is_dir() else kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
     if kind != PROJECT and kind not in READERS:
         return ""
-    for option in filter(FOR_LINES.split().__contains__, given):
+    for option in filter(f"{FOR_LINES} --workers --shard-lines --engine".split().__contains__, given):
         what = "an OmegaT project" if kind == PROJECT else "a document"
         remedy = "leave it out"
         if option == "--confidence":
