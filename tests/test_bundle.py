@@ -236,7 +236,7 @@ HOSTILE: dict[str, Change] = {
     "a part without a class": lambda network: network["recurrence"]["program"]["parts"][0].__setitem__("part", "eval"),
     "parts in a circle": lambda network: network["recurrence"]["program"]["parts"].reverse(),
 }
-CHANGES |= {how: (described(change), "") for how, change in HOSTILE.items()}
+CHANGES |= {how: (described(change), r"\.$") for how, change in HOSTILE.items()}
 
 
 @pytest.mark.parametrize("how", CHANGES)
