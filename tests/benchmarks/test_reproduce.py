@@ -74,15 +74,8 @@ def test_a_system_has_as_many_numbers_as_the_one_that_it_is_like(tmp_path: Path)
 
 def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path: Path) -> None:
     one = small(tmp_path, seeds=(1,))
-    wild = one.systems[0].model_copy(
-        update={
-            "settings": (
-                "training.optimizer={kind='sgd',learning_rate=1e300}",
-                "training.divergence_retries=0",
-                "training.skip_limit=1",
-            )
-        }
-    )
+    hopeless = "training.optimizer={kind='sgd',learning_rate=1e300} training.divergence_retries=0 training.skip_limit=1"
+    wild = one.systems[0].model_copy(update={"settings": tuple(hopeless.split())})
     one = one.model_copy(update={"systems": (wild, one.systems[1])})
     said: list[str] = []
     found = queue.work_off("x", one, "", said.append, silent, results=tmp_path / "results", runs=tmp_path / "runs")
@@ -93,10 +86,7 @@ def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path:
 
 WORDS = (
     'text={tokenizer="word",segmentation="whitespace",size=40}',
-    "embedding.size=8",
-    "encoder.size=8",
-    "decoder.size=8",
-    "attention.size=8",
+    *(f"{table}.size=8" for table in ("embedding", "encoder", "decoder", "attention")),
     "training={batch_tokens=150,epochs=4,optimizer={kind='adam',learning_rate=0.05}}",
     "evaluation.beam=1",
 )
