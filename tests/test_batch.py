@@ -63,12 +63,21 @@ def test_all_that_is_computed_with_moves_and_lengths_and_example_ids_stay() -> N
 
 
 @EVERY_ITEM
-def test_items_of_every_kind_move_with_their_batch(items: Items) -> None:
-    moved = batch(items, items).to(META)
+def test_items_of_every_kind_move_with_their_batch_and_a_model_of_ids_refuses_all_but_ids(items: Items) -> None:
+    given = batch(items, items)
+    moved = given.to(META)
     for ours in (moved.inputs, moved.targets):
         assert type(ours) is type(items)
         assert {name for name, tensor in arrays(ours).items() if tensor.device == CPU} <= {"lengths_B"}
         assert [tensor.shape for tensor in arrays(ours).values()] == [t.shape for t in arrays(items).values()]
+    if isinstance(items, Ids):
+        assert given.input_ids is given.target_ids is items
+        assert items.mask_BT.tolist() == [[True, True, True], [True, False, False]]
+        assert torch.equal(items.to(CPU).mask_BT, torch.from_numpy(items.mask_BT))
+        return
+    for side in ("input_ids", "target_ids"):
+        with pytest.raises(ShapeError, match=f"are {type(items).__name__}: use"):
+            getattr(given, side)
 
 
 def test_moving_to_where_it_is_copies_nothing() -> None:
@@ -84,23 +93,6 @@ def test_batches_need_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@EVERY_ITEM
-def test_a_model_of_ids_refuses_anything_else(items: Items) -> None:
-    other = batch(items, items)
-    if isinstance(items, Ids):
-        assert other.input_ids is other.target_ids is items
-        return
-    for side in ("input_ids", "target_ids"):
-        with pytest.raises(ShapeError, match=f"are {type(items).__name__}: use"):
-            getattr(other, side)
-
-
-def test_the_mask_is_true_within_a_row() -> None:
-    assert IDS.mask_BT.tolist() == [[True, True, True], [True, False, False]]
-    assert torch.equal(IDS.to(CPU).mask_BT, torch.from_numpy(IDS.mask_BT))
-    assert IDS.to(META).mask_BT.device == META
-
-
 @given(
     rows=st.lists(st.lists(st.integers(4, 99), min_size=1, max_size=20), max_size=12),
     value=st.integers(0, 3),
@@ -110,16 +102,10 @@ def test_the_mask_is_true_within_a_row() -> None:
 def test_a_padded_row_is_the_row_its_end_and_padding(
     rows: list[list[int]], value: int, end: int | None, multiple: int
 ) -> None:
-    padded = pad(rows, value=value, end=end, multiple=multiple)
+    padded = pad([np.array(row, "uint16") for row in rows], value=value, end=end, multiple=multiple)
     whole = [row if end is None else [*row, end] for row in rows]
     longest, width = max(map(len, whole), default=0), padded.ids_BT.shape[1]
     assert padded.ids_BT.dtype == padded.lengths_B.dtype == np.int64
     assert padded.lengths_B.tolist() == [len(row) for row in whole]
     assert longest <= width < longest + multiple and width % multiple == 0
     assert padded.ids_BT.tolist() == [[*row, *[value] * (width - len(row))] for row in whole]
-
-
-def test_rows_of_any_integers_are_padded_alike() -> None:
-    arrays = [np.array([5, 6], "uint16"), np.array([7], "int32")]
-    assert pad(arrays, end=3).ids_BT.tolist() == [[5, 6, 3], [7, 3, 0]]
-    assert pad([[], [7]], end=3).ids_BT.tolist() == [[3, 0], [7, 3]]

@@ -51,8 +51,13 @@ def documented() -> dict[str, Any]:
     return {"anaphora": anaphora} | found | methods
 
 
-def test_public_names_are_pinned() -> None:
+def test_public_names_are_pinned_and_importing_them_imports_nothing_heavy() -> None:
     assert anaphora.__all__ == dir(anaphora) == PUBLIC.split()
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        _ = anaphora.lod  # type: ignore[attr-defined]
+    heavy = {"torch", "numpy", "sentencepiece", "sacrebleu", "sacremoses", "matplotlib", "rich", "pydantic"}
+    script = f"import sys, anaphora; sys.exit(bool({heavy} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("owner", METHODS)

@@ -32,10 +32,6 @@ def nothing() -> None:
 WORK = Work("toy", "a toy", "tokens", "a slower toy", {"fp32": 2.0, "bf16": 0.0}, nothing, fast, slow)
 
 
-def sample(rate: float) -> Sample:
-    return Sample(rate, 1.0, {}, 1.0)
-
-
 @pytest.mark.slow
 def test_every_run_is_a_process_of_its_own_and_sides_alternate() -> None:
     said: list[str] = []
@@ -87,14 +83,10 @@ def test_sides_that_did_different_work_have_no_ratio() -> None:
     check_equal(WORK, fast(SETTING), slow(SETTING))
 
 
-def test_the_ratio_is_the_median_of_neighbouring_runs_and_not_the_ratio_of_the_medians() -> None:
-    ours, theirs = map(sample, (10.0, 20.0, 90.0)), map(sample, (10.0, 5.0, 30.0))
-    found = Comparison(WORK, "fp32", tuple(ours), tuple(theirs))
-    assert found.ratios == (1.0, 4.0, 3.0)
-    assert found.ratio == 3.0
-
-
-@pytest.mark.parametrize(("bar", "reached"), [(0.0, True), (1.5, True), (1.6, False)])
-def test_a_bar_is_reached_by_the_median(bar: float, reached: bool) -> None:
-    work = replace(WORK, bars={"fp32": bar})
-    assert Comparison(work, "fp32", (sample(3.0),), (sample(2.0),)).reached == reached
+def test_the_ratio_is_the_median_of_neighbouring_runs_which_reaches_a_bar() -> None:
+    ours, theirs = (
+        tuple(Sample(rate, 1.0, {}, 1.0) for rate in rates) for rates in ((10.0, 20.0, 90.0), (10.0, 5.0, 30.0))
+    )
+    for bar, reached in (0.0, True), (3.0, True), (3.1, False):
+        found = Comparison(replace(WORK, bars={"fp32": bar}), "fp32", ours, theirs)
+        assert (found.ratios, found.ratio, found.reached) == ((1.0, 4.0, 3.0), 3.0, reached)

@@ -72,23 +72,10 @@ def test_a_system_has_as_many_numbers_as_the_one_that_it_is_like(tmp_path: Path)
     assert 0.95 * numbers["gru"] < numbers["ssru"] <= numbers["gru"]
 
 
-def test_runs_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
-    one, runs = small(tmp_path, seeds=(1,)), tmp_path / "runs"
-    queue.work_off("units", one, "", lambda _: None, silent, results=tmp_path, runs=runs, keep=True)
-    assert {job.run for job in table.jobs(one, runs)} == set(runs.iterdir())
-
-
 def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path: Path) -> None:
     one = small(tmp_path, seeds=(1,))
-    wild = one.systems[0].model_copy(
-        update={
-            "settings": (
-                "training.optimizer={kind='sgd',learning_rate=1e300}",
-                "training.divergence_retries=0",
-                "training.skip_limit=1",
-            )
-        }
-    )
+    hopeless = "training.optimizer={kind='sgd',learning_rate=1e300} training.divergence_retries=0 training.skip_limit=1"
+    wild = one.systems[0].model_copy(update={"settings": tuple(hopeless.split())})
     one = one.model_copy(update={"systems": (wild, one.systems[1])})
     said: list[str] = []
     found = queue.work_off("x", one, "", said.append, silent, results=tmp_path / "results", runs=tmp_path / "runs")
@@ -99,10 +86,7 @@ def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path:
 
 WORDS = (
     'text={tokenizer="word",segmentation="whitespace",size=40}',
-    "embedding.size=8",
-    "encoder.size=8",
-    "decoder.size=8",
-    "attention.size=8",
+    *(f"{table}.size=8" for table in ("embedding", "encoder", "decoder", "attention")),
     "training={batch_tokens=150,epochs=4,optimizer={kind='adam',learning_rate=0.05}}",
     "evaluation.beam=1",
 )
@@ -162,14 +146,6 @@ def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_seve
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"texts", "aligners"}
 
 
-@pytest.mark.parametrize("setting", ["start.run=@run(later)", "data.files=['@text(other)']"])
-def test_what_a_setting_names_must_be_there(setting: str, tmp_path: Path) -> None:
-    one = small(tmp_path)
-    systems = (one.systems[0].model_copy(update={"settings": (setting,)}), one.systems[1])
-    with pytest.raises(ConfigError, match=r"'gru': the (system further up|text) '(later|other)' is unknown"):
-        list(table.jobs(one.model_copy(update={"systems": systems})))
-
-
 def test_a_text_has_the_pairs_that_are_asked_for(fetched: Path, tmp_path: Path) -> None:
     whole = (fetched / "train.en").read_text().splitlines()
     short = [line for line in whole if len(line.split()) <= 6]
@@ -205,82 +181,6 @@ def result(system: str, seed: int, bleu: float) -> Result:
     )
 
 
-@pytest.mark.parametrize(
-    ("wanted", "others", "verdict"),
-    [
-        ("higher", (30.0, 29.0), "yes"),
-        ("lower", (30.0, 29.0), "no"),
-        ("higher", (30.0, 33.0), "by some seeds only"),
-        ("higher", (30.0,), "open"),
-        ("same", (31.5, 32.5), "yes"),
-        ("same", (33.0, 34.0), "no"),
-    ],
-)
-def test_a_finding_holds_if_every_seed_says_so_or_if_seeds_differ_as_much(
-    wanted: Literal["higher", "lower", "same"], others: tuple[float, ...], verdict: str, tmp_path: Path
-) -> None:
-    finding = Finding(claim="gates help", system="gru", beside="elman", wanted=wanted)
-    results = [result("gru", 1, 31.0), result("gru", 2, 32.0)]
-    results += [result("elman", seed, bleu) for seed, bleu in enumerate(others, 1)]
-    written = page.page("units", small(tmp_path, findings=(finding,)), results)
-    assert written.splitlines()[-1].endswith(f"| {verdict} |")
-    assert "| gru | 2 | 31.5 ± 0.7 |" in written and "| source 1-10 words |" in written
-
-
-def test_a_page_says_how_where_and_when_its_figures_were_made(tmp_path: Path) -> None:
-    later = Result("x", "elman", 1, {"bleu": 1.0}, "another; with versions", "2020-03-01")
-    written = page.page("units", small(tmp_path), [result("gru", 1, 31.0), later])
-    assert "TABLES=units`" in written and "2020-02-02 to 2020-03-01, on a machine and on another; " in written
-    assert "2020-02-02, on a machine; " in page.page("units", small(tmp_path), [result("gru", 1, 31.0)])
-
-
-@pytest.mark.parametrize(("ahead", "verdict"), [((0.4,), "yes"), ((0.4, -0.1), "by some seeds only")])
-def test_a_bound_of_a_difference_is_a_finding_by_itself_even_of_one_seed(
-    ahead: tuple[float, ...], verdict: str, tmp_path: Path
-) -> None:
-    finding = Finding(claim="gates help", system="gru", figure="bleu ahead, at least")
-    results = [
-        Result(f"{seed}", "gru", seed, {"bleu ahead, at least": bound}, "a machine", "2020-02-02")
-        for seed, bound in enumerate(ahead, 1)
-    ]
-    shown = {(0.4,): "+0.4", (0.4, -0.1): "+0.2 ± 0.4"}[ahead]
-    written = page.page("units", small(tmp_path, findings=(finding,)), results)
-    assert written.splitlines()[-1].endswith(f"| {verdict} |") and f"| gru | {len(ahead)} | {shown} |" in written
-
-
-def test_findings_and_tables_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    tables = small(tmp_path).model_dump() | {"findings": [{"claim": "x", "system": "gru", "beside": "elmen"}]}
-    with pytest.raises(ConfigError, match="Did you mean 'elman'"):
-        Table.parse(tables, "here")
-    tables["findings"] = [{"claim": "x", "system": "gru", "wanted": "same"}]
-    with pytest.raises(ConfigError, match="needs beside, the system"):
-        Table.parse(tables, "here")
-    with pytest.raises(ConfigError, match="table"):
-        table.read("no-such-table")
-
-
-@pytest.mark.parametrize("name", table.names())
-def test_every_table_that_comes_along_can_be_read_and_measured(name: str) -> None:
-    found = list(table.jobs(table.read(name)))
-    assert found
-    for job in found:
-        data = job.experiment.data
-        if not data.files:
-            assert any(data.test in file.name for file in CORPORA[data.corpus].files), job.system.name
-
-
-KEPT = [path.stem for path in sorted(queue.RESULTS.glob("*.jsonl"))]
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_every_page_that_is_kept_says_what_its_table_and_its_results_say(name: str) -> None:
-    results, wanted = queue.results_of(queue.RESULTS / f"{name}.jsonl"), table.read(name)
-    found = [results[job.key] for job in table.jobs(wanted) if job.key in results]
-    # a recipe that changes takes the rows of a table along, unless the table says what they were
-    assert found and len(found) == len(results)
-    assert (queue.RESULTS / f"{name}.md").read_text(encoding="utf-8") == page.page(name, wanted, found)
-
-
 def test_a_table_may_take_the_systems_of_another(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text('title = "One"\n[[systems]]\nname = "a"\nrecipe = "sentence-lm"\n')
     (tmp_path / "two.toml").write_text('title = "Two"\nseeds = [7]\nsystems_of = "one"\n')
@@ -308,3 +208,65 @@ def test_an_ensemble_is_one_row_of_all_seeds_and_a_row_may_be_held_against_anoth
         figures = found["replaced", seed]
         assert figures["bleu ahead, at least"] <= ahead[seed] <= figures["bleu ahead, at most"]
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"aligners"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "others", "verdict"),
+    [
+        ("higher", (30.0, 29.0), "yes"),
+        ("lower", (30.0, 29.0), "no"),
+        ("higher", (30.0, 33.0), "by some seeds only"),
+        ("higher", (30.0,), "open"),
+        ("same", (31.5, 32.5), "yes"),
+        ("same", (33.0, 34.0), "no"),
+    ],
+)
+def test_a_finding_holds_if_every_seed_says_so_or_if_seeds_differ_as_much(
+    wanted: Literal["higher", "lower", "same"], others: tuple[float, ...], verdict: str, tmp_path: Path
+) -> None:
+    finding = Finding(claim="gates help", system="gru", beside="elman", wanted=wanted)
+    results = [result("gru", 1, 31.0), result("gru", 2, 32.0)]
+    results += [result("elman", seed, bleu) for seed, bleu in enumerate(others, 1)]
+    written = page.page("units", small(tmp_path, findings=(finding,)), results)
+    assert written.splitlines()[-1].endswith(f"| {verdict} |")
+    assert "| gru | 2 | 31.5 ± 0.7 |" in written and "| source 1-10 words |" in written
+    assert "TABLES=units`" in written and "2020-02-02, on a machine; " in written
+
+
+@pytest.mark.parametrize(("ahead", "verdict"), [((0.4,), "yes"), ((0.4, -0.1), "by some seeds only")])
+def test_a_bound_of_a_difference_is_a_finding_by_itself_even_of_one_seed(
+    ahead: tuple[float, ...], verdict: str, tmp_path: Path
+) -> None:
+    figure = "bleu ahead, at least"
+    results = [Result(f"{n}", "gru", n, {figure: one}, "a machine", "2020-02-02") for n, one in enumerate(ahead, 1)]
+    written = page.page(
+        "units", small(tmp_path, findings=(Finding(claim="gates help", system="gru", figure=figure),)), results
+    )
+    assert written.splitlines()[-1].endswith(f"| {verdict} |")
+
+
+def test_what_a_table_names_must_be_there(tmp_path: Path) -> None:
+    one = small(tmp_path)
+    for setting in "start.run=@run(later)", "data.files=['@text(other)']":
+        systems = (one.systems[0].model_copy(update={"settings": (setting,)}), one.systems[1])
+        with pytest.raises(ConfigError, match=r"'gru': the (system further up|text) '(later|other)' is unknown"):
+            list(table.jobs(one.model_copy(update={"systems": systems})))
+    for finding, said in (
+        ({"beside": "elmen"}, "Did you mean 'elman'"),
+        ({"wanted": "same"}, "needs beside, the system"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            Table.parse(one.model_dump() | {"findings": [{"claim": "x", "system": "gru"} | finding]}, "here")
+
+
+@pytest.mark.parametrize("name", table.names())
+def test_every_table_that_comes_along_can_be_measured_and_its_page_says_what_its_results_say(name: str) -> None:
+    found, results = list(table.jobs(table.read(name))), queue.results_of(queue.RESULTS / f"{name}.jsonl")
+    for job in found:
+        if not (data := job.experiment.data).files:
+            assert any(data.test in file.name for file in CORPORA[data.corpus].files), job.system.name
+    # a recipe that changes takes the rows of a table along, unless the table says what they were
+    kept = [results[job.key] for job in found if job.key in results]
+    assert found and len(kept) == len(results)
+    if kept:
+        assert (queue.RESULTS / f"{name}.md").read_text(encoding="utf-8") == page.page(name, table.read(name), kept)

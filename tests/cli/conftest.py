@@ -1,6 +1,7 @@
 """One way to run a command line, for the tests of all verbs."""
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -40,10 +41,16 @@ class Shown(NamedTuple):
 
 
 class Cli:
-    """``cli("translate", run, code=2)`` runs a command line in this process."""
+    """``cli("translate", run, code=2)`` runs a command line in this process; ``folder`` is for its files."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
+    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+        self._capsys, self.folder = capsys, folder
+
+    def write(self, name: str, text: str) -> Path:
+        """Return a file of the folder that has a text, with its line ends as they are."""
+        path = self.folder / name
+        path.write_bytes(text.encode())
+        return path
 
     def __call__(self, *words: object, code: int | None = 0) -> Shown:
         """Return what it printed; ``code`` is its exit code, None for any."""
@@ -62,5 +69,5 @@ class Cli:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    return Cli(capsys)
+def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    return Cli(capsys, tmp_path)

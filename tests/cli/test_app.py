@@ -77,6 +77,7 @@ def test_a_process_ends_without_taking_everything_apart_once_its_threads_have(th
 
 def test_every_verb_is_listed_and_has_help_with_examples(cli: Cli) -> None:
     listed = cli("--help").out
+    assert cli("--version").out == f"anaphora {anaphora.__version__}\n"
     for verb in VERBS:
         shown = cli(verb, "--help").out
         assert f"  {verb} " in listed and f"Usage: anaphora {verb}" in shown
@@ -112,10 +113,6 @@ def test_the_name_alone_says_where_to_begin(cli: Cli) -> None:
     assert all(re.search(r"anaphora (\S+)", line) for line in lines)
 
 
-def test_the_version_is_printed(cli: Cli) -> None:
-    assert cli("--version").out == f"anaphora {anaphora.__version__}\n"
-
-
 def test_recipes_are_listed_and_printed(cli: Cli) -> None:
     listed = cli("recipes").lines
     assert [line.split()[0] for line in listed] == ["auto", *recipes.names()]
@@ -148,24 +145,16 @@ def test_what_is_written_to_a_closed_stream_goes_nowhere(name: str, monkeypatch:
     getattr(sys, name).close()
 
 
-def test_standard_input_is_translated_line_by_line(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+def test_standard_input_is_translated_line_by_line_and_lines_by_sentence_unless_they_stay_whole(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    typed = tmp_path / "typed"
+    typed = cli.folder / "typed"
     typed.write_bytes("abc\r\n\nd\u2028e\n".encode())
     with typed.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         written = cli("translate", trained("translator")).out
     assert written.count("\n") == 3 and written.split("\n")[1] == ""
-
-
-def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(
-    trained: Trained, tmp_path: Path, cli: Cli
-) -> None:
-    run, text, answer = trained("translator"), tmp_path / "text.en", tmp_path / "text.fr"
-    text.write_text("  Abc. Def.\n")
-    cli("translate", run, text, "--output", answer, "--alignments", tmp_path / "l")
-    assert answer.read_text().startswith("  ")
-    cli("translate", run, text, "--output", answer, "--no-split")
-    assert not answer.read_text().startswith("  ")
-    cli("generate", run, "--prompt", "a", code=2)  # it is no language model
+    text, answer = cli.write("text.en", "  Abc. Def.\n"), cli.folder / "text.fr"
+    for options, indented in ((["--alignments", cli.folder / "l"], True), (["--no-split"], False)):
+        cli("translate", trained("translator"), text, "--output", answer, *options)
+        assert answer.read_text().startswith("  ") == indented

@@ -44,15 +44,6 @@ def test_data_that_cannot_be_trained_on_gives_code_2(pairs: list[object], toy_pa
     assert cli(*pairs, "--json", code=2).json["trainable"] is False
 
 
-def test_columns_of_one_language_are_tried_as_they_are_trained_on(
-    tiny_translator: Path, tmp_path: Path, cli: Cli
-) -> None:
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("".join(f"{number % 7}{number % 11}a\t{number % 11}{number % 7}b\n" for number in range(77)))
-    languages = ("--source", "en", "--target", "en")
-    assert "What training takes" in cli("check", tiny_translator, "--data", pairs, *languages, "--trial", "0.01").out
-
-
 @pytest.mark.parametrize(
     ("name", "heading", "row", "rest"),
     [
@@ -62,26 +53,17 @@ def test_columns_of_one_language_are_tried_as_they_are_trained_on(
     ],
 )
 def test_named_columns_are_tried_as_they_are_trained_on(
-    name: str, heading: str, row: str, rest: tuple[str, ...], tmp_path: Path, cli: Cli
+    name: str, heading: str, row: str, rest: tuple[str, ...], cli: Cli
 ) -> None:
     rows = [row.format((number % 2 and "odd") or "even", f"w{number}") for number in range(80)]
-    (tmp_path / name).write_text("\n".join([heading, *rows]) + "\n")
-    found = cli("check", "--data", tmp_path / name, *rest, "--trial", "0.01").out
+    (cli.folder / name).write_text("\n".join([heading, *rows]) + "\n")
+    found = cli("check", "--data", cli.folder / name, *rest, "--trial", "0.01").out
     assert "What training takes" in found and "as tokenised text has" not in found
 
 
-def test_words_of_a_tagger_are_no_tokenised_text(tmp_path: Path, cli: Cli) -> None:
-    texts = (f"Cat {number}, sees." for number in range(80))
-    lines = (json.dumps({"text": text, "spans": [{"start": 0, "end": 3, "label": "PET"}]}) for text in texts)
-    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
-    shown = cli("check", "--data", tmp_path / "a.jsonl", "--task", "tag", "--trial", "0.01")
-    assert "as tokenised text has" not in shown.out and "outside the vocabulary" not in shown.out
-    assert "1 type, in " in shown.said and "PET: " in shown.said
-
-
-def test_a_report_is_written_whole(pairs: list[object], toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
+def test_a_report_is_written_whole(pairs: list[object], toy_pairs: Path, cli: Cli) -> None:
     (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("adf", "<b>&"))
-    folder = tmp_path / "report"
+    folder = cli.folder / "report"
     shown = cli(*pairs, "--trial", "0", "--json", "--output", folder)
     assert f"The report is {folder / 'check.html'}" in shown.err
     assert json.loads((folder / "check.json").read_text()) == shown.json

@@ -42,47 +42,36 @@ def learnt(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[st
 
 @pytest.fixture
 def run(learnt: tuple[str, str]) -> str:
+    assert "1 entry of" in learnt[1] and "without a translation was left out" in learnt[1]
     return learnt[0]
 
 
-def test_entries_without_a_translation_are_left_out_of_training_and_counted(learnt: tuple[str, str]) -> None:
-    assert "1 entry of" in learnt[1] and "without a translation was left out" in learnt[1]
-
-
-def test_a_document_is_written_back_with_its_gaps_filled(run: str, tmp_path: Path, cli: Cli) -> None:
-    document = tmp_path / "d.xlf"
-    document.write_text(XLIFF.format(""))
+def test_a_document_is_written_back_with_its_gaps_filled(run: str, cli: Cli) -> None:
+    document, out = cli.write("d.xlf", XLIFF.format("")), cli.folder / "out.xlf"
     printed = cli("translate", run, document)
     begin, end = XLIFF.split("{}")
     assert printed.out.startswith(f'{begin}<target state="needs-review-translation">')
     assert printed.out.endswith(f"</g></target>{end}")
     assert "1 of 1 missing translation was filled; 1 other entry is unchanged." in printed.err
-    document.with_name("broken.xlf").write_text(XLIFF.format("")[:-9])
-    refused = cli.refuse("translate", run, tmp_path / "broken.xlf", "--output", tmp_path / "out.xlf")
-    assert "broken.xlf:4 is no XML" in refused and not (tmp_path / "out.xlf").exists()
+    broken = cli.write("broken.xlf", XLIFF.format("")[:-9])
+    assert "broken.xlf:4 is no XML" in cli.refuse("translate", run, broken, "--output", out) and not out.exists()
     for name in ("out.xlf", "out.xlf.gz"):
-        cli("translate", run, document, "--output", tmp_path / name)
-        content = (tmp_path / name).read_bytes()
+        cli("translate", run, document, "--output", cli.folder / name)
+        content = (cli.folder / name).read_bytes()
         assert (gzip.decompress(content) if name.endswith(".gz") else content).decode() == printed.out
 
 
-def test_a_document_without_gaps_comes_back_as_it_is(run: str, tmp_path: Path, cli: Cli) -> None:
-    document = tmp_path / "d.xlf"
-    document.write_bytes(XLIFF.format("<target>x</target>").replace("\n", "\r\n").encode())
-    assert "other languages" not in cli("translate", run, document, "--output", tmp_path / "out.xlf").err
-    assert (tmp_path / "out.xlf").read_bytes() == document.read_bytes()
-    document.write_text(XLIFF.format("").replace('"en"', '"es"'))
-    printed = cli("translate", run, document)
-    assert printed.out == document.read_text()
+def test_what_has_no_gap_or_other_languages_comes_back_and_what_cannot_be_measured_is_said(run: str, cli: Cli) -> None:
+    whole, out = XLIFF.format("<target>x</target>").replace("\n", "\r\n"), cli.folder / "out.xlf"
+    assert "other languages" not in cli("translate", run, cli.write("d.xlf", whole), "--output", out).err
+    assert out.read_bytes() == whole.encode()
+    foreign = XLIFF.format("").replace('"en"', '"es"')
+    printed = cli("translate", run, cli.write("d.xlf", foreign))
+    assert printed.out == foreign
     assert "d.xlf is in other languages than en and fr, which are those of the run." in printed.err
-
-
-def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, cli: Cli) -> None:
-    document = tmp_path / "d.xlf"
-    document.write_text(XLIFF.replace('id="1">', 'id="1" maxwidth="80">', 1).format(""))
-    printed = cli("translate", run, document)
-    assert '<target state="needs-review-translation">' in printed.out
-    told = " ".join(printed.err.split())
+    told = cli(
+        "translate", run, cli.write("d.xlf", XLIFF.replace('id="1">', 'id="1" maxwidth="80">', 1).format(""))
+    ).said
     assert "1 entry was filled whose size the file limits in pixels or in another way" in told and "(line 2)" in told
 
 
@@ -96,32 +85,28 @@ def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, cli: C
     ],
 )
 def test_what_is_for_lines_is_refused_before_any_work(
-    option: list[str], remedy: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    option: list[str], remedy: str, project: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(cli.folder)
     Path("d.xlf").write_text(XLIFF.format(""))
     for file, what in (("d.xlf", "a document"), (project, "an OmegaT project")):
         complaint = cli.refuse("translate", "no-run", file, *option)
         assert f"{option[0]} is for lines of text, but {file} is {what}: {remedy}" in complaint
 
 
-def test_similar_segments_are_written_on_request_and_reported(run: str, tmp_path: Path, cli: Cli) -> None:
-    (copy := tmp_path / "run").symlink_to(run)
-    own = tmp_path / "own"
-    shutil.copytree(copy, own)
-    (tmp_path / "m.tsv").write_text("adf beg cdh aeg\tfda geb hdc gea\n")
-    cli("memory", own, "add", tmp_path / "m.tsv")
-    document = tmp_path / "d.xlf"
-    document.write_text(XLIFF.format("").replace('<g id="1">beg</g>', "beg cdh"))
-    asked = ["translate", own, document, "--memory", "--output", tmp_path / "out.xlf"]
+def test_similar_segments_are_written_on_request_and_reported(run: str, cli: Cli) -> None:
+    own, out = shutil.copytree(run, cli.folder / "own"), cli.folder / "out.xlf"
+    segments = cli.write("m.tsv", "adf beg cdh aeg\tfda geb hdc gea\n")
+    cli("memory", own, "add", segments)
+    document = cli.write("d.xlf", XLIFF.format("").replace('<g id="1">beg</g>', "beg cdh"))
+    asked = ["translate", own, document, "--memory", "--output", out]
     cli(*asked)
-    assert "fuzzy-match" not in (tmp_path / "out.xlf").read_text()
-    told = " ".join(cli(*asked, "--fuzzy", "75").err.split())
-    assert 'state-qualifier="fuzzy-match">fda geb hdc gea</target>' in (tmp_path / "out.xlf").read_text()
+    assert "fuzzy-match" not in out.read_text()
+    told = cli(*asked, "--fuzzy", "75").said
+    assert 'state-qualifier="fuzzy-match">fda geb hdc gea</target>' in out.read_text()
     assert "line 2: fuzzy 75%, removed 'aeg', from 'adf beg cdh aeg'." in told
     assert "1 entry was filled with the target of a similar segment: review them." in told
-    document.with_suffix(".html").write_text(PAGE)
-    for file in (document.with_suffix(".html"), tmp_path / "m.tsv"):
+    for file in cli.write("d.html", PAGE), segments:
         assert "--fuzzy fills documents for review" in cli.refuse("translate", own, file, "--memory", "--fuzzy", "75")
 
 
@@ -152,22 +137,17 @@ def test_an_omegat_project_gets_a_memory_of_what_it_lacks(run: str, project: Pat
     assert memory.read_bytes() == first  # it is no translation of the project
 
 
-def test_a_glossary_that_is_given_replaces_those_of_the_project(
-    run: str, project: Path, tmp_path: Path, cli: Cli
+def test_a_glossary_may_replace_that_of_the_project_and_segments_or_projects_are_refused(
+    run: str, project: Path, cli: Cli
 ) -> None:
-    (tmp_path / "terms.tsv").write_text("adh\tgda\n")
-    output = tmp_path / "out.tmx"
-    cli("translate", run, project, "--terms", tmp_path / "terms.tsv", "--output", output)
+    terms, output = cli.write("terms.tsv", "adh\tgda\n"), cli.folder / "out.tmx"
+    cli("translate", run, project, "--terms", terms, "--output", output)
     assert "gda" in list(read_entries(output, "tmx", ("en", "fr")))[1].target
     assert not (project / "tm" / "mt").exists()
-
-
-def test_a_segment_or_a_project_is_refused(run: str, project: Path, cli: Cli) -> None:
     (project / "glossary" / "glossary.txt").write_text("adh\tw\u00f6rt\n")
     told = cli("translate", run, project).err
-    assert "1 of 2 new segments" in told
-    assert "Segment 'adh!'" in told and "glossary.txt:1" in told
+    assert "1 of 2 new segments" in told and "Segment 'adh!'" in told and "glossary.txt:1" in told
     file = project / "omegat.project"
     file.write_text(file.read_text().replace("FR-FR", "DE"))
-    refused = cli("translate", run, project, code=2).err
-    assert f"{project} is translated from EN to DE, but the run translates en to fr: name another." in refused
+    said = f"{project} is translated from EN to DE, but the run translates en to fr: name another."
+    assert said in cli.refuse("translate", run, project)

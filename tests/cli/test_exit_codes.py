@@ -50,7 +50,7 @@ def code_without_a_reader() -> int:
 
 
 def test_every_exit_code_of_the_table_happens(
-    cli: Cli, trained: Trained, trained_copy: Trained, tiny_language_model: Path, toy_book: Path, tmp_path: Path
+    cli: Cli, trained: Trained, trained_copy: Trained, tiny_language_model: Path, toy_book: Path
 ) -> None:
     def exits(code: int, *words: object) -> Callable[[], int]:
         def run() -> int:
@@ -62,11 +62,11 @@ def test_every_exit_code_of_the_table_happens(
     counts, empty = trained("counts"), trained_copy("counts")
     shutil.rmtree(empty / "checkpoints")
     hopeless = ("--set", "training.optimizer.learning_rate=1e30", "--set", "training.skip_limit=1")
-    diverging = ("train", tiny_language_model, "--data", toy_book, "--run", tmp_path / "run", *hopeless)
+    diverging = ("train", tiny_language_model, "--data", toy_book, "--run", cli.folder / "run", *hopeless)
     ways: dict[int, Callable[[], int]] = {
         0: exits(0, "info", counts),
         1: exits(1, "info", empty),
-        2: exits(2, "info", tmp_path / "nowhere"),
+        2: exits(2, "info", cli.folder / "nowhere"),
         3: exits(3, *diverging),
         129: lambda: code_of_signal(signal.SIGHUP, counts),
         130: lambda: code_of_signal(signal.SIGINT, counts),

@@ -40,7 +40,4 @@ def test_the_list_of_corpora_says_where_they_go(home: Path, cli: Cli) -> None:
         shown = cli(*command)
         assert [line.split("  ")[0] for line in shown.out.splitlines()] == list(CORPORA)
         assert str(home) in shown.err and "ANAPHORA_DATA" in shown.err and not home.exists()
-
-
-def test_what_cannot_be_listed_is_refused(cli: Cli) -> None:
     assert "Did you mean 'multi30k'?" in cli.refuse("fetch", "multi3k", "--list")

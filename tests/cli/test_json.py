@@ -20,9 +20,9 @@ def test_recipes_and_corpora_are_listed_as_json(cli: Cli) -> None:
 
 
 def test_a_training_and_an_average_print_their_figures_as_json(
-    cli: Cli, tiny_language_model: Path, toy_book: Path, tmp_path: Path
+    cli: Cli, tiny_language_model: Path, toy_book: Path
 ) -> None:
-    run = tmp_path / "run"
+    run = cli.folder / "run"
     command = ("train", tiny_language_model, "--data", toy_book, "--run", run, "--set", "training.keep=2", "--json")
     trained = cli(*command, "--set", "training.validate_every=4").json
     assert trained["run"] == str(run) and trained["reason"] == "epochs"
@@ -31,13 +31,8 @@ def test_a_training_and_an_average_print_their_figures_as_json(
     assert len(averaged["updates"]) == 2 and averaged["metrics"].keys() == averaged["best_metrics"].keys()
 
 
-def test_an_interpolation_prints_its_figures_as_json(cli: Cli, trained: Trained, tmp_path: Path) -> None:
-    mixed = cli("mix", trained("counts"), "--cache", "--run", tmp_path / "mixed", "--json").json
-    assert mixed["run"] == str(tmp_path / "mixed") and mixed["reason"] == "fitted"
-
-
-def test_generated_texts_are_printed_as_json(cli: Cli, trained: Trained, tmp_path: Path) -> None:
-    run, prompts = trained("counts"), tmp_path / "prompts"
+def test_generated_texts_are_printed_as_json(cli: Cli, trained: Trained) -> None:
+    run, prompts = trained("counts"), cli.folder / "prompts"
     prompts.write_text("line 3 of\nthe little\n")
     of_prompt = ("generate", run, "--prompt", "line 3 of", "--greedy")
     written = cli(*of_prompt, "--json").json
@@ -46,12 +41,12 @@ def test_generated_texts_are_printed_as_json(cli: Cli, trained: Trained, tmp_pat
     assert [one["text"] for one in several] == cli("generate", run, "--prompts", prompts, "--greedy").lines
 
 
-def test_scores_of_alignments_are_printed_as_json_and_alignments_to_a_file_alone(cli: Cli, tmp_path: Path) -> None:
+def test_scores_of_alignments_are_printed_as_json_and_alignments_to_a_file_alone(cli: Cli) -> None:
     aligner = Path(__file__).resolve().parents[1] / "runs" / "kinds-2" / "aligner"
-    run, pairs, gold = shutil.copytree(aligner, tmp_path / "run"), tmp_path / "pairs.tsv", tmp_path / "gold"
+    run, pairs, gold = shutil.copytree(aligner, cli.folder / "run"), cli.folder / "pairs.tsv", cli.folder / "gold"
     pairs.write_text("a book\tun livre\n")
     gold.write_text("0-0 1-1\n")
     command = ("align", run, pairs, "--gold", gold, "--json")
     assert cli(*command).json == {"pairs": 1, "error_rate": 0.0, "precision": 1.0, "recall": 1.0, "f1": 1.0}
-    assert cli(*command, "--output", tmp_path / "links").json["pairs"] == 1
-    assert (tmp_path / "links").read_text() == "0-0 1-1\n"
+    assert cli(*command, "--output", cli.folder / "links").json["pairs"] == 1
+    assert (cli.folder / "links").read_text() == "0-0 1-1\n"

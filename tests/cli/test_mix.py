@@ -20,10 +20,8 @@ def runs(trained_copy: Trained) -> tuple[Path, Path]:
     return trained_copy("counts"), trained_copy("language-model", WORDS, "training.epochs=1")
 
 
-def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
-    runs: tuple[Path, Path], toy_book: Path, tmp_path: Path, cli: Cli
-) -> None:
-    mixed, moved = tmp_path / "mixed", tmp_path / "moved"
+def test_a_mixture_is_a_run_like_any_other_and_stands_alone(runs: tuple[Path, Path], toy_book: Path, cli: Cli) -> None:
+    mixed, moved = cli.folder / "mixed", cli.folder / "moved"
     settings = ["--set", "interpolation.cache.order=2", "--set", "interpolation.cache.tokens=30"]
     shown = cli("mix", *runs, "--cache", "--run", mixed, *settings)
     assert shown.out == f"{mixed}\n"
@@ -48,26 +46,24 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
 
 
 def test_a_mixture_is_no_worse_on_its_validation_part_than_any_of_its_runs(
-    runs: tuple[Path, Path], toy_book: Path, tmp_path: Path, cli: Cli
+    runs: tuple[Path, Path], toy_book: Path, cli: Cli
 ) -> None:
-    (tmp_path / "parts").mkdir()
-    shutil.copy(toy_book, tmp_path / "parts" / "train.txt")
-    valid = tmp_path / "parts" / "valid.txt"
+    (cli.folder / "parts").mkdir()
+    shutil.copy(toy_book, cli.folder / "parts" / "train.txt")
+    valid = cli.folder / "parts" / "valid.txt"
     valid.write_text("the little book\nbook of the book\nline 3 of the zebra\n")
-    cli("mix", *runs, "--data", tmp_path / "parts", "--run", tmp_path / "mixed")
+    cli("mix", *runs, "--data", cli.folder / "parts", "--run", cli.folder / "mixed")
     alone = [cli("evaluate", run, "--text", valid, "--json").split["nats"] for run in runs]
-    assert cli("evaluate", tmp_path / "mixed", "--text", valid, "--json").split["nats"] <= min(alone) + 1e-3
+    assert cli("evaluate", cli.folder / "mixed", "--text", valid, "--json").split["nats"] <= min(alone) + 1e-3
 
 
-def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
-    trained: Trained, tmp_path: Path, cli: Cli
-) -> None:
-    characters, mixed = str(trained("language-model")), tmp_path / "mixed"
+def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(trained: Trained, cli: Cli) -> None:
+    characters, mixed = str(trained("language-model")), cli.folder / "mixed"
     sentences = str(trained("language-model", "reads=sentences", "data.steps=100"))
     counts = str(trained("counts"))
-    cached = tmp_path / "cached"
-    cli("mix", counts, "--cache", "--run", cached)
-    assert "leave start.run out" in cli.refuse("train", "--from", cached, "--data", tmp_path, "--run", mixed)
+    cached = cli.folder / "cached"
+    assert cli("mix", counts, "--cache", "--run", cached, "--json").json["reason"] == "fitted"
+    assert "leave start.run out" in cli.refuse("train", "--from", cached, "--data", cli.folder, "--run", mixed)
     for others, said in (
         ([characters], "Interpolation needs one vocabulary"),
         ([sentences], "is a model of sentences: leave it out"),
@@ -79,18 +75,16 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
             "interpolation.cache.order=2 is about a cache, but there is none: add --",
         ),
         (["--cache", "--set", "text={tokenizer='byte'}"], "uses the tokenizer of its runs: leave [text] out"),
-        ([str(tmp_path / "nowhere")], "nowhere"),
+        ([str(cli.folder / "nowhere")], "nowhere"),
     ):
         assert said in cli.refuse("mix", counts, *others, "--run", mixed)
         assert not mixed.exists()
 
 
 @pytest.mark.slow
-def test_counts_and_a_cache_beat_the_published_figure_on_the_penn_treebank(
-    shared_data: Path, tmp_path: Path, cli: Cli
-) -> None:
+def test_counts_and_a_cache_beat_the_published_figure_on_the_penn_treebank(shared_data: Path, cli: Cli) -> None:
     """125.7 is that of Mikolov et al. (2011) for a 5-gram model with a cache; 117.44 was measured here."""
-    counts, cached = tmp_path / "counts", tmp_path / "cached"
+    counts, cached = cli.folder / "counts", cli.folder / "cached"
     cli("train", "ptb-ngram", "--data", shared_data / "ptb", "--run", counts)
     cli("mix", counts, "--cache", "--run", cached)
     found = cli("evaluate", cached, "--text", shared_data / "ptb" / "ptb.test.txt.gz", "--json").split

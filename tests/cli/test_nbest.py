@@ -29,7 +29,7 @@ def text(tmp_path: Path) -> str:
 
 
 def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
-    run: str, text: str, trained: Trained, tmp_path: Path, cli: Cli
+    run: str, text: str, trained: Trained, cli: Cli
 ) -> None:
     search = ["translate", run, text, "--beam", "6", "--length-penalty", "0.6"]
     best, listed = cli(*search).lines, cli(*search, "--nbest", "4").lines
@@ -45,14 +45,11 @@ def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
     assert all(FORMATS["moses"].parse(line, "list").features == {"logprob", "tokens"} for line in listed)
     every = [one for line in cli(*search, "--nbest", "4", "--json").objects for one in (line, *line["alternatives"])]
     assert [one["text"] for one in every] == [entry[1] for entry in entries]
-    nbest = tmp_path / "nbest"
+    nbest = cli.folder / "nbest"
     cli(*search, "--nbest", "4", "--output", nbest)
     assert nbest.read_text().splitlines() == listed
     rescored = cli("rescore", trained("language-model"), nbest).lines
     assert len(rescored) == len(listed) and all(" LM0= " in line for line in rescored)
-
-
-def test_too_few_translations_are_reported(run: str, text: str, cli: Cli) -> None:
     shown = cli("translate", run, text, "--beam", "1", "--nbest", "3")
     assert len(shown.lines) == 3
     assert "2 of 3 lines have fewer than 3 translations" in shown.said and "a larger beam" in shown.said
@@ -66,10 +63,8 @@ def test_samples_and_minimum_risk(run: str, text: str, cli: Cli) -> None:
     assert len(cli(*sample, "--minimum-risk", "4", "--nbest", "4").lines) > 5
 
 
-def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
-    run: str, text: str, tmp_path: Path, cli: Cli
-) -> None:
-    links, forced, soft, pairs = (tmp_path / name for name in ("links", "forced", "soft", "pairs.tsv"))
+def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(run: str, text: str, cli: Cli) -> None:
+    links, forced, soft, pairs = (cli.folder / name for name in ("links", "forced", "soft", "pairs.tsv"))
     command = ["translate", run, text, "--beam", "3", "--min-length", "5"]
     lines = cli(*command, "--alignments", links).lines
     assert cli(*command, "--align-with", run, "--alignments", forced).lines == lines
@@ -83,21 +78,24 @@ def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
     assert cli("align", run, pairs, "--soft").lines == soft.read_text().splitlines()
 
 
-def test_a_translator_without_attention_is_aligned_by_another(
-    run: str, text: str, trained: Trained, tmp_path: Path, cli: Cli
-) -> None:
-    other, links = str(trained("translator", "training.epochs=3", "attention=none")), tmp_path / "links"
+def test_a_translator_without_attention_is_aligned_by_another(run: str, text: str, trained: Trained, cli: Cli) -> None:
+    other, links = str(trained("translator", "training.epochs=3", "attention=none")), cli.folder / "links"
     lines = cli("translate", other, text, "--alignments", links, "--align-with", run).lines
     model = anaphora.load(run)
     assert isinstance(model, anaphora.TranslationPredictor)
     expected = model.align(TEXT.splitlines(), lines)
     assert [from_pharaoh(line, "links") for line in links.read_text().splitlines()] == expected
-    assert cli("translate", run, text, "--alignments", links, "--align-with", other, code=2).lines == []
+    links.unlink()
+    for command in (
+        ["translate", run, text, "--alignments", links, "--align-with", other],
+        ["translate", run, other, text, "--alignments", links],
+        ["align", other, "--source", text, "--target", text],
+    ):
+        assert "this translator has none" in cli.refuse(*command) and not links.exists()
 
 
-def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, tmp_path: Path, cli: Cli) -> None:
-    long = tmp_path / "long.en"
-    long.write_text("abc\n" + "dab " * 5_000 + "{n} 15\ndab\n")
+def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, cli: Cli) -> None:
+    long = cli.write("long.en", "abc\n" + "dab " * 5_000 + "{n} 15\ndab\n")
     whole = cli("translate", run, long, "--beam", "1").lines
     refused = ["translate", run, str(long), "--beam", "1", "--no-split", "--max-tokens", "50"]
     shown = cli(*refused, code=2)
@@ -105,10 +103,10 @@ def test_a_refused_line_stays_empty_and_the_others_come_out(run: str, tmp_path: 
     assert lines == [whole[0], "", whole[2]] and whole[1] != ""
     assert "Line 2 should have at most 50 tokens, but has" in said and said.count("anaphora: ") == 2
     assert "1 line was refused and has no translation." in said and "differ" not in said
-    output = tmp_path / "output"
+    output = cli.folder / "output"
     assert cli(*refused, "--output", output, code=2).lines == []
     assert output.read_text().splitlines() == lines
-    pairs = tmp_path / "pairs.tsv"
+    pairs = cli.folder / "pairs.tsv"
     said = cli(*refused, "--pairs", pairs, code=2).said
     assert lines[2] == "" and pairs.read_text() == f"abc\t{lines[0]}\n"
     assert f"2 lines without a translation were left out of {pairs}." in said
@@ -121,47 +119,23 @@ def test_an_evaluation_says_how_it_searched(run: str, cli: Cli) -> None:
     assert scores["sampling"] == {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 3}
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [("--beam 5 --groups 2", "groups of equal size"), ("--nbest 3 --pairs made.tsv", "--nbest is for translations")],
-)
-def test_options_that_do_not_go_together_are_refused_in_a_sentence(
-    options: str, said: str, run: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in cli.refuse("translate", run, text, *options.replace("RUN", run).split())
-
-
 FRAMED = "dab\n\nabcd\ncab\n"
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path, Path]:
-    text, prefixes, output = (tmp_path / name for name in ("text.en", "begun.fr", "found.fr"))
-    text.write_text(FRAMED)
-    return text, prefixes, output
-
-
-def test_every_line_begins_with_its_prefix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
-    text, prefixes, output = files
-    begun = ["dab", "", "", "da"]
-    prefixes.write_text("\n".join(begun) + "\n")
-    cli("translate", run, text, "--prefixes", prefixes, "--output", output, "--beam", "3")
+def test_every_line_begins_with_its_prefix_and_ends_with_its_suffix(run: str, cli: Cli) -> None:
+    begun, ends = ["dab", "", "", "da"], ["dab", "", "da", ""]
+    text, output = cli.write("text.en", FRAMED), cli.folder / "found.fr"
+    files = {
+        option: cli.write(option, "\n".join(given) + "\n")
+        for option, given in (("prefixes", begun), ("suffixes", ends))
+    }
+    framed = ["translate", run, text, "--beam", "4", "--prefixes", files["prefixes"]]
+    cli(*framed, "--suffixes", files["suffixes"], "--output", output)
     found = output.read_text().splitlines()
     assert all(line.startswith(prefix) for line, prefix in zip(found, begun, strict=True)) and not found[1]
-    listed = cli("translate", run, text, "--prefixes", prefixes, "--nbest", "2").lines
+    assert all(line.endswith(suffix) for line, suffix in zip(found, ends, strict=True))
+    listed = cli(*framed, "--nbest", "2").lines
     assert all(line.split(" ||| ")[1].startswith(begun[int(line[0])]) for line in listed)
-
-
-def test_every_line_ends_with_its_suffix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
-    text, suffixes, output = files
-    suffixes.write_text("dab\n\nda\n\n")
-    given = ("--suffixes", str(suffixes), "--beam", "4")
-    cli("translate", run, text, *given, "--output", output)
-    found = output.read_text().splitlines()
-    assert found[0].endswith("dab") and not found[1] and found[2].endswith("da")
-    said = cli("translate", run, text, *given, "--no-repeat-ngram", "2", code=2).said
-    assert "Suffixes are written by a beam of all words" in said
 
 
 @pytest.mark.parametrize(
@@ -172,10 +146,24 @@ def test_every_line_ends_with_its_suffix(run: str, files: tuple[Path, Path, Path
     ],
 )
 def test_where_prefixes_and_lines_are_not_equally_many_the_others_come_out(
-    prefixes: str, text: str, said: str, found: list[str], run: str, files: tuple[Path, Path, Path], cli: Cli
+    prefixes: str, text: str, said: str, found: list[str], run: str, cli: Cli
 ) -> None:
-    for file, content in zip(files, (text, prefixes), strict=False):
-        file.write_text(content)
-    shown = cli("translate", run, files[0], "--prefixes", files[1], "--output", files[2], code=2).said
-    assert said in shown and ("2 lines were refused" in shown) == (found[-1] == "")
-    assert [line[:3] for line in files[2].read_text().splitlines()] == found
+    asked = ["translate", run, cli.write("text.en", text), "--prefixes", cli.write("begun.fr", prefixes)]
+    shown = cli(*asked, code=2)
+    assert said in shown.said and ("2 lines were refused" in shown.said) == (found[-1] == "")
+    assert [line[:3] for line in shown.lines] == found
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--beam 5 --groups 2", "groups of equal size"),
+        ("--nbest 3 --pairs made.tsv", "--nbest is for translations"),
+        ("--suffixes text.en --no-repeat-ngram 2", "Suffixes are written by a beam of all words"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_in_a_sentence(
+    options: str, said: str, run: str, text: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(cli.folder)
+    assert said in cli("translate", run, text, *options.split(), code=2).said

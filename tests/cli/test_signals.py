@@ -116,21 +116,6 @@ def test_the_second_signal_leaves_at_once(capfd: pytest.CaptureFixture[str]) -> 
     assert "once more leaves at once" in capfd.readouterr().err
 
 
-def test_handlers_are_put_back() -> None:
-    before = [signal.getsignal(number) for number in SIGNALS]
-    with handling_signals():
-        assert all(signal.getsignal(number) != handler for number, handler in zip(SIGNALS, before, strict=True))
-    assert [signal.getsignal(number) for number in SIGNALS] == before
-
-
-@pytest.mark.parametrize("number", SIGNALS)
-def test_what_a_process_was_started_to_ignore_stays_ignored(number: signal.Signals) -> None:
-    signal.signal(number, signal.SIG_IGN)
-    with handling_signals() as signals:
-        os.kill(os.getpid(), number)
-        assert not signals.stop()
-
-
 def test_an_interrupt_before_there_is_any_parser_ends_quietly() -> None:
     script = (
         "import sys; from anaphora.cli import main\n"
@@ -141,3 +126,14 @@ def test_an_interrupt_before_there_is_any_parser_ends_quietly() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "anaphora: interrupted.\n")
+
+
+def test_handlers_are_put_back_and_what_a_process_was_started_to_ignore_stays_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with handling_signals() as signals:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not signals.stop()
+        handled = [signal.getsignal(number) != handler for number, handler in zip(SIGNALS, before, strict=True)]
+    assert handled == [True, True, False]
+    assert [signal.getsignal(number) for number in SIGNALS] == before

@@ -157,13 +157,7 @@ def test_a_report_that_cannot_be_written_is_the_last_and_is_noted_once(error: Ex
     lasting.on_failure(lambda update, why: noted.append((update, why)))
     for number in 1, 2:
         lasting(update(number))
-    assert len(seen) == 1
-    assert noted == [(1, str(error))]
-
-
-def test_a_fault_of_the_report_itself_is_raised() -> None:
-    def report(event: Event) -> None:
-        raise ValueError("a bug")
-
+    assert len(seen) == 1 and noted == [(1, str(error))]
+    error = ValueError("a bug")  # which is raised
     with pytest.raises(ValueError, match="a bug"):
         LastingReport(report)(Note("x"))

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import anaphora
 from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.trial import TRIAL_MODELS, trial_model
 from tests.package import PACKAGE, ROOT
@@ -122,18 +121,10 @@ def test_bundles_are_small_name_their_sources_and_are_in_the_package(cli: Cli) -
     assert {*map(trial_model, TRIAL_MODELS), PACKAGE / "trial" / "NOTICE"} <= files
 
 
-def test_python_loads_them_by_name() -> None:
-    assert anaphora.load(anaphora.trial_model("spelling")).predict(["knight"], confidence=True)[0].confidence > 0.5
-    with pytest.raises(anaphora.AnaphoraError, match="english-french, spelling"):
-        anaphora.trial_model("german")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("model", TRIAL_MODELS)
-def test_the_commands_that_it_ends_with_work(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_commands_that_it_ends_with_work(model: str, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    monkeypatch.chdir(cli.folder)
     Path("pairs.tsv").write_text("".join(f"{a}{b}\t{b} {a}\n" for a in "abcdefgh" for b in "ijklmnop"))
     _, train, use, _ = cli("try", "--model", model, "knight").err.splitlines()
     cli(*shlex.split(train)[1:], "--set", "training.epochs=1", "--set", "encoder.size=8", "--set", "decoder.size=8")

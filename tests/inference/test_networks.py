@@ -14,14 +14,15 @@ from anaphora.data.ragged import Ragged
 from anaphora.experiment.reading import read_experiment
 from anaphora.files import DamagedError
 from anaphora.inference.network import open_network
-from anaphora.kernels.compiled.beam import BeamDecoding
 from anaphora.kernels.densities import Draws
-from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.models.description import describe
-from anaphora.protocols import CompiledRequest, FeaturedVocabularyInfo, VocabularyInfo
+from anaphora.protocols import FeaturedVocabularyInfo, VocabularyInfo
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.runs import load_trained
 from tests.inference.native import Array, assert_near, assert_stepper, opened, rows_of
 from tests.networks import MORE_TRANSLATORS, TRANSLATORS, build, untrained_translator
+from tests.search.native import IN_C, Stepwise, is_compiled
 
 SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
 SIDES = dict.fromkeys(("source", "target", "text", "characters", "tags"), SYMBOLS)
@@ -329,38 +330,17 @@ def test_a_description_of_another_form_is_refused() -> None:
         open_network(describe(untrained_translator("luong").model), {})
 
 
-def searched(stepper: Any, batch: Batch, beam: int) -> list[Array]:
-    """What a search in C finds: the tokens and scores of greedy search, or the steps of a beam."""
-    start = stepper.start(batch)
-    network = stepper.lower(start)
-    lengths = [12] * len(start.memory_lengths_B)
-    request = CompiledRequest([[]] * len(lengths), lengths, beam, beam, [1.0] * 12)
-    if beam == 1:
-        greedy = GreedyDecoding(network, request)
-        while greedy.take(5):
-            pass
-        return [np.asarray(greedy.tokens_BT), np.asarray(greedy.scores_B)]
-    steps, found = BeamDecoding(network, request), list[Array]()
-    while taken := steps.take(5):
-        found += [np.asarray(block) for step in taken for block in (step.rows_N, step.ids_N, step.ends.scores_M)]
-    return found
-
-
+@IN_C
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("narrow", [False, True])
-def test_searches_in_c(narrow: bool, beam: int) -> None:
-    model = made("translate", merged({}))
-    native, given = opened(model), texts()
-    if narrow:
-        candidates = pad([list(range(3, 33)), [3, 5, 6, 9], list(range(3, 20)), [3, 4, 8]])
-        given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=Constraints(candidates=candidates, narrow=True))
-    with torch.inference_mode():
-        wanted = searched(model.stepper(), given, beam)
-    assert_near(searched(native.stepper(), given, beam), wanted)
-    text = made("language-model", STREAM)
-    with torch.inference_mode():
-        wanted = searched(text.stepper(), given, beam)
-    assert_near(searched(opened(text).stepper(), given, beam), wanted)
+@pytest.mark.parametrize("candidates", [None, pad([list(range(3, 33)), [3, 5, 6, 9], list(range(3, 20)), [3, 4, 8]])])
+def test_searches_in_c(candidates: Ids | None, beam: int) -> None:
+    asked: dict[str, Any] = {"beam": beam, "n": beam, "max_length": 12}
+    narrow = Constraints(candidates=candidates, narrow=candidates is not None)
+    given = Batch.of_rows(range(4), rows(*LENGTHS), constraints=narrow)
+    for model in made("translate", merged({})), made("language-model", STREAM):
+        stepper = opened(model).stepper()
+        assert is_compiled(stepper, given, **asked)
+        found, expected = (search(one, given, SearchRequest(**asked)) for one in (stepper, Stepwise(stepper)))
+        assert found == expected
     for unlike in ({"attention": {"normalizer": "sigmoid"}}, {"output": {"kind": "hierarchical"}}):
-        stepper = opened(made("translate", merged(unlike))).stepper()
-        assert stepper.lower(stepper.start(texts())) is None
+        assert not is_compiled(opened(made("translate", merged(unlike))).stepper(), texts(), **asked)

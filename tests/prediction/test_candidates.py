@@ -23,6 +23,8 @@ def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its
     assert rows(["the"], 0, 2) == [[UNK, EOS, LE, LA]]
     assert rows(["sees"], 2, 2) == [[UNK, EOS, LE, LA]]
     assert rows(["sees"], 100, 0) == [[UNK, EOS, LE, LA, VOIT, CHAT, ANN]]
+    with pytest.raises(ConfigError, match="Candidates are whole words"):
+        Candidates({}).of(["a"], CharacterTokenizer("a", lowercase=False), TARGET)
 
 
 def test_dictionary_and_vocabularies_may_write_words_in_cases_of_their_own() -> None:
@@ -32,11 +34,6 @@ def test_dictionary_and_vocabularies_may_write_words_in_cases_of_their_own() -> 
     assert found.ids_BT.tolist() == [[UNK, EOS, hund, der]]
 
 
-def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
-    texts = ["the Cat sees", "Ann", "the"]
-    assert rows(texts, 1, 3) == [row for text in texts for row in rows([text], 1, 3)]
-
-
 @pytest.mark.parametrize("rare", ["copyable", "posall", "posunk"])
 def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare) -> None:
     marks = annotations(rare)
@@ -44,8 +41,3 @@ def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare)
     target = AnnotatedTokenizer(words, rare, {})
     [ids] = Candidates({}, frequent=2, each=1).of(["sees"], SOURCE, target).ids_BT.tolist()
     assert target.pieces(ids)[2:] == [f"\u2581{word}" for word in (*marks, "le", "la")]
-
-
-def test_units_that_are_not_words_are_refused() -> None:
-    with pytest.raises(ConfigError, match="Candidates are whole words"):
-        Candidates({}).of(["a"], CharacterTokenizer("a", lowercase=False), TARGET)

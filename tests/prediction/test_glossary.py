@@ -37,9 +37,5 @@ def test_forms_are_found_as_whole_words_the_longest_first(text: str, sources: li
 def test_entries_of_one_form_are_alternatives() -> None:
     entries = [GlossaryEntry("1", "card", ("Karte",), ("x",)), GlossaryEntry("2", "card", ("Karten", "Karte"), ())]
     [match] = Glossary(entries).of("the card")
+    assert not match.capital and Glossary(entries).of("Card")[0].capital
     assert match.entry == GlossaryEntry("1", "card", ("Karte", "Karten"), ("x",))
-
-
-def test_a_capital_is_noticed() -> None:
-    glossary = Glossary([GlossaryEntry("1", "card", ("Karte",), ())])
-    assert [glossary.of(text)[0].capital for text in ("Card", "the card")] == [True, False]

@@ -30,33 +30,13 @@ BACKENDS += ["gemm-bf16"] if has_gemm("bf16") else []
 BACKENDS += ["gemm-int8"] if has_gemm("int8") else []
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 EOS = SYMBOLS.eos
+FED: dict[str, Any] = {"encoder": {"size": 9}, "decoder": {"size": 18}}
 TRANSLATORS: dict[str, dict[str, Any]] = {
-    "fed": {"encoder": {"size": 9}, "decoder": {"size": 18, "cell": "gru", "layer_norm": True}},
-    "asked before": {
-        "encoder": {"size": 9, "cell": "gru"},
-        "decoder": {"size": 18, "input_feeding": False, "readout_layer": "maxout"},
-        "attention": {"score": "concat", "query": "previous", "context": "state"},
-    },
-    "local": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": {"window": "local-p"}},
-    "by location": {
-        "encoder": {"size": 9},
-        "decoder": {"size": 18},
-        "attention": {"score": {"kind": "hybrid", "content": False}, "window": "local-m"},
-    },
-    "coverage": {
-        "encoder": {"size": 9},
-        "decoder": {"size": 18},
-        "attention": {"score": {"kind": "concat", "coverage": True}},
-    },
-    "deep": {"encoder": {"size": 9}, "decoder": {"size": 18, "layers": 2}, "output": "sampled"},
-    "without attention": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": "none"},
-    "normalised": {
-        "encoder": {"size": 9, "layer_norm": True},
-        "decoder": {"size": 18, "cell": "gru", "input_feeding": False, "layer_norm": True},
-        "attention": {"query": "previous", "context": "state"},
-    },
+    name: options | {side: options.get(side, {}) | size for side, size in FED.items()}
+    for name, options in networks.TRANSLATORS.items()
+    if name in ("luong", "bahdanau", "conditional", "local-m", "local-p")
 }
-INDIFFERENT = {"encoder": {"size": 9}, "decoder": {"size": 18}}
+TRANSLATORS |= {"fed": FED, "alone": FED | {"attention": "none"}, "sampled": FED | {"output": "sampled"}}
 TEXTS: dict[str, dict[str, Any]] = {
     "lstm": {"recurrence": {"size": 18, "layers": 2, "residual": True}},
     "tied": {"recurrence": {"size": 18}, "embedding": {"size": 18, "scaled": True}, "output": {"tied": True}},
@@ -92,7 +72,7 @@ class Stepwise:
 @cache
 def made(task: str, name: str) -> Searchable:
     """A network whose probabilities are so uneven that its outputs have many lengths; or all alike if "indifferent"."""
-    tables, factor = dict(KINDS)[task].get(name, INDIFFERENT), 0.0 if name == "indifferent" else 1.7
+    tables, factor = dict(KINDS)[task].get(name, FED), 0.0 if name == "indifferent" else 1.7
     found = networks.made(nn.Module, task, {"embedding": {"size": 8}, **tables}, SYMBOLS, factor=factor)
     assert isinstance(found, Searchable)
     return found

@@ -49,44 +49,43 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
         assert_same(one, other)
 
 
+WAYS = st.builds(
+    lambda backend, threads: Runtime(backend=backend, threads=threads), st.sampled_from(BACKENDS), st.integers(1, 2)
+)
+REQUESTS = st.fixed_dictionaries(
+    {
+        "max_length": st.lists(st.integers(1, 3 * STEPS), min_size=7, max_size=7),
+        "beam": st.just(1) | st.integers(1, 26),
+        "n": st.just(1) | st.integers(1, 7),
+        "ranking": rankings,
+        "attention": st.booleans(),
+    }
+)
+
+
 @pytest.mark.parametrize("name", [*TRANSLATORS, "indifferent"])  # of equally likely hypotheses the same are taken
 @settings(max_examples=12)
 @given(
-    backend=st.sampled_from(BACKENDS),
-    is_greedy=st.booleans(),
+    runtime=WAYS,
+    asked=REQUESTS,
     sources=sources,
-    lengths=st.lists(st.integers(1, 3 * STEPS), min_size=7, max_size=7),
-    prefixes=st.none() | prefixes,
-    candidates=st.none() | st.lists(st.sets(tokens, min_size=1), min_size=7, max_size=7),
-    size=st.integers(1, 26),
-    n=st.integers(1, 7),
-    ranking=rankings,
-    attention=st.booleans(),
-    threads=st.integers(1, 2),
+    given_rows=st.just({})
+    | st.fixed_dictionaries({"prefixes": prefixes})
+    | st.fixed_dictionaries({"candidates": st.lists(st.sets(tokens, min_size=1).map(sorted), min_size=7, max_size=7)}),
     rows_at_once=st.sampled_from([1, 12]),
 )
 def test_a_translation_is_that_of_single_steps(
     name: str,
-    backend: Backend,
-    is_greedy: bool,
+    runtime: Runtime,
+    asked: dict[str, Any],
     sources: list[list[int]],
-    lengths: list[int],
-    prefixes: list[list[int]] | None,
-    candidates: list[set[int]] | None,
-    size: int,
-    n: int,
-    ranking: Ranking,
-    attention: bool,
-    threads: int,
+    given_rows: dict[str, Any],
     rows_at_once: int,
 ) -> None:
     count = len(sources)
-    own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
-    batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
-    size, n = (1, 1) if is_greedy else (size, n)
-    asked = {"beam": size, "n": n, "max_length": lengths[:count], "attention": attention, "ranking": ranking}
-    with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
-        assert_found_alike(stepper_of("translate", name), batch, **asked)
+    batch = pair_batch(sources, **{kind: rows[:count] for kind, rows in given_rows.items()})
+    with running(runtime), scored(rows_at_once):
+        assert_found_alike(stepper_of("translate", name), batch, **asked | {"max_length": asked["max_length"][:count]})
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -137,20 +136,6 @@ def test_a_text_is_that_of_single_steps(name: str, prefixes: list[list[int]], le
     batch = pair_batch([[EOS]] * 7, prefixes=prefixes)
     with running(Runtime(backend="gemm")):
         assert_found_alike(stepper_of("language-model", name), batch, beam=size, n=n, max_length=length)
-
-
-@settings(max_examples=10)
-@given(sources=sources, size=st.integers(1, 9), n=st.integers(1, 5), ranking=rankings)
-def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
-    sources: list[list[int]], size: int, n: int, ranking: Ranking
-) -> None:
-    stepper, width = stepper_of("translate", "fed"), max(map(len, sources))
-    rows = [source + [EOS] * (width - len(source)) for source in sources]
-    with running(Runtime(backend="gemm")):
-        together = beam(stepper, pair_batch(rows), beam=size, n=n, max_length=20, ranking=ranking)
-        for row, found in zip(rows, together, strict=True):
-            [alone] = beam(stepper, pair_batch([row]), beam=size, n=n, max_length=20, ranking=ranking)
-            assert_same(found, alone)
 
 
 @pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])

@@ -13,11 +13,11 @@ from anaphora.protocols import Array, VocabularyInfo
 from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
-from tests.networks import build, made
+from tests.networks import made
 from tests.searches import beam
 
 from ..batches import pair_batch
-from .naive import Make, same, written
+from .naive import Make, written
 
 SOURCE, TARGET = VocabularyInfo(9, 0, 1, 2, 3), VocabularyInfo(11, 0, 1, 2, 3)
 SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
@@ -69,51 +69,10 @@ def test_what_members_expect_and_where_they_look_is_averaged(mean: Mean) -> None
         np.testing.assert_allclose(np.exp(log_probs).sum(1), 1.0, rtol=0, atol=1e-6)
 
 
-@BOTH_MEANS
-def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
-    alone = translator(1)
-    one, other = (
-        [found for [found] in beam(stepper, pair_batch(SOURCES), beam=3, max_length=9)]
-        for stepper in (alone, Ensemble([alone, alone], mean))
-    )
-    assert all(map(same, one, other))
-
-
-@pytest.mark.parametrize("name", ["arithmetic", "geometric", "fused"])
-def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(name: Any) -> None:
-    if name == "fused":
-        assert found_alone_and_scored(FusedStepper(translator(1), language_model(), 0.5))
-    else:
-        assert found_alone_and_scored(Ensemble([translator(seed) for seed in (4, 5)], name))
-
-
-ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "convolution": {"encoder": {"kind": "gated-convolution", "size": 8}, "attention": "none"},
-    "window": {"attention": {"score": "dot", "window": "local-m"}, "encoder": {"size": 8, "bidirectional": False}},
-}
-
-
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_models_of_other_architectures_are_searched_together(name: str) -> None:
-    """With one vocabulary, whatever reads and whatever writes; attention is averaged where all have it."""
-    members = [translator(4), translator(5, **ARCHITECTURES[name])]
-    attends = ARCHITECTURES[name].get("attention") != "none"
-    for one, given in found_alone_and_scored(Ensemble(members)):
-        assert (one.weights is not None) == attends
-        if one.weights is not None:
-            each = [score(member, given)[0].weights for member in members]
-            assert np.allclose(one.weights, sum(each) / 2, atol=1e-6)  # type: ignore[arg-type, operator]
-
-
-def test_models_of_other_symbols_are_refused() -> None:
-    other: Any = build("translate", {}, {"source": SOURCE, "target": VocabularyInfo(12, 0, 1, 2, 3)}, "test.toml")
-    with pytest.raises(ConfigError, match="one has 11 and another 12"):
-        Ensemble([translator(1), other.stepper()])
-
-
 @pytest.mark.parametrize("reads", ["stream", "sentences"])
 def test_a_score_is_the_sum_of_both(reads: str) -> None:
     model, targets = language_model(reads), [[5, 6, 3], [7, 3], [4, 4, 4, 3]]
+    assert found_alone_and_scored(FusedStepper(translator(1), model, 0.5))
     fused = score(FusedStepper(translator(1), model, 0.3), pair_batch(SOURCES, targets))
     alone = score(translator(1), pair_batch(SOURCES, targets))
     own = score(model, pair_batch([[model.bos]] * 3, targets))
@@ -123,12 +82,30 @@ def test_a_score_is_the_sum_of_both(reads: str) -> None:
         assert np.array_equal(together.weights, one.weights)
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_weight_is_above_nothing(weight: float) -> None:
-    with pytest.raises(ConfigError, match="a finite weight above 0"):
-        FusedStepper(translator(1), language_model(), weight)
+CONVOLUTION = {"encoder": {"kind": "gated-convolution", "size": 8}, "attention": "none"}
+WINDOW = {"attention": {"score": "dot", "window": "local-m"}, "encoder": {"size": 8, "bidirectional": False}}
 
 
-def test_other_symbols_are_refused(automaton: Make) -> None:
+@pytest.mark.parametrize(
+    ("mean", "other"), [("arithmetic", {}), ("geometric", {}), ("arithmetic", CONVOLUTION), ("arithmetic", WINDOW)]
+)
+def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(
+    mean: Mean, other: dict[str, Any]
+) -> None:
+    """With one vocabulary, whatever reads and whatever writes; attention is averaged where all have it."""
+    members = [translator(4), translator(5, **other)]
+    for one, given in found_alone_and_scored(Ensemble(members, mean)):
+        assert (one.weights is not None) == (other.get("attention") != "none")
+        if one.weights is not None:
+            each = [score(member, given)[0].weights for member in members]
+            assert np.allclose(one.weights, sum(each) / 2, atol=1e-6)  # type: ignore[arg-type, operator]
+
+
+def test_what_cannot_be_combined_is_refused(automaton: Make) -> None:
+    with pytest.raises(ConfigError, match="one has 11 and another 5"):
+        Ensemble([translator(1), automaton()])
     with pytest.raises(ConfigError, match="but they have 5 and 11"):
         FusedStepper(translator(1), automaton(), 0.2)
+    for weight in 0.0, -1.0, float("nan"), float("inf"):
+        with pytest.raises(ConfigError, match="a finite weight above 0"):
+            FusedStepper(translator(1), language_model(), weight)

@@ -1,6 +1,7 @@
 """The n best hypotheses of a beam: an early stop changes none of them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,20 +32,17 @@ RANKINGS = st.builds(Ranking, length_penalty=st.floats(0, 3)) | st.just(Ranking(
 
 @settings(max_examples=30)
 @given(
-    size=st.integers(1, 6),
-    n=st.integers(1, 12),
+    asked=st.fixed_dictionaries({"beam": st.integers(1, 6), "n": st.integers(1, 12), "max_length": st.integers(1, 14)}),
     ranking=RANKINGS,
-    seed=st.integers(0, 50),
-    sharpness=st.floats(0.5, 5),
-    longest=st.integers(1, 14),
+    model=st.fixed_dictionaries({"seed": st.integers(0, 50), "sharpness": st.floats(0.5, 5)}),
 )
 def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
-    automaton: Make, batch: MakeBatch, size: int, n: int, ranking: Ranking, seed: int, sharpness: float, longest: int
+    automaton: Make, batch: MakeBatch, asked: dict[str, int], ranking: Ranking, model: dict[str, Any]
 ) -> None:
-    stepper = automaton(size=6, seed=seed, sharpness=sharpness)
-    together = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=longest, ranking=ranking)
+    stepper = automaton(size=6, **model)
+    together = beam(stepper, batch(SOURCES), ranking=ranking, **asked)
     for source, found in zip(SOURCES, together, strict=True):
-        best = n_best(stepper, batch([source]), size, n, longest, rank(ranking))
+        best = n_best(stepper, batch([source]), asked["beam"], asked["n"], asked["max_length"], rank(ranking))
         assert [one[1:] for one in read(found)] == [one[1:] for one in best]
         assert [one[0] for one in read(found)] == pytest.approx([one[0] for one in best])
         assert len(found) == max(1, len(best)) or not found[0].finished

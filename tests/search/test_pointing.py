@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
-from anaphora.protocols import Stepper
+from anaphora.protocols import Array, SearchStart, Step, Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.search.wrapper import Wrapper
 from tests.searches import beam
 
 from .naive import Make, MakeBatch
@@ -113,28 +115,25 @@ def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> N
     model = automaton(size=SIZE, seed=1)
     model.log_probs_QV[:, 6] = -50.0  # type: ignore[attr-defined]
 
-    class Looking:
+    class Looking(Wrapper):
         """The model, looking at the second word of the source as it writes the third token, and else at its end."""
 
-        size, bos, eos, unk = model.size, model.bos, model.eos, model.unk
-        keep = staticmethod(model.keep)
+        def start(self, batch: Batch) -> SearchStart:
+            return super().start(batch)._replace(state=(super().start(batch).state, 0))
 
-        def start(self, batch: Batch):  # type: ignore[no-untyped-def]
-            return model.start(batch)._replace(state=(model.start(batch).state, 0))
-
-        def advance(self, memory, state, ids_N):  # type: ignore[no-untyped-def]
-            step = model.advance(memory, state[0], ids_N)
+        def advance(self, memory: Any, state: Any, ids_N: Array) -> Step:
+            step = super().advance(memory, state[0], ids_N)
             weights = np.zeros((len(ids_N), 3), dtype=np.float32)
             weights[:, 1 if state[1] == 2 else 2] = 1.0
             return step._replace(weights_NS=weights, state=(step.state, state[1] + 1))
 
-        def select(self, state, rows_N):  # type: ignore[no-untyped-def]
-            return model.select(state[0], rows_N), state[1]
+        def select(self, state: Any, rows_N: Array) -> Any:
+            return super().select(state[0], rows_N), state[1]
 
     positions = np.array([[[False, True, False]]])
     given = Placeholders(positions, np.array([[6]]), *np.ones((3, 1, 1), dtype=np.bool_), np.array([MOST]))
-    [[best, *_]] = search(Looking(), batch([[3, 4, 5]]), given, 6)  # type: ignore[arg-type]
+    [[best, *_]] = search(Looking(model), batch([[3, 4, 5]]), given, 6)
     assert best.ids.index(SIZE) == 2
     trained = given._replace(attended_BK=np.zeros((1, 1), dtype=np.bool_))
-    [[unlikely, *_]] = search(Looking(), batch([[3, 4, 5]]), trained, 6)  # type: ignore[arg-type]
+    [[unlikely, *_]] = search(Looking(model), batch([[3, 4, 5]]), trained, 6)
     assert unlikely.score < -50.0 < best.score

@@ -1,5 +1,6 @@
 """Fields of a request that every search has: checks, banned tokens, attention, reports; and the inputs, never read."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,10 +9,14 @@ import numpy as np
 import pytest
 
 from anaphora.batch import Batch
-from anaphora.errors import ShapeError
+from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
+from anaphora.search.ranking import Ranking
 from anaphora.search.request import no_check
+from anaphora.search.sampling import Sampling
 from anaphora.search.scoring import score
+from anaphora.search.selection import Diversity
+from anaphora.search.suffixes import Suffixes
 from tests.searches import beam, greedy, sample
 
 from .naive import SOURCES, Make, MakeBatch, written
@@ -111,30 +116,37 @@ def test_what_is_written_is_reported_and_what_is_forced_is_not(automaton: Make, 
         assert [symbol for n, symbol in heard if n == number] == whole[forced:]
 
 
-@pytest.mark.parametrize("search", [greedy, sample])
+@pytest.mark.parametrize("search", [greedy, sample, beam])
 def test_an_output_without_an_end_is_cut_at_its_own_greatest_length(
     automaton: Make, batch: MakeBatch, search: Any
 ) -> None:
     stepper, lengths = automaton(size=6), list(range(1, 8))
     stepper.log_probs_QV[:, stepper.eos] = -np.inf  # type: ignore[attr-defined]
-    found = search(stepper, batch(SOURCES), max_length=lengths)
-    assert [(len(one.ids), one.finished) for one in found] == [(length, False) for length in lengths]
+    for length, found in zip(lengths, search(stepper, batch(SOURCES), n=5, max_length=lengths), strict=True):
+        rows = found if search is beam else [found]
+        assert len(rows) == (5 if search is beam else 1)
+        assert all((len(one.ids), len(one.weights), one.finished) == (length, length, False) for one in rows)
 
 
-def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=6)
-    sources, targets = [[4, 7], [5], [3, 3, 9]], [[2, 3, 1], [1], [5, 1, 4, 4]]
-    for source, target, found in zip(sources, targets, score(stepper, batch(sources, targets)), strict=True):
-        memory, state, _ = stepper.start(batch([source]))
-        total, last = 0.0, stepper.bos
-        for symbol in target:
-            log_probs, _, state, *_ = stepper.advance(memory, state, np.array([last]))
-            total, last = total + log_probs[0, symbol].item(), symbol
-        assert found.score == total
-        assert found.finished == (target[-1] == stepper.eos)
-        assert [*found.ids, *([stepper.eos] if found.finished else [])] == target
-
-
-def test_without_targets_there_is_nothing_to_score(automaton: Make, batch: MakeBatch) -> None:
-    with pytest.raises(ShapeError, match="inputs alone"):
-        score(automaton(), batch([[4]]))
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        *[(asked, "should be at least") for asked in ({"beam": 0}, {"beam": 1001}, {"n": 0}, {"max_length": 0})],
+        ({"max_length": [1, 2]}, "should be at least"),
+        *[({"ranking": Ranking(penalty)}, "should be at least") for penalty in (-1.0, math.nan)],
+        ({"ranking": Ranking(coverage_penalty=math.inf)}, "should be at least"),
+        *[({"sampling": Sampling(temperature)}, "change them") for temperature in (0.0, math.nan, math.inf)],
+        *[({"sampling": Sampling(seed=seed)}, "change them") for seed in (-1, 2**64)],
+        *[({"sampling": Sampling(top_p=top_p)}, "change them") for top_p in (0.0, 1.1, math.nan)],
+        ({"sampling": Sampling(top_k=-1)}, "change them"),
+        ({"sampling": Sampling(), "max_length": 0}, "give one"),
+        *[({"diversity": Diversity(groups)}, "diverse beam needs") for groups in (1, 4)],
+        *[({"diversity": Diversity(3, strength)}, "diverse beam needs") for strength in (-1.0, math.nan)],
+        ({"diversity": Diversity(3), "steering": [Suffixes([(2,)], np.array([4]), 1)]}, "divide a beam"),
+    ],
+)
+def test_what_no_search_can_do_is_refused(
+    automaton: Make, batch: MakeBatch, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        beam(automaton(), batch(SOURCES), **{"beam": 6, "max_length": 5, **asked})

@@ -3,12 +3,10 @@
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
-from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
 from anaphora.search.selection import Diversity
 from tests.searches import beam
@@ -62,9 +60,3 @@ def test_every_group_gives_its_best(
                     expected.setdefault(one[place][1], one[place][0])
         assert {one.ids: one.score for one in hypotheses if one.finished} == expected
         assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
-
-
-@pytest.mark.parametrize("diversity", [Diversity(1), Diversity(4), Diversity(3, -1.0), Diversity(3, float("nan"))])
-def test_groups_that_cannot_be_are_refused(automaton: Make, batch: MakeBatch, diversity: Diversity) -> None:
-    with pytest.raises(ConfigError, match="diverse beam needs"):
-        beam(automaton(), batch(FEW_SOURCES), beam=6, max_length=5, diversity=diversity)

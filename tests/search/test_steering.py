@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.errors import ConfigError
 from anaphora.protocols import Array
 from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams, WholeWords
 from anaphora.search.scoring import score
-from anaphora.search.selection import Diversity
 from anaphora.search.steering import Edits, Entries, Steering
-from anaphora.search.suffixes import Suffixes
 from tests.searches import beam, greedy, sample
 
 from .naive import FEW_SOURCES, SOURCES, Make, MakeBatch, n_best, written
@@ -125,9 +122,3 @@ def test_a_prefix_goes_before_what_is_forbidden(
     [found] = search(automaton(size=7), begun, max_length=9, steering=[NoRepeatedNgrams(1)])
     [best] = found if search is beam else [found]
     assert best.ids[:2] == (3, 3) and best.score > -inf
-
-
-def test_groups_and_banks_are_refused_together(automaton: Make, batch: MakeBatch) -> None:
-    steering = [Suffixes([(2,)], np.array([4]), EOS)]
-    with pytest.raises(ConfigError, match="divide a beam"):
-        beam(automaton(), batch([[4]]), beam=4, max_length=4, steering=steering, diversity=Diversity(2))

@@ -1,6 +1,5 @@
 """Log-probabilities that are tensors, as those of a GPU, are searched as arrays are."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,31 +10,26 @@ from anaphora.protocols import Step, Stepper
 from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams
 from anaphora.search.ensemble import Ensemble
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.sampling import Sampling
 from anaphora.search.scoring import score
 from anaphora.search.selection import Diversity
 from anaphora.search.suffixes import Suffixes
 from anaphora.search.wrapper import Wrapper
-from tests.searches import beam, greedy, sample
+from tests.searches import beam, greedy
 
 from .naive import SOURCES, Make, MakeBatch, written
 
-SEARCHES: dict[str, Callable[..., Any]] = {
-    "beam": lambda stepper, given: beam(stepper, given, beam=4, n=3, max_length=8, banned_tokens=(2,)),
-    "a wide beam": lambda stepper, given: beam(stepper, given, beam=90, max_length=5),
-    "groups": lambda stepper, given: beam(stepper, given, beam=4, max_length=8, diversity=Diversity(2)),
-    "steered": lambda stepper, given: beam(
-        stepper, given, beam=4, max_length=8, steering=[MinimumLength(4, stepper.eos), NoRepeatedNgrams(2)]
-    ),
-    "suffixes": lambda stepper, given: beam(
-        stepper,
-        given,
-        beam=4,
-        max_length=8,
-        steering=[Suffixes([(5, 4)] * len(SOURCES), np.full(len(SOURCES), 8), stepper.eos)],
-    ),
-    "greedy": lambda stepper, given: greedy(stepper, given, max_length=8, steering=[NoRepeatedNgrams(2)]),
-    "sample": lambda stepper, given: sample(stepper, given, max_length=8, top_k=4),
-    "ensemble": lambda stepper, given: beam(Ensemble([stepper, stepper]), given, beam=4, max_length=8),
+EOS = 1
+SUFFIXES = Suffixes([(5, 4)] * len(SOURCES), np.full(len(SOURCES), 8), EOS)
+SEARCHES: dict[str, dict[str, Any]] = {
+    "beam": {"n": 3, "banned_tokens": (2,)},
+    "a wide beam": {"beam": 90, "max_length": 5},
+    "groups": {"diversity": Diversity(2)},
+    "steered": {"steering": [MinimumLength(4, EOS), NoRepeatedNgrams(2)]},
+    "suffixes": {"steering": [SUFFIXES]},
+    "greedy": {"beam": 1, "steering": [NoRepeatedNgrams(2)], "on_token": lambda *_: None},
+    "sample": {"sampling": Sampling(top_k=4)},
+    "ensemble": {},
 }
 
 
@@ -51,8 +45,12 @@ class OfTensors(Wrapper):
 @pytest.mark.parametrize("prefixes", [None, [[3]] * 3 + [[]] * 4])
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_finds_the_same(automaton: Make, batch: MakeBatch, name: str, prefixes: Any, grain: float) -> None:
-    stepper, given = automaton(size=100 if name == "a wide beam" else 9, grain=grain), batch(SOURCES, prefixes=prefixes)
-    assert SEARCHES[name](OfTensors(stepper), given) == SEARCHES[name](stepper, given)
+    stepper, asked = automaton(size=100 if name == "a wide beam" else 9, grain=grain), {"beam": 4, "max_length": 8}
+    steppers = OfTensors(stepper), stepper
+    if name == "ensemble":
+        steppers = [Ensemble([one, one]) for one in steppers]
+    found, expected = (beam(one, batch(SOURCES, prefixes=prefixes), **asked | SEARCHES[name]) for one in steppers)
+    assert found == expected
 
 
 def test_a_score_is_the_same(automaton: Make, batch: MakeBatch) -> None:

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import anaphora
 from anaphora.cli.tables import with_tables
-from anaphora.cli.talk import complain, say, show, shown_safely
+from anaphora.cli.talk import complain, give_up, say, show, shown_safely
 from anaphora.errors import AnaphoraError, MissingExtraError
 from anaphora.files import remedy
 
@@ -134,11 +134,6 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (open to the end, as they are)
 
 
-def _close_output() -> None:
-    """Let nothing be written to standard output any more, not even by the interpreter's exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 RENAMED = {"--frequent": "--frequent-words", "--each": "--translations-per-word"}
 """Older names of options, still read in this version."""
 
@@ -184,7 +179,7 @@ def _run(given: Sequence[str]) -> int:
         complain(f"{error.format_message().rstrip('.')}{_rejected_value(error)} (see {verb} --help)")
         return AnaphoraError.exit_code
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
-        _close_output()  # whoever read it has gone
+        give_up(sys.stdout)  # whoever read it has gone
         return BROKEN_PIPE
     except ModuleNotFoundError as error:
         if error.name != "torch":
@@ -193,7 +188,7 @@ def _run(given: Sequence[str]) -> int:
         complain(str(missing))
         return missing.exit_code
     except OSError as error:
-        _close_output()
+        give_up(sys.stdout)
         what = error.filename or "Standard output"
         complain(f"{what} cannot be used: {error.strerror or error}; {remedy(error)}, or give another place.")
         return AnaphoraError.exit_code

@@ -8,7 +8,7 @@ from anaphora.cli.files import given_texts
 from anaphora.cli.progress import listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import complain
-from anaphora.cli.translations import Outputs
+from anaphora.cli.translations import FOR_LINES, Outputs
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Needs, Option
 
@@ -33,11 +33,7 @@ class Workers:
 
     conflicts: ClassVar = (
         Needs("--shard-lines --engine", "--workers"),
-        Excludes(
-            "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --memory",
-            "--workers",
-            "--workers write lines of text alone",
-        ),
+        Excludes(f"{FOR_LINES} --memory", "--workers", "--workers write lines of text alone"),
     )
 
     def check(self, outputs: Outputs) -> None:
@@ -45,12 +41,6 @@ class Workers:
         file = outputs.output
         if self.count and (file is None or (file.exists() and not file.is_file())):
             raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
-
-    def threads_each(self, asked: int) -> int:
-        """Return the threads of each: those asked for, or those that this machine has for it."""
-        from anaphora.bulk.translation import threads_each
-
-        return asked or threads_each(self.count, self.engine)
 
     def translate(self, file: str, output: Path, load: "LoadTranslator") -> int:
         """Translate a file into the output, and return how many lines were refused; errors as ``bulk.translation``."""

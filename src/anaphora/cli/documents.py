@@ -7,7 +7,7 @@ from typing import Any
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.talk import put
-from anaphora.cli.translations import Outputs
+from anaphora.cli.translations import FOR_LINES, Outputs
 from anaphora.errors import AnaphoraError, ConfigError, refuse_os_errors
 from anaphora.events import Note, Report
 from anaphora.formats.entries.document import REPLACED, Document
@@ -15,7 +15,7 @@ from anaphora.formats.entries.kinds import READERS, kind_of
 from anaphora.formats.entries.tmx import tmx_lines
 from anaphora.formats.glossary import read_term_bases
 from anaphora.formats.lines import packed_by_name, replacing
-from anaphora.formats.omegat import Project, read_project
+from anaphora.formats.omegat import read_project
 from anaphora.memory import Match
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
@@ -25,11 +25,6 @@ from anaphora.tasks.translation.pretranslation import pretranslate, segments_of
 from anaphora.text.language import bare
 from anaphora.wording import agreeing, inflect
 
-FOR_LINES = (
-    "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --workers --shard-lines "
-    "--engine"
-)
-"""Options for lines of text, not for documents."""
 _SHOWN = 10
 """Entries filled from similar segments that are reported one by one."""
 PROJECT = "project"
@@ -44,7 +39,7 @@ def document_kind(file: str, given: Sequence[str]) -> str:
     kind = PROJECT if Path(file).is_dir() else kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
     if kind != PROJECT and kind not in READERS:
         return ""
-    for option in filter(FOR_LINES.split().__contains__, given):
+    for option in filter(f"{FOR_LINES} --workers --shard-lines --engine".split().__contains__, given):
         what = "an OmegaT project" if kind == PROJECT else "a document"
         remedy = "leave it out"
         if option == "--confidence":
@@ -118,15 +113,22 @@ def translate_project(translator: TranslationPredictor, folder: Path, outputs: O
     if tuple(map(bare, project.languages)) != tuple(map(bare, translator.languages)):
         there, here = (" to ".join(languages) for languages in (project.languages, translator.languages))
         raise ConfigError(f"{project.folder} is translated from {there}, but the run translates {here}: name another.")
-    how = how | {"options": _with_glossary(how["options"], project, report)}
-    file = outputs.output or _memory_of(project)
+    options: SearchOptions = how["options"]
+    if terms := [] if options.terms else read_term_bases(project.glossary, project.languages):
+        report(Note(f"{project.glossary}: {inflect(len(terms), 'term')}."))
+        options = options._replace(terms=Glossary(terms))
+        options.check()
+    file = outputs.output or project.memories / MEMORY
+    if outputs.output is None:
+        with refuse_os_errors(f"{file} cannot be written: ", "; name another with --output."):
+            file.parent.mkdir(parents=project.memories.is_relative_to(project.folder), exist_ok=True)
     check_writable(file)
     segments = segments_of(project)
 
     def refuse(number: int, error: AnaphoraError) -> None:
         report(Note(str(error).replace(f"Line {number} ", f"Segment '{segments.new[number - 1]}' "), warning=True))
 
-    translate = translating(translator, outputs.min_confidence, how | {"refused": refuse}, {})
+    translate = translating(translator, outputs.min_confidence, how | {"options": options, "refused": refuse}, {})
     done = pretranslate(segments.new, translate, translator.languages[1])
     with writing(file) as write:
         for line in tmx_lines(done.pairs, project.languages):
@@ -157,21 +159,3 @@ def translating(
             yield None if one.is_below(min_confidence) else one.text
 
     return translate
-
-
-def _with_glossary(options: SearchOptions, project: Project, report: Report) -> SearchOptions:
-    terms = [] if options.terms else read_term_bases(project.glossary, project.languages)
-    if not terms:
-        return options
-    report(Note(f"{project.glossary}: {inflect(len(terms), 'term')}."))
-    options = options._replace(terms=Glossary(terms))
-    options.check()
-    return options
-
-
-def _memory_of(project: Project) -> Path:
-    """Return the memory that is written, in a folder that is made where there is none."""
-    file = project.memories / MEMORY
-    with refuse_os_errors(f"{file} cannot be written: ", "; name another with --output."):
-        file.parent.mkdir(parents=project.memories.is_relative_to(project.folder), exist_ok=True)
-    return file

@@ -92,7 +92,11 @@ def run(
     with listening() as report:
         answer = task.evaluate(runs, request, report)
     if output is not None:
-        _write(output, answer)
+        with writing(output) as write:
+            for one in answer.scored:
+                for split, result in one.results.items():
+                    for line in result.sentence_lines(run=one.name, split=split):
+                        write(line)
     _print(answer, as_json, named=ensemble or models.fusion is not None or len(runs) > 1)
 
 
@@ -124,12 +128,3 @@ def _print(answer: "Answer", as_json: bool, *, named: bool) -> None:
         heading(f"{part}: {first.name} against {others[0].name}")
         for comparison in comparisons:
             show(comparison)
-
-
-def _write(output: Path, answer: "Answer") -> None:
-    """Write every sentence of every split and run, a JSON object a line."""
-    with writing(output) as write:
-        for one in answer.scored:
-            for split, result in one.results.items():
-                for line in result.sentence_lines(run=one.name, split=split):
-                    write(line)

@@ -93,7 +93,12 @@ def _write(
         others = " or ".join(f"--to {name}" for name in exports)
         raise ConfigError(f"{run_folder} cannot be exported as {to}, which is for networks: use {others}.")
     if to == "onnx":
-        return to, _write_graphs(run_folder, output, int8)
+        from anaphora.export.folder import write_folder
+        from anaphora.tasks.runs import load_trained
+
+        with listening() as report:
+            trained = load_trained(run_folder, report=report)
+            return to, write_folder(trained, output, int8=int8, examples=_examples(trained, report))
     to = to or next(iter(exports), "")
     if to != "html" and to not in exports:
         whose = " and ".join(task.plural for task in every_task() if task.exports.keys() & ({to} if to else known))
@@ -106,15 +111,6 @@ def _write(
         else:
             exports[to](run_folder, output, report)
     return to, None
-
-
-def _write_graphs(run_folder: Path, output: Path, int8: bool) -> "RoundingResult | None":
-    from anaphora.export.folder import write_folder
-    from anaphora.tasks.runs import load_trained
-
-    with listening() as report:
-        trained = load_trained(run_folder, report=report)
-        return write_folder(trained, output, int8=int8, examples=_examples(trained, report))
 
 
 def _examples(trained: "TrainedModel", report: Report) -> "Iterator[Example]":

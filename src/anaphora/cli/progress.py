@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from anaphora.cli import collect_garbage
-from anaphora.cli.talk import console, give_up_stderr, raw_of, write
+from anaphora.cli.talk import console, give_up, raw_of, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
 if TYPE_CHECKING:
@@ -31,30 +31,19 @@ class Pace:
         self.recent.append(update)
 
     @property
-    def predictions_per_second(self) -> float:
-        """Predictions a second, such as target tokens."""
-        seconds = sum(update.seconds for update in self.recent)
-        return sum(update.tokens for update in self.recent) / seconds if seconds else 0.0
-
-    @property
-    def loss(self) -> float:
-        """Mean loss of a target token, in nats."""
-        tokens = sum(update.tokens for update in self.recent)
-        return sum(update.loss * update.tokens for update in self.recent) / tokens if tokens else 0.0
-
-    @property
     def seconds_left(self) -> float:
         """Until the last epoch ends or the time is up, if nothing stops training before."""
-        if not self.recent:
-            return 0.0
         last = self.recent[-1]
         updates = last.total * (last.epochs - last.epoch) + last.total - last.done
         to_the_end = updates * sum(update.seconds for update in self.recent) / len(self.recent)
         return max(0.0, min(to_the_end, last.seconds_left))
 
     def __str__(self) -> str:
-        unit = self.recent[-1].unit if self.recent else "tokens"
-        return f"loss {self.loss:.3f}  {self.predictions_per_second:,.0f} {unit}/s"
+        """Return the mean loss of a prediction, in nats, and the predictions a second, such as target tokens."""
+        tokens = max(1, sum(update.tokens for update in self.recent))
+        loss = sum(update.loss * update.tokens for update in self.recent) / tokens
+        speed = tokens / max(1e-9, sum(update.seconds for update in self.recent))
+        return f"loss {loss:.3f}  {speed:,.0f} {self.recent[-1].unit}/s"
 
 
 @contextmanager
@@ -110,7 +99,7 @@ class _Terminal:
             self._stream.flush()
         except OSError as error:
             self._fault = error
-            give_up_stderr()
+            give_up(sys.stderr)
         return len(text)
 
     def raise_fault(self) -> None:

@@ -62,7 +62,7 @@ class SearchTable:
             candidates=self._candidates(),
             sampling=Sampling(**declared_in(self, Sampling)) if self.sample else None,
             protect=self._parse_protected(),
-            terms=self._glossary(),
+            terms=given_glossary(self.terms),
             **others,
         )
         asked.check()
@@ -86,17 +86,19 @@ class SearchTable:
             return Candidates(read_dictionary(self.candidates), **given)
         return Shortlist(**given) if self.shortlist else None
 
-    def _glossary(self) -> "Glossary | None":
-        if self.terms is None:
-            return None
-        from anaphora.formats.glossary import read_glossary
-        from anaphora.prediction.glossary import Glossary
-
-        return Glossary(read_glossary(self.terms))
-
     def _parse_protected(self) -> "tuple[Kind, ...] | None":
         """Return the kinds in ``--protect``, None where it is not given; ConfigError for an unknown kind."""
         from anaphora.text.placeholders import CERTAIN, checked_kinds
 
         named = {"": None, "all": CERTAIN, "none": ()}
         return named[self.protect] if self.protect in named else checked_kinds(self.protect.split(","))
+
+
+def given_glossary(file: Path | None) -> "Glossary | None":
+    """Return the glossary in a file, if one is given; errors as for ``read_glossary``."""
+    if file is None:
+        return None
+    from anaphora.formats.glossary import read_glossary
+    from anaphora.prediction.glossary import Glossary
+
+    return Glossary(read_glossary(file))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from anaphora.cli import collect_garbage
 from anaphora.cli.options import Processor
 from anaphora.cli.progress import listening
+from anaphora.cli.searching import given_glossary
 from anaphora.cli.talk import say, show
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.options import Argument, Excludes, Needs, Option
@@ -57,8 +58,6 @@ class RunFiles:
 
     def load(self, runs: list[Path], precision: "InferencePrecision", keys: "list[Key]") -> "Translators":
         """Return the translators of runs with what is used beside them."""
-        from anaphora.formats.glossary import read_glossary
-        from anaphora.prediction.glossary import Glossary
         from anaphora.serving.translators import Translators
 
         collect_garbage()
@@ -70,7 +69,7 @@ class RunFiles:
             learns=learns,
             adapt=self.adapt,
             shortlist=self.shortlist,
-            terms=Glossary(read_glossary(self.terms)) if self.terms else None,
+            terms=given_glossary(self.terms),
             nearest=_nearest if self.neighbours else None,
         )
 

@@ -126,11 +126,11 @@ def write(text: str) -> None:
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
-        give_up_stderr()
+        give_up(sys.stderr)
         raise
 
 
-def give_up_stderr() -> None:
-    """Let what is written to standard error go nowhere, what it still holds at the interpreter's exit too."""
+def give_up(stream: TextIO) -> None:
+    """Let what is written to a standard stream go nowhere, what it still holds at the interpreter's exit too."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -181,9 +181,9 @@ def run(
     remembering.check(file, kind, outputs)
     mean, fusion = combination.mean_of(len(runs)), combination.fusion
     if outputs.output and workers.count:
-        from anaphora.bulk.translation import LoadTranslator
+        from anaphora.bulk.translation import LoadTranslator, threads_each
 
-        threads = workers.threads_each(machine.threads)
+        threads = machine.threads or threads_each(workers.count, workers.engine)
         load = LoadTranslator(tuple(runs), options, split, mean, fusion, **where, threads=threads)
         faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()

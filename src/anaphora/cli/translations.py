@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.translation import Translation
     from anaphora.text.quality import Difference
 
+FOR_LINES = "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes"
+"""Options for lines of text, which neither documents nor workers have."""
+
 Aligned = Callable[[str, "Translation"], "Translation"]
 """From a line and its translation to a translation whose attention aligns them."""
 

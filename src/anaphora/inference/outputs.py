@@ -1,7 +1,7 @@
 """Output layers: log-probabilities of words from states."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,8 @@ class SoftmaxOutput(OutputLayer):
         return found
 
     def shortlist(self, candidates: Ids) -> "CandidateOutput":
-        return CandidateOutput.of(candidates, self.weight_VH, self.bias_V, self.norm)
+        words_U, located = locate_candidates(candidates, self.bias_V, self.size)
+        return CandidateOutput(freeze(self.weight_VH[words_U]), located, self.size, self.norm)
 
     def scores(self) -> Scores:
         return Scores(self.weight_VH, self.bias_V, norm=self.norm)
@@ -126,12 +127,6 @@ class HierarchicalOutput(OutputLayer):
 
 class CandidateOutput(CandidateLayer):
     """A softmax over candidates: see ``nn/outputs/candidates.py``."""
-
-    @classmethod
-    def of(cls, candidates: Ids, weight_VH: Array, bias_V: Array, norm: FixedNorm) -> Self:
-        """Return the layer of a whole one; errors as for ``locate_candidates``."""
-        words_U, located = locate_candidates(candidates, bias_V, len(weight_VH))
-        return cls(freeze(weight_VH[words_U]), located, len(weight_VH), norm)
 
     def log_probs(self, states_NH: Array) -> Array:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import suppress
+from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 from anaphora.batch import Batch
 from anaphora.errors import AnaphoraError
@@ -99,66 +101,50 @@ def windows(items: Iterable[T], size: int = WINDOW, check: Callable[[], None] = 
     if isinstance(items, Sequence):
         yield from (list(items[start : start + size]) for start in range(0, len(items), size))
         return
-    reader = _Reader(items, size)
-    try:
-        while window := reader.window(size, check):
-            yield window
-    finally:
-        reader.closed.set()
+    queue, closed = Queue[tuple[T] | _EndOfItems](size), Event()
 
+    def put(entry: tuple[T] | _EndOfItems) -> bool:
+        while not closed.is_set():
+            with suppress(Full):
+                queue.put(entry, timeout=PATIENCE)
+                return True
+        return False
 
-class _EndOfItems(NamedTuple):
-    """The end of the items, with what reading raised."""
-
-    error: BaseException | None
-
-
-class _Reader(Generic[T]):
-    """A thread that reads ahead, by at most ``ahead`` items."""
-
-    def __init__(self, items: Iterable[T], ahead: int) -> None:
-        self._queue: Queue[T | _EndOfItems] = Queue(ahead)
-        self.closed = Event()
-        """Set to let the thread end."""
-        self._ended: _EndOfItems | None = None
-        Thread(target=self._read, args=(items,), daemon=True).start()
-
-    def window(self, size: int, check: Callable[[], None]) -> list[T]:
-        """Return the next items; none at the end."""
-        found: list[T] = []
-        until = float("inf")
-        while len(found) < size and self._ended is None:
-            try:
-                item = self._queue.get(timeout=max(0.0, until - time.monotonic()) if found else PATIENCE)
-            except Empty:
-                if found:
-                    break
-                check()
-                continue
-            if isinstance(item, _EndOfItems):
-                self._ended = item
-            else:
-                found.append(item)
-                until = min(until, time.monotonic() + PATIENCE)
-        if not found and self._ended is not None and self._ended.error is not None:
-            raise self._ended.error
-        return found
-
-    def _read(self, items: Iterable[T]) -> None:
+    def read() -> None:
         error: BaseException | None = None
         try:
             for item in items:
-                if not self._put(item):
+                if not put((item,)):
                     return
         except BaseException as raised:  # it is raised where the items are awaited
             error = raised
-        self._put(_EndOfItems(error))
+        put(_EndOfItems(error))
 
-    def _put(self, item: T | _EndOfItems) -> bool:
-        while not self.closed.is_set():
+    Thread(target=read, daemon=True).start()
+    window, until = list[T](), 0.0
+    entry: tuple[T] | _EndOfItems | None = None
+    try:
+        while not isinstance(entry, _EndOfItems):
             try:
-                self._queue.put(item, timeout=PATIENCE)
-            except Full:
-                continue
-            return True
-        return False
+                entry = queue.get(timeout=max(0.0, until - time.monotonic()) if window else PATIENCE)
+            except Empty:
+                entry = None
+            if isinstance(entry, tuple):
+                until = until if window else time.monotonic() + PATIENCE
+                window.append(entry[0])
+            elif entry is None and not window:
+                check()
+            if window and (not isinstance(entry, tuple) or len(window) == size):
+                yield window
+                window = []
+    finally:
+        closed.set()
+    if entry.error is not None:
+        raise entry.error
+
+
+@dataclass(frozen=True)
+class _EndOfItems:
+    """The end of the items, with what reading raised."""
+
+    error: BaseException | None

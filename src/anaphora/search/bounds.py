@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anaphora.batch import Ids
+from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.protocols import Array
 from anaphora.wording import inflect
@@ -44,10 +44,9 @@ class Bounds:
                 f"{max_length}: give one number, or one a sentence."
             )
         max_lengths_B = np.array(lengths, dtype=np.int64)
-        if prefixes is None:
-            return cls(np.zeros((sentences, 0), dtype=np.int64), np.zeros_like(max_lengths_B), max_lengths_B)
+        given = prefixes or pad([()] * sentences)
         # the padding may hold anything, but what is looked up must be an id
-        prefixes_BT, lengths_B = np.where(prefixes.mask_BT, prefixes.ids_BT, 0), prefixes.lengths_B
+        prefixes_BT, lengths_B = np.where(given.mask_BT, given.ids_BT, 0), given.lengths_B
         return cls(prefixes_BT, lengths_B, np.maximum(max_lengths_B, lengths_B))
 
     @property

@@ -58,12 +58,5 @@ class WholeWords(Steering):
 
     def edits(self, ids_NT: Array, state: Array) -> Edits:
         """Ban tokens that continue a word directly behind a prefix."""
-        written = ids_NT.shape[1]
-        rows_X = np.flatnonzero(state == written)
-        if not written or not len(rows_X):
-            return NO_EDITS
-        return Edits(forbidden=Entries.every(rows_X, self._never_X))
-
-    def extend(self, state: Array, rows_N: Array, ids_N: Array) -> Array:
-        found: Array = state[rows_N]
-        return found
+        rows_X = np.flatnonzero((state == ids_NT.shape[1]) & (state > 0))
+        return Edits(forbidden=Entries(rows_X.repeat(len(self._never_X)), np.tile(self._never_X, len(rows_X))))

@@ -33,8 +33,6 @@ class Ranking:
         for what, value in (("length", self.length_penalty), ("coverage", self.coverage_penalty)):
             if not (isinstance(value, Real) and 0 <= value < inf):
                 raise ConfigError(f"A {what} penalty should be at least 0 and finite, but is {value}: change it.")
-        if self.per_token and self.length_penalty:
-            raise ConfigError("Scores per token have no length penalty: leave one of the two out.")
 
     def of(self, scores_BK: Array, tokens: int, uncovered_BK: Array | None = None) -> Array:
         """Return the ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""

@@ -31,11 +31,6 @@ class Entries(NamedTuple):
         return cls(rows_X, np.full_like(rows_X, token))
 
     @classmethod
-    def every(cls, rows_X: Array, ids_Y: Array) -> Self:
-        """Return each of the tokens of each of the rows."""
-        return cls(rows_X.repeat(len(ids_Y)), np.tile(ids_Y, len(rows_X)))
-
-    @classmethod
     def concatenate(cls, *entries: "Entries") -> Self:
         """Return several one after the other."""
         return cls(*map(np.concatenate, zip(*entries, strict=True)))
@@ -81,8 +76,8 @@ class Steering:
         return NO_EDITS
 
     def extend(self, state: Any, rows_N: Array, ids_N: Array) -> Any:
-        """Return the state of the given rows, repeated or left out, each after one more token."""
-        return state
+        """Return the state of the given rows, repeated or left out, each after one more token; by default as it was."""
+        return None if state is None else state[rows_N]
 
     def proposals(self, ids_NT: Array, state: Any) -> Entries | None:
         """Tokens, each once, that a beam considers however improbable they are; None for none."""

@@ -17,12 +17,6 @@ def test_each_way_keeps_to_what_was_found(one: frozenset[tuple[int, int]], other
     assert one & other <= found["grow-diag-final-and"] <= one | other
 
 
-@given(links)
-@settings(max_examples=30)
-def test_directions_that_agree_are_left_as_they_are(one: frozenset[tuple[int, int]]) -> None:
-    assert {symmetrise(one, one, how) for how in get_args(Symmetrise)} == {one}
-
-
 def test_links_grow_beside_others_where_a_word_is_free_and_far_ones_need_two_free_words() -> None:
     both = {(0, 0), (3, 3)}
     # (1, 0) and then (2, 0) grow from (0, 0); (5, 5) links two free words; (6, 3) has a word that is taken

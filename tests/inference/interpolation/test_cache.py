@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from anaphora.inference.interpolation.cache import NO_COUNTS, CountCache
 from anaphora.protocols import Array
+from tests.memory_bound import memory_below
 
 SIZE = 9
 TOKENS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)
@@ -70,18 +71,10 @@ def test_a_text_read_along_is_what_is_read_unit_by_unit(
     assert np.array_equal(log_probs, log_probs[:, :1].repeat(rows, axis=1))
 
 
-def test_what_a_long_memory_takes_does_not_grow_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_long_memory_takes_does_not_grow_with_the_text() -> None:
     cache, ids = CountCache(order=4, tokens=3000), (np.arange(1500) % 7).reshape(2, -1)
-    sizes, looked_up = list[int](), CountCache._counts
-
-    def recorded(self: CountCache, history: Array) -> Array:
-        counts = looked_up(self, history)
-        sizes.append(counts.size)
-        return counts
-
-    monkeypatch.setattr(CountCache, "_counts", recorded)
-    found = cache.along(cache.empty_context(2), ids, ids)
-    assert max(sizes) < 2_100_000 < ids.size * cache.order * cache.tokens
+    with memory_below(ids.size * cache.order * cache.tokens * 4):  # of the eight bytes of each count
+        found = cache.along(cache.empty_context(2), ids, ids)
     last = cache.log_probs(cache.after(cache.empty_context(2), ids, np.array([750, 750])), 7)
     assert np.array_equal(found.log_probs[:, 0, -1], last.log_probs[:, 0, ids[0, -1]])
 

@@ -47,13 +47,6 @@ def test_fitted_weights_are_no_worse_than_equal_ones_or_any_source_alone(drawn: 
             assert best >= float(alone.sum()) - max(within, 1e-3 * log_probs.shape[1])
 
 
-def test_where_all_know_something_a_step_is_the_mean_of_what_each_is_responsible_for() -> None:
-    log_probs, known = sources(3, 3, 50, 0.0)
-    weights = np.array([0.2, 0.3, 0.5])
-    joint = weights[:, None] * np.exp(log_probs)
-    np.testing.assert_allclose(step(log_probs, known, weights)[0], (joint / joint.sum(0)).mean(1))
-
-
 @given(st.integers(0, 99))
 def test_who_knows_nothing_leaves_a_share_to_the_others(seed: int) -> None:
     log_probs, known = sources(seed, 3, 6, 0.5)
