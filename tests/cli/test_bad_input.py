@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from anaphora.errors import ConfigError
+from anaphora.tasks.translation.config import TranslationExperiment
+
 from ..conftest import Trained
 from .conftest import Cli
 
@@ -167,3 +170,24 @@ def test_a_missing_text_is_refused_and_no_output_begun(
     assert "but that is closed: name a file, or pipe the text in" in cli.refuse("translate", run)
     output.mkdir()
     assert f"{output} should be a run folder, but is empty: check the path" in cli.refuse("info", output)
+
+
+def test_a_persons_own_text_keeps_its_case_under_any_recipe(
+    toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    taken: list[TranslationExperiment] = []
+
+    def stop(experiment: TranslationExperiment, *arguments: object, **options: object) -> None:
+        taken.append(experiment)
+        raise ConfigError("that is all.")
+
+    monkeypatch.setattr("anaphora.experiment.run_training.train", stop)
+    data = ["--data", toy_pairs, "--source", "en", "--target", "fr"]
+    lower = ["--set", "text.lowercase=true", "--set", "evaluation.conditions=moses-lowercase"]
+    for options in (data, [*data, *lower], []):
+        cli.refuse("train", "multi30k-en-de", *options)
+    assert [(one.text.lowercase, one.evaluation.conditions) for one in taken] == [
+        (False, "raw"),
+        (True, "moses-lowercase"),
+        (True, "moses-lowercase"),
+    ]

@@ -88,3 +88,21 @@ def test_a_table_that_is_wider_than_the_terminal_is_turned(
     begin = next(place for place, line in enumerate(lines) if line.startswith("The corpus"))
     heads = [line.split()[0] for line in lines[begin + 1 : begin + 12] if line[2:3].strip(" ─")]
     assert {"split", "lines", "words"} <= set(heads)
+
+
+def test_columns_of_one_language_are_tried_as_they_are_trained_on(
+    tiny_translator: Path, tmp_path: Path, cli: Cli
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{number % 7}{number % 11}a\t{number % 11}{number % 7}b\n" for number in range(77)))
+    languages = ("--source", "en", "--target", "en")
+    assert "What training takes" in cli("check", tiny_translator, "--data", pairs, *languages, "--trial", "0.01").out
+
+
+def test_words_of_a_tagger_are_no_tokenised_text(tmp_path: Path, cli: Cli) -> None:
+    texts = (f"Cat {number}, sees." for number in range(80))
+    lines = (json.dumps({"text": text, "spans": [{"start": 0, "end": 3, "label": "PET"}]}) for text in texts)
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    shown = cli("check", "--data", tmp_path / "a.jsonl", "--task", "tag", "--trial", "0.01")
+    assert "as tokenised text has" not in shown.out and "outside the vocabulary" not in shown.out
+    assert "1 type, in " in shown.said and "PET: " in shown.said

@@ -146,3 +146,10 @@ def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, cli: C
     for asked in (["--set", f"data.column={json.dumps(column)}"], ["--columns", column]):
         assert "sentences (column XPOS)" in cli(*check, *asked, code=None).err
     assert "Did you mean 'XPOS'?" in cli.refuse(*check, "--columns", "XPSO")
+
+
+def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
+    assert "ner.csv is CSV: put tabs between its columns" in cli.refuse(
+        "check", "--task", "tag", "--data", tmp_path / "ner.csv", "--trial", "0"
+    )

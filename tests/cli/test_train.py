@@ -88,3 +88,17 @@ def test_a_time_chooses_the_epochs_of_a_new_run_unless_they_are_set(
     assert [(one.epochs, one.minutes) for one in found] == [(1, 9), (1, 8), (2, 9)]
     smaller, none = asked
     assert none is None and smaller(30_000).training.epochs == 40
+
+
+def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli
+) -> None:
+    for side in ("en", "fr"):
+        (toy_pairs / f"train.{side}").rename(toy_pairs / f"taught.{side}")
+    mine, run, moved = tmp_path / "mine.toml", ["--run", str(tmp_path / "run")], tmp_path / "moved"
+    mine.write_text(tiny_translator.read_text() + '\n[data]\ntrain = "taught"\n')
+    sides = ["--source", "en", "--target", "fr"]
+    cli("train", mine, "--data", toy_pairs, *sides, "--set", "training.epochs=1", *run)
+    toy_pairs.rename(moved)
+    cli("train", "--resume", "--data", moved, "--set", "training.epochs=2", *run)
+    assert experiment_of(tmp_path / "run").training.epochs == 2
