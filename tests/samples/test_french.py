@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
+from anaphora.samples import english_french as lexicon
 from anaphora.samples.draws import Draws
-from anaphora.samples.english_french import Pair, corpus, lexicon
-from anaphora.samples.english_french.grammar import Sentence
+from anaphora.samples.english_french import Pair, Sentence, corpus
 
 NOUNS, ADJECTIVES, DETERMINERS, VERBS = (
     lexicon.TABLES[name] for name in ("nouns", "adjectives", "determiners", "verbs")

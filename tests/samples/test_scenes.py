@@ -11,9 +11,22 @@ from hypothesis import strategies as st
 from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
 from anaphora.samples.draws import Draws
-from anaphora.samples.scenes import TEST_PAIRS, VALID_PAIRS, corpus, write
-from anaphora.samples.scenes.picture import CELL, WIDTH, features, picture
-from anaphora.samples.scenes.scene import CELLS, COLOURS, SHAPES, Scene, Thing, draw_scene
+from anaphora.samples.scenes import (
+    CELL,
+    CELLS,
+    COLOURS,
+    SHAPES,
+    TEST_PAIRS,
+    VALID_PAIRS,
+    WIDTH,
+    Scene,
+    Thing,
+    corpus,
+    draw_scene,
+    features,
+    picture,
+    write,
+)
 
 RELATIONS = {"to the left of": (0, -1), "to the right of": (0, 1), "above": (-1, 0), "below": (1, 0)}
 
