@@ -26,7 +26,7 @@ from anaphora.serving.translators import Translators
 from anaphora.text.placeholders import USUAL
 from tests.faults.folders import trained
 from tests.faults.processes import Fault, checked, command, forked
-from tests.faults.tasks import EMBEDDING, ENCODER, NAMES, SAMPLES
+from tests.faults.tasks import NAMES, PARTS, SAMPLES
 
 TEXTS = 8
 SPACES = ("\u00a0", "\t", "\u2009", "\u202f", "\u3000", "\u2003", "  ", " \u200b", "\u200b ", "\ufeff ", " \u00a0")
@@ -43,8 +43,13 @@ _WORDS = [f"{NAMES[n % 18]} {NAMES[n * 7 % 18]} {NAMES[n * 5 % 17]}" for n in ra
 TRANSLATOR = replace(
     SAMPLES[0],
     name="translate words",
-    experiment=f"task = 'translate'\n[text]\ntokenizer = 'word'\n{EMBEDDING}{ENCODER}[decoder]\ncell = 'gru'\n"
-    "size = 16\n[training]\nbatch_tokens = 100\nepochs = 20\noptimizer = {kind = 'adam', learning_rate = 0.03}\n",
+    experiment=SAMPLES[0]
+    .experiment.replace("character", "word")
+    .replace(PARTS["decoder"], "[decoder]\ncell = 'gru'\nsize = 16\n")
+    .replace(
+        PARTS["training"],
+        "[training]\nbatch_tokens = 100\nepochs = 20\noptimizer = {kind = 'adam', learning_rate = 0.03}\n",
+    ),
     train={
         f"{part}{ending}": "".join(f"{text if ending == '.en' else text.upper()}\n" for text in texts)
         for part, texts in (("train", _WORDS[:80]), ("val", _WORDS[80:]))

@@ -16,18 +16,8 @@ VALUES: tuple[object, ...] = (
     None, True, -1, 0, 2**62, 2**64, 1e38, -1e308, "", CONTROLS, "x" * 10_000, [], {}, [[]], {"": {}}, [0] * 1000,
 )  # fmt: skip
 SHAPES: tuple[object, ...] = (
-    [2**62],
-    [2**31, 2**31],
-    [1] * 65,
-    [1] * 5000,
-    [0, 2**62],
-    [-1],
-    [],
-    [1.5],
-    ["2"],
-    3,
-    [2**70],
-)
+    [2**62], [2**31, 2**31], [1] * 65, [1] * 5000, [0, 2**62], [-1], [], [1.5], ["2"], 3, [2**70],
+)  # fmt: skip
 ENDLESS = "numbers without end"
 """How weights are changed with which no answer means anything."""
 _BODY = 1 << 22
