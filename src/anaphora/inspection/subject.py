@@ -43,8 +43,10 @@ class Subject:
     @classmethod
     def of(cls, trained: TrainedModel) -> "Subject":
         """Return the subject of a run that was read already."""
-        task = task_of(trained.experiment)
-        return cls(trained, task.inspection_subject(task.predictor(trained)))
+        predictor = task_of(trained.experiment).predictor(trained)
+        return cls(
+            trained, getattr(predictor, "translator", predictor)
+        )  # a transducer is looked into as its translator
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.values import written_in
 from anaphora.data.hallucination import hallucinate_pairs
 from anaphora.data.sources import string_splits
-from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
+from anaphora.data.traces import TraceCorpus, are_traces, trace_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
@@ -210,12 +210,6 @@ def _metrics(scores: StringScores, how: str) -> tuple[Metric, ...]:
     )
 
 
-def splits_of(experiment: Any, report: Report = silent) -> Splits[PairCorpus]:
-    """Return the splits of an experiment over ``StringData``; errors as for ``data.sources.string_splits``."""
-    data, seed = experiment.data, experiment.training.seed
-    return string_splits(data.paths(), data.names, columns=TableColumns.of(data), seed=seed, report=report)
-
-
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     """Return all answers of each input, in the order of the inputs."""
     found: dict[str, list[str]] = {}
@@ -224,19 +218,22 @@ def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     return found
 
 
+def splits_of(experiment: Any, report: Report = silent) -> Splits[PairCorpus]:
+    """Return the splits of an experiment over ``StringData``; errors as for ``data.sources.string_splits``."""
+    data, seed = experiment.data, experiment.training.seed
+    return string_splits(data.paths(), data.names, columns=TableColumns.of(data), seed=seed, report=report)
+
+
 class TransducerJob(TranslatorJob):
     """Pairs of strings, and how well inputs become answers."""
+
+    find_data = staticmethod(splits_of)
 
     def __init__(self, experiment: Any, report: Report) -> None:
         """Find and check the data; DataError where data.hallucinate finds nothing to replace."""
         super().__init__(experiment, report)
         count, seed = experiment.data.hallucinate, experiment.training.seed
         self._more = hallucinate_pairs(self.splits.train, count, seed) if count else self.splits.train
-
-    @staticmethod
-    def find_data(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-        """Return the splits of its data; errors as for ``splits_of``."""
-        return splits_of(experiment, report)
 
     def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
         """Return accuracy and symbol error rate of the validation inputs of these numbers."""
@@ -306,9 +303,6 @@ class StringTransduction(ScoredTask):
         how = [*search.how(), *([] if request.precision == "fp32" else [request.precision])]
         return TransductionScores.of(outputs, model.target, model.left_out, ", ".join(how))
 
-    def inspection_subject(self, predictor: Any) -> Any:
-        return getattr(predictor, "translator", predictor)
-
     def choose(self, data: GivenData) -> SizedExperiment:
         """Return the transducer for as many pairs; DataError for data that cannot be read."""
         if are_traces(data.paths):
@@ -354,9 +348,6 @@ class VectorTransduction(ValueTask):
         scores = scores_of(texts, ([trace.text] for trace in traces), valid.fields.targets.tokenizer)
         loss = mean_loss(model, valid.batches)
         return {"loss": loss, "accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
-
-    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
-        return {request.data.name: trace_corpus(request.data)} if request.data else {}
 
     def score(self, model: Any, text: TraceCorpus, request: Request, report: Report) -> TransductionScores:
         traces, evaluation = list(text.examples()), model.experiment.evaluation
