@@ -145,9 +145,3 @@ def test_words_count_in_their_order_where_an_encoder_reads_them(
     one, other, third = model.predict(["the film was dull", "dull was film the", "fine"])
     assert (one.probabilities == pytest.approx(other.probabilities, abs=1e-6)) is in_any_order
     assert one.probabilities != pytest.approx(third.probabilities)
-
-
-def test_widths_that_are_named_twice_are_refused(films: Path) -> None:
-    twice = set_all('encoder={kind="cnn",size=8,widths=[2,2]}', "classes.pooling=max")
-    refused = shown("train", "--data", films, "--task", "classify", "--run", "run", *SMALL[:2], *twice, code=2).err
-    assert "encoder.widths names a width twice; raise encoder.size for more filters" in refused

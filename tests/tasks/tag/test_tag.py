@@ -276,11 +276,3 @@ def test_columns_without_tags_or_with_barred_ones_are_refused(
     (tmp_path / "train.conll").write_text(text)
     (tmp_path / "valid.conll").write_text("a O\n\n")
     assert message in train(tmp_path, tmp_path / "run", *set_all(*settings), code=2)
-
-
-def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path) -> None:
-    train = treebank / "xx_yy-ud-train.conllu"
-    train.write_text(train.read_text().replace("\tcats\t", "\tca\u0007ts\t", 1))
-    found = shown("check", "--data", treebank, "--task", "tag", "--trial", "0", "--json", *SMALL).json
-    [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
-    assert found["trainable"] and control["places"][0]["line"] == 2  # that of its first word
