@@ -80,7 +80,6 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(trained: tu
     assert sum(named) / len(named) == scores["exact_match"]
     first = shown("predict", "run", dots / "test.npz", "--json").objects[0]
     assert f"{first['image']}\t{first['text']}" == lines[0] and first["score"] < 0
-    shown("info", "run")
     [found] = anaphora.load("run").predict([features(7)])
     assert found.weights is not None and found.weights.shape == (len(found.pieces), 2, 2)
     np.testing.assert_allclose(found.weights.sum((1, 2)), 1, rtol=1e-5)
@@ -95,8 +94,7 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(trained: tu
 
 def test_captions_of_a_file_or_a_folder_are_scored(dots: Path) -> None:
     whole = shown("evaluate", "run", "--json", "--no-keep").split
-    for option in ("--data", "--text"):
-        assert shown("evaluate", "run", option, dots / "test.tsv", "--json", "--no-keep").split == whole
+    assert shown("evaluate", "run", "--data", dots / "test.tsv", "--json", "--no-keep").split == whole
     assert shown("evaluate", "run", "--data", dots, "--json", "--no-keep").split["images"] == 84
     (dots / "test.tsv").write_text("another.jpg\ta red dot\n")
     assert "'another', which has no features" in shown("evaluate", "run", "--data", dots / "test.tsv", code=2).err

@@ -74,7 +74,6 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(dictionary
     lines = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
     assert sorted(line["source"] for line in lines) == sorted(inputs)
     assert all(line["right"] == (line["output"] in line["answers"]) for line in lines)
-    shown("info", "run")
 
 
 def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
