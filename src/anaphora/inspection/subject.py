@@ -44,9 +44,8 @@ class Subject:
     def of(cls, trained: TrainedModel) -> "Subject":
         """Return the subject of a run that was read already."""
         predictor = task_of(trained.experiment).predictor(trained)
-        return cls(
-            trained, getattr(predictor, "translator", predictor)
-        )  # a transducer is looked into as its translator
+        # a transducer is looked into as the translator that it is
+        return cls(trained, getattr(predictor, "translator", predictor))
 
     @property
     def name(self) -> str:
