@@ -99,10 +99,6 @@ def test_the_task_decides_which_tables_there_are() -> None:
             TRANSLATE + '[attention]\nkind = "none"\nspan = "local-p"\n',
             'attention.window is for attention.kind = "soft", but that is "none": leave it out, or set ',
         ),
-        (
-            'task = "classify"\nencoder = {kind = "cnn", size = 8, widths = [2, 2]}\nclasses.pooling = "max"',
-            "encoder.widths names a width twice; raise encoder.size for more filters",
-        ),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_sentence(text: str, said: str) -> None:

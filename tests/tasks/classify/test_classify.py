@@ -80,6 +80,9 @@ def test_a_prediction_never_depends_on_the_texts_beside_it(trained: tuple[Path, 
 
 def test_faults_of_the_data_end_with_one_sentence(films: Path) -> None:
     begin = ["train", "--data", films, "--run", "run", "--task"]
+    twice = set_all('encoder={kind="cnn",size=8,widths=[2,2]}', "classes.pooling=max")
+    refused = "encoder.widths names a width twice; raise encoder.size for more filters"
+    assert refused in shown(*begin, "classify", *twice, code=2).err
     with (films / "test.tsv").open("a") as stream:
         stream.write("ugly\ta film\n")
     unknown = "test.tsv:22 has the label 'ugly', which training does not have (bad, good)"

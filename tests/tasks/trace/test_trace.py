@@ -66,6 +66,7 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path) -> None:
     assert np.allclose(start, again[0].values_TD, atol=0.01)
     sized = find_tasks("trace")[0].choose(GivenData([lines], Names()))
     assert sized.table["training"]["batch_tokens"] == 400  # few strokes make small batches
+    shown("check", "--task", "trace", "--data", lines, "--trial", "0", *set_all("decoder.size=6"))
 
 
 @pytest.mark.parametrize("kind", ["mixture", "squared-error"])
