@@ -28,7 +28,7 @@ from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, task_at
-from anaphora.tasks.transduce.data import TransductionScores
+from anaphora.tasks.transduce.task import TransductionScores
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.evaluation import TranslationScores, compare
 from anaphora.tasks.translation.predictor import TranslationPredictor

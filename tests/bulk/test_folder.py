@@ -99,23 +99,20 @@ def test_a_disk_that_fills_while_shards_are_joined_keeps_them_and_the_old_output
     assert output.read_bytes() == whole
 
 
-def test_a_folder_without_shards_is_taken_by_another_model(folder: ShardFolder) -> None:
-    other = ShardFolder(folder.path, Identity("other", "options", 3))
+def test_a_folder_without_shards_is_taken_by_another_model_which_is_refused_where_there_are_some(
+    folder: ShardFolder,
+) -> None:
+    other = ShardFolder(folder.path, Identity("other", "others", 3))
     for path in folder.path.glob("0*"):
         path.unlink()
     other.claim()
     other.claim()
     other.keep(SHARDS[0], ["A", ""], [])
-    with pytest.raises(RunError, match="another model and shards of another length"):
-        folder.claim()
-
-
-def test_shards_of_another_model_are_refused_and_stay(folder: ShardFolder) -> None:
     differing = "another model and other search options and shards of another length"
     with pytest.raises(RunError, match=f"has shards of {differing}: remove it"):
-        ShardFolder(folder.path, Identity("other", "other", 3)).claim()
-    folder.claim()
-    assert folder.find(SHARDS[0])
+        folder.claim()
+    other.claim()
+    assert other.find(SHARDS[0])
 
 
 def test_a_shard_of_another_model_among_ours_is_refused(folder: ShardFolder) -> None:

@@ -6,14 +6,17 @@ White space of any kind is a space to a model, and what has no letters is no bus
 import json
 import os
 import tempfile
+import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape, unescape
 from pathlib import Path
 from random import Random
+from string import Template
+from typing import Any
 
 from starlette.testclient import TestClient
 
@@ -26,16 +29,10 @@ from anaphora.serving.translators import Translators
 from anaphora.text.placeholders import USUAL
 from tests.faults.folders import trained
 from tests.faults.processes import Fault, checked, command, forked
-from tests.faults.tasks import EMBEDDING, ENCODER, NAMES, SAMPLES
+from tests.faults.tasks import NAMES, PARTS, SAMPLES
 
 TEXTS = 8
-SPACES = ("\u00a0", "\t", "\u2009", "\u202f", "\u3000", "\u2003", "  ", " \u200b", "\u200b ", "\ufeff ", " \u00a0")
-NUMBERS = ("12", "9:30", "1/2", "$5.00", "+49 30 1234-5", "3,5 %", "12 - 13", "(1)", "...", "1 000", "5\u00a0\u20ac")
-CODES = (
-    "<b>adf</b> beg", '<span style=\\"a\\">adf</span>', '<a title="<?= $x ?>">adf</a>', "%s adf", "{n} beg", 
-    "adf & beg", "http://a.b/c adf", "a@b.cd beg", "&lt;b&gt; adf", "<adf", "$x adf",
-)  # fmt: skip
-CONTROLS = ("\x1b", "\x07", "\x7f", "\x85", "\u2028", "\x0b", "\x0c", "\u00ad", "\u2060", "\ufffe", "\U000e0001")
+_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TASKS = ("language-model", "ngram", "classify")
 """Other samples whose answer to a text cannot depend on the kind of its spaces."""
 
@@ -43,8 +40,13 @@ _WORDS = [f"{NAMES[n % 18]} {NAMES[n * 7 % 18]} {NAMES[n * 5 % 17]}" for n in ra
 TRANSLATOR = replace(
     SAMPLES[0],
     name="translate words",
-    experiment=f"task = 'translate'\n[text]\ntokenizer = 'word'\n{EMBEDDING}{ENCODER}[decoder]\ncell = 'gru'\n"
-    "size = 16\n[training]\nbatch_tokens = 100\nepochs = 20\noptimizer = {kind = 'adam', learning_rate = 0.03}\n",
+    experiment=SAMPLES[0]
+    .experiment.replace("character", "word")
+    .replace(PARTS["decoder"], "[decoder]\ncell = 'gru'\nsize = 16\n")
+    .replace(
+        PARTS["training"],
+        "[training]\nbatch_tokens = 100\nepochs = 20\noptimizer = {kind = 'adam', learning_rate = 0.03}\n",
+    ),
     train={
         f"{part}{ending}": "".join(f"{text if ending == '.en' else text.upper()}\n" for text in texts)
         for part, texts in (("train", _WORDS[:80]), ("val", _WORDS[80:]))
@@ -82,20 +84,20 @@ def trial(random: Random) -> str:
 
 def _spaced(random: Random, text: str) -> str:
     first, *others = text.split(" ")
-    return first + "".join(random.choice([*SPACES, " "]) + word for word in others)
+    return first + "".join(random.choice([*_TABLES["spaces"], " "]) + word for word in others)
 
 
 def _coded(random: Random, text: str) -> str:
-    return " ".join([text, random.choice(CODES)][:: random.choice([1, -1])])
+    return " ".join([text, random.choice(_TABLES["codes"])][:: random.choice([1, -1])])
 
 
 def _numbers(random: Random, text: str) -> str:
-    return random.choice(NUMBERS)
+    return str(random.choice(_TABLES["numbers"]))
 
 
 def _controlled(random: Random, text: str) -> str:
     place = random.randrange(1, len(text))
-    return text[:place] + random.choice(CONTROLS) + text[place:]
+    return text[:place] + str(random.choice(_TABLES["controls"])) + text[place:]
 
 
 def _words(answer: str | None) -> list[str]:
@@ -131,7 +133,7 @@ def _through_all(folder: Path, run: Path, texts: Sequence[str], plain: Sequence[
                     "/translate", json={"q": sent(text), "source": "en", "target": "fr", "format": door}
                 ).json()
                 answers[f"server, {door}"].append(_unless_left(text, read(answer.get("translatedText", text))))
-    answers |= {name: [_document(run, name, text) for text in texts] for name in DOCUMENTS}
+    answers |= {name: [_document(run, name, text) for text in texts] for name in _TABLES["documents"]}
     Path("answers.json").write_text(json.dumps(answers))
     return 0
 
@@ -153,30 +155,10 @@ def _evaluated(run: Path, texts: Sequence[str]) -> Answers:
     return [json.loads(line)["output"] for line in Path("out.jsonl").read_text().split("\n")[:-1]]
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-DOCUMENTS: Mapping[str, Callable[[str], str]] = {
-    "a.po": lambda text: (
-        f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid {_quoted(text)}\nmsgstr ""\n'
-    ),
-    "a.tmx": lambda text: (
-        f'<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>{escape(text)}</seg>'
-        '</tuv><tuv xml:lang="fr"><seg></seg></tuv></tu></body></tmx>'
-    ),
-    "a.xlf": lambda text: (
-        '<xliff version="1.2"><file source-language="en" target-language="fr"><body><trans-unit id="1">'
-        f"<source>{escape(text)}</source></trans-unit></body></file></xliff>"
-    ),
-    "a.html": lambda text: f"<p>{escape(text, quote=False)}</p>",
-    "a.vtt": lambda text: f"WEBVTT\n\n00:01.000 --> 00:02.000\n{escape(text, quote=False)}\n",
-}
-
-
 def _document(run: Path, name: str, text: str) -> str | None:
     """The translation in a document; None where it was left without one."""
-    Path(name).write_text(DOCUMENTS[name](text), newline="")
+    forms = {"json": json.dumps(text, ensure_ascii=False), "xml": escape(text), "html": escape(text, quote=False)}
+    Path(name).write_text(Template(_TABLES["documents"][name]).substitute(forms), newline="")
     with suppress(FileNotFoundError):
         os.unlink(f"out.{name}")
     if main(["translate", str(run), name, "--output", f"out.{name}"]):

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import struct
+import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,18 +17,8 @@ VALUES: tuple[object, ...] = (
     None, True, -1, 0, 2**62, 2**64, 1e38, -1e308, "", CONTROLS, "x" * 10_000, [], {}, [[]], {"": {}}, [0] * 1000,
 )  # fmt: skip
 SHAPES: tuple[object, ...] = (
-    [2**62],
-    [2**31, 2**31],
-    [1] * 65,
-    [1] * 5000,
-    [0, 2**62],
-    [-1],
-    [],
-    [1.5],
-    ["2"],
-    3,
-    [2**70],
-)
+    [2**62], [2**31, 2**31], [1] * 65, [1] * 5000, [0, 2**62], [-1], [], [1.5], ["2"], 3, [2**70],
+)  # fmt: skip
 ENDLESS = "numbers without end"
 """How weights are changed with which no answer means anything."""
 _BODY = 1 << 22
@@ -174,27 +165,5 @@ TENSORS = {
     ENDLESS: _header(_filled(1e38, -1e38, float("nan"), float("inf"))),
     "small numbers": _header(_filled(0.0, 3e-39)),
 }
-MEMORY = {
-    "other values": _database(
-        "UPDATE segments SET source = x'80ff', target = 7",
-        "UPDATE segments SET added = 'yesterday', times = 'x'",
-        "UPDATE segments SET times = x'00', before = 1e400",
-        "UPDATE segments SET target = 'a' || char(0) || 'b', origin = char(0)",
-        "UPDATE segments SET key = zeroblob(9), number = -number",
-    ),
-    "controls": _database(
-        "UPDATE segments SET source = '{controls}', target = '{controls}', origin = '{controls}'",
-        "UPDATE segments SET target = '{controls}' || target, origin = '{controls}.tmx'",
-    ),
-    "other tables": _database(
-        "DROP TABLE segments",
-        "DROP INDEX segments_once",
-        "DROP TABLE segments; CREATE TABLE segments (number INTEGER PRIMARY KEY, source BLOB)",
-        "DROP TABLE segments; CREATE VIEW segments AS SELECT 1 AS number, 'a' AS source",
-        'CREATE TABLE "{controls}" (a)',
-        "ALTER TABLE segments RENAME COLUMN target TO targets",
-        "PRAGMA user_version = 99",
-        "PRAGMA user_version = -1",
-    ),
-    "journals": _beside,
-}
+_STATEMENTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+MEMORY = {**{how: _database(*statements) for how, statements in _STATEMENTS.items()}, "journals": _beside}

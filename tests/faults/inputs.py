@@ -16,32 +16,13 @@ from tests.faults.processes import Fault, command
 from tests.faults.tasks import SAMPLES
 
 JUNK = (
-    b"",
-    b"",
-    b"\0",
-    b"\xff",
-    b"\r",
-    b"\t",
-    b"\n\n",
-    b'"',
-    b"\xef\xbb\xbf",
-    "\u2028".encode(),
-    "\u0301".encode() * 500,
-    b"[" * 3000,
-    b"\\ud800",
-    b"\\u0000",
-    CONTROLS.encode(),
-    b"\\u001b[2J\\u0007",
-    b'{"text": "\\ud800", "label": "\\ud800"}\n',
-    b'{"text": "a b", "label": [[0, 1, "\\ud800"]]}\n',
-    b'{"text": "a\\nb\\u0000", "label": "a\\nb\\u0000"}\n',
-    b'{"text": {"label": []}, "label": {"text": 1e999}}\n',
+    b"", b"", b"\0", b"\xff", b"\r", b"\t", b"\n\n", b'"', b"\xef\xbb\xbf", "\u2028".encode(), "\u0301".encode() * 500,
+    b"[" * 3000, b"\\ud800", b"\\u0000", CONTROLS.encode(), b"\\u001b[2J\\u0007", b"9" * 5000, b"<s>", b"x" * (1 << 12),
+    b'{"text": "\\ud800", "label": "\\ud800"}\n', b'{"text": "a b", "label": [[0, 1, "\\ud800"]]}\n',
+    b'{"text": "a\\nb\\u0000", "label": "a\\nb\\u0000"}\n', b'{"text": {"label": []}, "label": {"text": 1e999}}\n',
     b'{"text": 1' + b"0" * 5000 + b', "label": NaN}\n',
     b'{"label": [null, [], {}], "data": [[]], "annotations": [[], {"result": [1, null]}]}\n',
-    b"9" * 5000,
-    b"<s>",
-    b"x" * (1 << 12),
-)
+)  # fmt: skip
 
 PACKED: tuple[Callable[[bytes], bytes], ...] = (gzip.compress, bz2.compress, lzma.compress)
 

@@ -1,18 +1,19 @@
-"""A small experiment of every task, with its data and a text to use it on."""
+"""A small experiment of every task, with its data and a text to use it on: ``tasks.toml`` has them."""
 
 import json
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
+from string import Template
+from typing import Any
 
 import numpy as np
 
-EMBEDDING = "[embedding]\nsize = 8\n"
-ENCODER = "[encoder]\ncell = 'gru'\nsize = 6\n"
-TRAINING = "[training]\nbatch_tokens = 12\nepochs = 3\nvalidate_every = 3\nsave_every = 2\n"
-WORDS = "[text]\ntokenizer = 'word'\nsegmentation = 'whitespace'\n"
 NAMES = [f"{begin}{middle}{end}" for begin in "abc" for middle in "de" for end in "fgh"]
+_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+PARTS: Mapping[str, str] = _TABLES["parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +24,11 @@ class Sample:
     experiment: str
     train: Mapping[str, str | bytes]
     text: tuple[str, str | bytes]
-    use: tuple[str, ...]
+    use: str
     """The command that does; ``RUN`` and ``FILE`` stand for its run and that file."""
-    options: tuple[str, ...] = ()
-    made: tuple[tuple[str, ...], ...] = ()
-    shown: tuple[tuple[str, ...], ...] = (("info", "RUN"), ("evaluate", "RUN", "--no-keep"))
+    options: str = ""
+    made: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ("info RUN", "evaluate RUN --no-keep")
     """Commands that show people what is in its run, and leave it as it is."""
 
     def write(self, folder: Path) -> None:
@@ -37,7 +38,7 @@ class Sample:
             (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
     def training(self) -> list[str | Path]:
-        return ["train", "experiment.toml", "--data", "data", *self.options, "--run", "run"]
+        return ["train", "experiment.toml", "--data", "data", *self.options.split(), "--run", "run"]
 
     def resuming(self) -> list[str | Path]:
         """The command that goes on with it, for another epoch if it has any."""
@@ -47,23 +48,21 @@ class Sample:
     def using(self, run: str | Path = "run") -> list[str | Path]:
         return self.filled(self.use, run)
 
-    def filled(self, command: tuple[str, ...], run: str | Path = "run") -> list[str | Path]:
-        return [{"RUN": run, "FILE": self.text[0]}.get(part, part) for part in command]
+    def filled(self, command: str, run: str | Path = "run") -> list[str | Path]:
+        return [{"RUN": run, "FILE": self.text[0]}.get(part, part) for part in command.split()]
 
 
-def _splits(line: Callable[[str], str], *endings: str) -> dict[str, str | bytes]:
-    parts = {"train": NAMES[:12], "val": NAMES[12:15]}
-    return {f"{part}{ending}": "".join(map(line, names)) for part, names in parts.items() for ending in endings}
-
-
-def _conllu(words: list[str]) -> str:
-    rows = [f"{n}\t{w}\t_\t{'NOUN' if 'd' in w else 'VERB'}\t_\t_\t0\troot\t_\t_\n" for n, w in enumerate(words, 1)]
-    return "# a sentence\n" + "".join(rows) + "\n"
-
-
-def _strokes(names: list[str]) -> str:
-    drawn = ([[[n, ord(letter) % 7], [n + 1, ord(letter) % 5]] for n, letter in enumerate(name)] for name in names)
-    return "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
+def line(template: str, number: int) -> str:
+    """A line of data about the name of that number, and a few words that follow from it."""
+    word, other = NAMES[number % len(NAMES)], NAMES[number * 7 % len(NAMES)]
+    tree = "".join(
+        f"{place}\t{one}\t_\t{'NOUN' if 'd' in one else 'VERB'}\t_\t_\t0\troot\t_\t_\n"
+        for place, one in enumerate((word, other), 1)
+    )
+    words = {"word": word, "backwards": word[::-1], "first": word[0], "upper": word.upper(), "number": f"{number:03}"}
+    words |= {"label": "good" if "d" in word else "bad", "spelled": " ".join(word.upper()), "tree": f"{tree}\n"}
+    ink = json.dumps([[[n, ord(letter) % 7], [n + 1, ord(letter) % 5]] for n, letter in enumerate(word)])
+    return Template(template).substitute(words, ink=ink, end="\n")
 
 
 def features(names: list[str]) -> bytes:
@@ -72,109 +71,28 @@ def features(names: list[str]) -> bytes:
     return stream.getvalue()
 
 
-_PAIRS = _splits("{}\n".format, ".en") | _splits(lambda name: f"{name[::-1]}\n", ".fr")
-_TEXT = _splits("the {} sees it\n".format, ".txt")
-_LABELLED = _splits(lambda name: f"{'good' if 'd' in name else 'bad'}\tthe {name} is {name[0]}\n", ".tsv")
-_HELD: dict[str, str | bytes] = {
+def _sample(table: dict[str, Any]) -> Sample:
+    splits = {"train": range(12), "val": range(12, 15)}
+    train: dict[str, str | bytes] = {
+        f"{part}{ending}": "".join(line(template, number) for number in numbers)
+        for part, numbers in splits.items()
+        for ending, template in table["train"].items()
+    }
+    if table["name"] == "describe":
+        train |= {f"{part}.npz": features([NAMES[number] for number in splits[part]]) for part in splits}
+        table["text"][1] = features(NAMES[15:])
+    experiment = Template(table["experiment"]).substitute(PARTS)
+    return Sample(**table | {"experiment": experiment, "train": train, "text": tuple(table["text"])})
+
+
+SAMPLES = tuple(map(_sample, _TABLES["samples"]))
+"""One of every task; ``test_faults.py`` checks that."""
+_ADDED: dict[str, str | bytes] = {
+    "../memory.tsv": "adf\tMEMORY\ncdg\tgdc\n",
     "../held.en": "".join(f"{one}{other}\n" for one in NAMES[:10] for other in NAMES[:10]),
     "../held.fr": "".join(f"{other[::-1]}{one[::-1]}\n" for one in NAMES[:10] for other in NAMES[:10]),
 }
-_LANGUAGES = ("--source", "en", "--target", "fr")
-
-SAMPLES = (
-    Sample(
-        "translate",
-        f"task = 'translate'\n[text]\ntokenizer = 'character'\n{EMBEDDING}{ENCODER}[decoder]\ncell = 'gru'\nsize = 6\n"
-        f"{TRAINING}",
-        _PAIRS,
-        ("new.txt", "adf\nbeg\n"),
-        ("translate", "RUN", "FILE", "--beam", "2"),
-        _LANGUAGES,
-    ),
-    Sample(
-        "language-model",
-        f"task = 'language-model'\n[data]\nsteps = 5\n{WORDS}{EMBEDDING}[recurrence]\nsize = 6\n{TRAINING}",
-        _TEXT,
-        ("new.txt", "the adf sees\nit\n"),
-        ("score", "RUN", "FILE", "--json"),
-    ),
-    Sample(
-        "ngram",
-        f"task = 'language-model'\nmodel = 'ngram'\n{WORDS}[ngram]\norder = 3\n",
-        _TEXT,
-        ("new.txt", "the adf sees\nit\n"),
-        ("score", "RUN", "FILE", "--json"),
-    ),
-    Sample(
-        "align",
-        f"task = 'align'\n{WORDS}",
-        _splits("the {} sees\n".format, ".en") | _splits("le {} voit\n".format, ".fr"),
-        ("new.tsv", "the adf sees\tle adf voit\n"),
-        ("align", "RUN", "FILE"),
-        _LANGUAGES,
-    ),
-    Sample(
-        "classify",
-        f"task = 'classify'\n{WORDS}{EMBEDDING}{ENCODER}{TRAINING}",
-        _LABELLED,
-        ("new.txt", "the adf is a\nbeg\n"),
-        ("predict", "RUN", "FILE", "--json"),
-    ),
-    Sample(
-        "tag",
-        f"task = 'tag'\n{EMBEDDING}{ENCODER}{TRAINING}",
-        {
-            f"{part}.conllu": _conllu(names) + _conllu(names[:2])
-            for part, names in (("train", NAMES[:12]), ("dev", NAMES[12:]))
-        },
-        ("new.conllu", _conllu(NAMES[3:6])),
-        ("predict", "RUN", "FILE"),
-    ),
-    Sample(
-        "transduce",
-        f"task = 'transduce'\n{EMBEDDING}{ENCODER}[decoder]\ncell = 'gru'\nsize = 6\n{TRAINING}",
-        _splits(lambda name: f"{name}\t{' '.join(name.upper())}\n", ".tsv"),
-        ("new.txt", "adf\nbeg\n"),
-        ("predict", "RUN", "FILE"),
-    ),
-    Sample(
-        "trace",
-        f"task = 'trace'\n[recurrence]\nsize = 6\n[output]\ncomponents = 2\n{TRAINING}",
-        {"train.jsonl": _strokes(NAMES[:12]), "val.jsonl": _strokes(NAMES[12:15])},
-        ("new.jsonl", _strokes(NAMES[15:])),
-        ("draw", "RUN", "--prime", "FILE", "--length", "5", "--json"),
-    ),
-    Sample(
-        "describe",
-        f"task = 'describe'\n{EMBEDDING}[encoder]\nsize = 6\n[decoder]\nsize = 6\n{TRAINING}",
-        {
-            **_splits(lambda name: f"{name}.jpg\ta {name[0]} and a {name[1]}\n", ".tsv"),
-            **{"train.npz": features(NAMES[:12]), "val.npz": features(NAMES[12:15])},
-        },
-        ("new.npz", features(NAMES[15:])),
-        ("predict", "RUN", "FILE"),
-    ),
-)
-"""One of every task; ``test_faults.py`` checks that."""
-
-AIDED = replace(
-    SAMPLES[0],
-    name="translate with aids",
-    train={**_PAIRS, "../memory.tsv": "adf\tMEMORY\ncdg\tgdc\n", **_HELD},
-    use=("translate", "RUN", "FILE", "--beam", "2", "--memory", "--shortlist", "--confidence", "--json"),
-    made=(
-        ("memory", "RUN", "add", "memory.tsv"),
-        ("shortlist", "RUN"),
-        ("calibrate", "RUN", "--beam", "2", "--source", "held.en", "--reference", "held.fr"),
-        ("calibrate", "RUN", "--beam", "2", "--shortlist", "--source", "held.en", "--reference", "held.fr"),
-    ),
-    shown=(
-        *SAMPLES[0].shown,
-        ("memory", "RUN", "list"),
-        ("memory", "RUN", "list", "--text", "adf", "--fuzzy", "50"),
-        ("inspect", "RUN", "embeddings", "--text", "adf"),
-    ),
-)
+AIDED = replace(SAMPLES[0], **_TABLES["aided"] | {"train": {**SAMPLES[0].train, **_ADDED}})
 
 
 def everything(run: Path) -> dict[str, object]:

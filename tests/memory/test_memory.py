@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.evaluation.strings import edit_distance
 from anaphora.memory import Memory, Segment
 from anaphora.memory.memory import END, Index, distance, percent, places, words, words_of_all
 
@@ -107,26 +108,16 @@ def test_removing_an_origin_removes_its_segments_alone(memory: Memory) -> None:
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 
 
-def plain_distance(one: list[str], other: list[str]) -> int:
-    """The table of Wagner and Fischer (1974)."""
-    row = list(range(len(other) + 1))
-    for i, word in enumerate(one, 1):
-        before, row[0] = row[0], i
-        for j, its in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (word != its))
-    return row[-1]
-
-
 @given(WORDS, WORDS)
-def test_the_distance_is_that_of_the_table(one: list[str], other: list[str]) -> None:
-    assert distance(places(one), len(one), other) == plain_distance(one, other)
+def test_the_distance_is_that_of_the_table_of_wagner_and_fischer(one: list[str], other: list[str]) -> None:
+    assert distance(places(one), len(one), other) == edit_distance(one, other)
 
 
 @pytest.mark.parametrize("length", [63, 64, 65, 200])
 def test_the_distance_of_long_texts_is_that_of_the_table(length: int) -> None:
     one = [str(number % 7) for number in range(length)]
     other = [str(number % 5) for number in range(length - 3)]
-    assert distance(places(one), len(one), other) == plain_distance(one, other)
+    assert distance(places(one), len(one), other) == edit_distance(one, other)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +162,7 @@ def test_the_index_finds_what_a_comparison_with_all_segments_finds(
     every = []
     for number, segment in enumerate(segments, 1):
         longer = max(len(segment), len(asked))
-        edits = plain_distance(asked, segment)
+        edits = edit_distance(asked, segment)
         if asked and longer and (similarity := min(99, int(100 * Fraction(longer - edits, longer)))) >= least:
             every.append((similarity, number))
     wanted = sorted(every, reverse=True)[:most]

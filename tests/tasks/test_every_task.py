@@ -76,9 +76,18 @@ def test_a_batch_has_as_many_predictions_as_the_loss_counts(trained: Trained) ->
 
 def test_data_is_checked_by_a_trial(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(trained.folder)
-    check = ["check", "experiment.toml", "--data", "data", *trained.sample.options, "--json"]
+    check = ["check", "experiment.toml", "--data", "data", *trained.sample.options.split(), "--json"]
     found = shown(*check, "--trial", "0.1" if trained.makes_updates else "0").json
     assert found["trainable"] and (not trained.makes_updates or found["estimate"]["updates"] > 0)
+    if trained.sample.name not in ("trace", "describe"):
+        file = next(Path("data").glob("train.*"))
+        content = file.read_text()
+        file.write_text(content.replace("adg", "a\adg", 1))  # in the second line, or the first of the second sentence
+        [control] = [one for one in shown(*check, "--trial", "0").json["findings"] if one["kind"] == "control"]
+        assert [(place["file"], place["line"]) for place in control["places"]] == [
+            (str(file.absolute()), content[: content.index("adg")].count("\n") + 1)
+        ]
+        file.write_text(content)
 
 
 def test_metrics_that_are_compared_are_those_of_evaluation(trained: Trained, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from anaphora.formats.nbest import FORMATS
 from anaphora.models.alignment import aligner as models
 from anaphora.prediction.limits import Limits
 from anaphora.prediction.options import SearchOptions
-from anaphora.prediction.stream import WINDOW
 from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -88,17 +87,6 @@ def test_a_deadline_that_has_passed_stops_a_stream_at_its_first_line(streams: di
     with pytest.raises(DeadlineError, match="at line 1: allow more time") as raised:
         list(streams[name](["a dog"], limits=Limits(deadline=0)))
     assert raised.value.line == 1
-
-
-@EVERY_STREAM
-def test_a_cancelled_stream_has_answered_the_lines_before_the_one_it_names(
-    streams: dict[str, Stream], name: str
-) -> None:
-    found: list[Any] = []
-    with pytest.raises(CancelledError) as raised:
-        for one in streams[name](["a"] * (WINDOW + 5), limits=Limits(cancelled=lambda: len(found) >= WINDOW)):
-            found.append(one)
-    assert raised.value.line == len(found) + 1 == WINDOW + 1
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "align by an aligner"])

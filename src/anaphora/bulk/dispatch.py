@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from anaphora.bulk.folder import ShardFolder
 from anaphora.bulk.shard import RefusedLine, Shard
-from anaphora.bulk.worker import Assignment, At, Done, Piece, Ready, Said, WorkerDeath, WorkerFailure
+from anaphora.bulk.worker import Assignment, At, Piece, Ready, Said, WorkerDeath, WorkerFailure
 from anaphora.errors import ReportedError, RunError
 from anaphora.events import Note, Progress, Report
 from anaphora.prediction.stream import WINDOW
@@ -39,10 +39,10 @@ class Engine(AbstractContextManager[object], Protocol[Worker]):
         """Wait until a worker says something or has died; nothing comes from the dead and the dismissed."""
 
     def assign(self, worker: Worker, assignment: Assignment) -> None:
-        """Send a shard to a worker that is Ready or Done; if it has died, ``receive`` reports it."""
+        """Send a shard to a worker that is Ready; if it has died, ``receive`` reports it."""
 
     def dismiss(self, worker: Worker) -> None:
-        """Let a worker that is Ready or Done end."""
+        """Let a worker that is Ready end."""
 
 
 class Task:
@@ -138,16 +138,15 @@ class Dispatcher(Generic[Worker]):
         task = self._workers[worker]
         match said:
             case Ready():
-                self._unready = 0
+                if task:
+                    self._finish(task.shard)
+                else:
+                    self._unready = 0
                 self._assign(worker, tasks)
             case At(piece):
                 assert task
                 task.go_on(piece)
                 self._tell()
-            case Done():
-                assert task
-                self._finish(task.shard)
-                self._assign(worker, tasks)
             case WorkerFailure(message, exit_code):
                 raise ReportedError(message, exit_code)
             case WorkerDeath():

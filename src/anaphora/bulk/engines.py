@@ -73,8 +73,13 @@ class RayActors:
 
     def __init__(self, load: Load, folder: ShardFolder, count: int, threads: int, report: Report) -> None:
         """Nothing is started yet; MissingExtraError where Ray is not installed."""
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtraError("ray", "ray") from None
         self._load, self._folder, self._report = load, folder, report
-        self._ray, self._cpus, self._threads = _ray(), count * threads, threads
+        self._ray: Any = ray
+        self._cpus, self._threads = count * threads, threads
         self._actors = set[Any]()
         self._calls = dict[Any, Any]()
         """The actors that have not answered, by the references of their answers."""
@@ -134,7 +139,9 @@ class RayActors:
             said: Said = self._ray.get(answer)
         except self._ray.exceptions.RayError as error:
             self.dismiss(actor)  # it may be alive, behind a network that is not
-            return actor, WorkerDeath("worker of Ray", _reason(error))
+            # the message without tracebacks and guesses
+            how = str(error).strip().splitlines()[-1].partition(". ")[0].removesuffix(".")
+            return actor, WorkerDeath("worker of Ray", how)
         if isinstance(said, At):
             self._ask(actor)
         return actor, said
@@ -148,16 +155,3 @@ class _Actor:
 
     def advance(self, assignment: Assignment | None) -> Said:
         return self._worker.send(assignment)
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtraError("ray", "ray") from None
-    return ray
-
-
-def _reason(error: Exception) -> str:
-    """Return Ray's message of an error, without tracebacks and guesses."""
-    return str(error).strip().splitlines()[-1].partition(". ")[0].removesuffix(".")

@@ -47,17 +47,13 @@ class Assignment(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The worker has loaded the translator."""
+    """The worker has loaded the translator, or kept its shard, and waits for a shard."""
 
 
 class At(NamedTuple):
     """The worker begins with a piece."""
 
     piece: Piece
-
-
-class Done(NamedTuple):
-    """The worker has kept its shard."""
 
 
 class WorkerFailure(NamedTuple):
@@ -67,7 +63,7 @@ class WorkerFailure(NamedTuple):
     exit_code: int
 
 
-Said = Ready | At | Done | WorkerFailure
+Said = Ready | At | WorkerFailure
 
 
 class WorkerDeath(NamedTuple):
@@ -78,19 +74,17 @@ class WorkerDeath(NamedTuple):
 
 
 Working = Generator[Said, Assignment | None]
-"""A worker at work: an Assignment is sent to it after Ready and Done, None after At."""
+"""A worker at work: an Assignment is sent to it after Ready, None after At."""
 
 
 def working(load: Load, folder: ShardFolder) -> Working:
     """Yield the whole life of a worker, which goes on when it is asked for what comes next."""
     try:
         translate = load()
-        said: Said = Ready()
         while True:
-            assigned = yield said
+            assigned = yield Ready()
             assert assigned is not None
             yield from _translate_shard(assigned, translate, folder)
-            said = Done()
     except AnaphoraError as error:
         yield WorkerFailure(str(error), error.exit_code)
 

@@ -15,9 +15,6 @@ from anaphora.data.filters import RATIO_FACTOR
 from anaphora.datacheck.findings import SHOWN, Place, Tally
 from anaphora.wording import inflect
 
-LONG_CHARACTERS, LONG_MEDIANS = 500, 20
-"""A line is too long if it has more characters than this, and is more than this many times as long as the median."""
-
 _BINS = 12
 _FINE = 100
 """Steps per unit of the logarithm of a ratio."""
@@ -95,16 +92,6 @@ class Distribution:
         return tuple(counts)
 
 
-class Lengths(Distribution):
-    """Lengths of lines in characters."""
-
-    def __init__(self) -> None:
-        super().__init__("{:,} characters")
-
-    def too_long(self) -> Tally:
-        return self.outside(-math.inf, max(LONG_CHARACTERS, LONG_MEDIANS * self.quantile(0.5)))
-
-
 class Ratios(Distribution):
     """Logarithms of the length of a target over that of its source."""
 
@@ -159,7 +146,7 @@ def _correlation(source_N: Floats, target_N: Floats, lines: int) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def length_histogram(sides: Sequence[tuple[str, Lengths]]) -> Histogram:
+def length_histogram(sides: Sequence[tuple[str, Distribution]]) -> Histogram:
     """Return lines by length, the sides over the same bins; the last bin has the longest hundredth."""
     width = max(1, math.ceil((max(lengths.quantile(0.99) for _, lengths in sides) + 1) / _BINS))
     edges = range(width, (_BINS + 1) * width, width)

@@ -1,5 +1,6 @@
 """Surveys of a split, its sides, words and tokens, line by line, in constant memory; of a sample if it is large."""
 
+import math
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from anaphora.data.corpora import EntryFile, PairCorpus, PairFiles, TextCorpus
 from anaphora.data.examples import LocatedExamples
 from anaphora.data.filters import MIN_LETTERS, log_ratio
-from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, Shifts, length_histogram
+from anaphora.datacheck.distribution import Distribution, Histogram, Ratios, Shifts, length_histogram
 from anaphora.datacheck.findings import RULES, SHOWN, Finding, Place, Rule, Tally, findings
 from anaphora.formats.entries.entry import Reason
 from anaphora.formats.json_text import attributes
@@ -159,6 +160,8 @@ def unknown_tokens(
 LARGE, SAMPLED = 1_000_000, 200_000
 """Of a training split of so many lines or more, so many are surveyed, or some more."""
 
+LONG_CHARACTERS, LONG_MEDIANS = 500, 20
+"""A line is too long if it has more characters than this, and is more than this many times as long as the median."""
 USUAL = 0.1
 """Fraction of a side's lines that must have letters of a script for it to be usual."""
 
@@ -173,7 +176,7 @@ class SideSurvey:
     def __init__(self, split: str, side: str) -> None:
         self.split, self.side = split, side
         self.lines = self.empty = self.words = self.characters = 0
-        self.lengths = Lengths()
+        self.lengths = Distribution("{:,} characters")
         """Of the lines that are not empty."""
         self.letters: Counter[str] = Counter()
         """Letters by script, in lines that have enough of them."""
@@ -216,7 +219,8 @@ class SideSurvey:
 
     def findings(self, scripts: frozenset[str]) -> Iterator[Finding]:
         """Return the faults of single lines; ``scripts`` are the usual ones of this side in the training split."""
-        tallies = {**self.faults, "long": self.lengths.too_long(), "script": self.lines_outside(scripts)}
+        long = self.lengths.outside(-math.inf, max(LONG_CHARACTERS, LONG_MEDIANS * self.lengths.quantile(0.5)))
+        tallies = {**self.faults, "long": long, "script": self.lines_outside(scripts)}
         return findings(self.split, self.side, tallies, self.lines)
 
     def json(self) -> dict[str, Any]:

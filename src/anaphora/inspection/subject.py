@@ -43,8 +43,9 @@ class Subject:
     @classmethod
     def of(cls, trained: TrainedModel) -> "Subject":
         """Return the subject of a run that was read already."""
-        task = task_of(trained.experiment)
-        return cls(trained, task.inspection_subject(task.predictor(trained)))
+        predictor = task_of(trained.experiment).predictor(trained)
+        # a transducer is looked into as the translator that it is
+        return cls(trained, getattr(predictor, "translator", predictor))
 
     @property
     def name(self) -> str:

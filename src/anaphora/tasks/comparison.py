@@ -1,6 +1,6 @@
 """Any number of runs of one task on the same text: every metric of each, and whether differences are chance."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -10,8 +10,8 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import SAMPLES, SEED, Contrast, contrast, holm
 from anaphora.events import Note, Progress, Report
-from anaphora.tasks.evaluation import Comparable, Request, ScoredRuns
-from anaphora.tasks.runs import experiment_of, is_file_of_another_program, task_at
+from anaphora.tasks.evaluation import Request, ScoredRuns
+from anaphora.tasks.runs import experiment_of, opener_of, task_at
 
 LEVEL = 0.05
 """Differences whose adjusted p value is below are marked."""
@@ -100,8 +100,12 @@ def compare_runs(
     if left_out:
         report(Note(f"Left out, since the runs do not count the same things: {', '.join(left_out)}."))
     for key in shared:
-        by_system = [(system, [metrics[run][key] for run in system.runs]) for system in systems]
-        rows += _rows(key[0], by_system, samples, seed)
+        first, *others = by_system = [[metrics[run][key] for run in system.runs] for system in systems]
+        contrasts = [contrast(first, of_system, samples, seed) for of_system in others]
+        adjusted = holm([one.randomisation_p for one in contrasts])
+        for system, of_system, one, p in zip(systems, by_system, [None, *contrasts], [None, *adjusted], strict=True):
+            values = tuple(metric.value for metric in of_system)
+            rows.append(Row(*key, first[0].better, system, values, one, p))
     return Table(tuple(rows), samples, seed)
 
 
@@ -137,7 +141,7 @@ Key = tuple[str, str, str]
 def _metrics(scored: ScoredRuns) -> Mapping[Key, SegmentMetric]:
     found: dict[Key, SegmentMetric] = {}
     for part, scores in scored.results.items():
-        if not isinstance(scores, Comparable):
+        if not hasattr(scores, "segment_metrics"):
             raise ConfigError(f"{scored.name} has no metrics that can be compared: evaluate it by itself.")
         found |= {(part, one.name, one.conditions): one for one in scores.segment_metrics()}
     return found
@@ -157,16 +161,6 @@ def systems_of(paths: Sequence[Path]) -> list[System]:
 
 def _recipe(path: Path) -> str:
     """Return the experiment that a run was begun with, seed aside; a file of another program is its own."""
-    if is_file_of_another_program(path):
+    if opener_of(path):
         return str(path)
     return experiment_of(path).with_options({"training.seed": 0}).to_toml()
-
-
-def _rows(text: str, systems: Sequence[tuple[System, list[SegmentMetric]]], samples: int, seed: int) -> Iterator[Row]:
-    """Yield the systems by one metric, the first one without a contrast."""
-    (_, first), *others = systems
-    contrasts = [contrast(first, runs, samples, seed) for _, runs in others]
-    adjusted = holm([one.randomisation_p for one in contrasts])
-    for (system, runs), one, p in zip(systems, [None, *contrasts], [None, *adjusted], strict=True):
-        name, conditions, better = runs[0].name, runs[0].conditions, runs[0].better
-        yield Row(text, name, conditions, better, system, tuple(run.value for run in runs), one, p)

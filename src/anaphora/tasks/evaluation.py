@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from anaphora.data.corpora import Corpus, Splits
 from anaphora.data.directions import split_directions
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
-from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
 from anaphora.formats.table_columns import chosen_columns
@@ -81,16 +80,12 @@ class Request:
 _NOTHING = Request()
 
 
-@runtime_checkable
-class Comparable(Protocol):
-    """Scores whose metrics are sums over the segments of the text, so that those of two runs can be tested."""
-
-    def segment_metrics(self) -> Sequence[SegmentMetric]:
-        """Return every metric of the text."""
-
-
 Results = Mapping[str, Any]
-"""Scores by split: ``str`` of them is for people, their method ``json`` for ``json.dumps``."""
+"""Scores by split: ``str`` of them is for people, their method ``json`` for ``json.dumps``.
+
+Those whose metrics are sums over the segments of the text, so that those of two runs can be tested, have a method
+``segment_metrics``.
+"""
 
 
 class ScoredRuns(NamedTuple):

@@ -110,7 +110,7 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
 
 def task_at(path: Path) -> Task:
     """Return the task of a run folder, or of a file of another program; RunError where it is none."""
-    name = _opener(path)
+    name = opener_of(path)
     return find_tasks(name)[0] if name else task_of(experiment_of(path))
 
 
@@ -118,7 +118,7 @@ def kind_at(path: Path) -> Task | Inference:
     """Return what names the kind of model at a path, without torch where the run says it: its noun and its verbs."""
     if is_bundle(path):
         return Bundle.open(path).inference
-    return task_at(path) if _opener(path) else inference.read(path) or task_at(path)
+    return task_at(path) if opener_of(path) else inference.read(path) or task_at(path)
 
 
 def options_at(path: Path) -> Any:
@@ -150,12 +150,8 @@ def export_bundle(path: Path, output: Path, precision: BundlePrecision = "fp32",
     write_bundle(output, run, inference_of(run, report), run.load("best", report), precision)
 
 
-def is_file_of_another_program(path: Path) -> bool:
-    """True if a path names a file that stands for a run, by its ending."""
-    return _opener(path) is not None
-
-
-def _opener(path: Path) -> str | None:
+def opener_of(path: Path) -> str | None:
+    """Return the task that opens a file of another program, which stands for a run, by its ending; None for others."""
     name = path.name.lower()
     return next((task for ending, task in FILES.items() if name.endswith(ending) and not path.is_dir()), None)
 
@@ -228,7 +224,7 @@ def _load(
         if initial_state is not None:
             raise ConfigError(f"{path} is a bundle, which takes no other initial state: load the run folder.")
         return _load_bundle(path, device, precision)
-    opener, runtime = _opener(path), runtime_for(device, precision)
+    opener, runtime = opener_of(path), runtime_for(device, precision)
     if opener is None and device == "cpu" and initial_state is None and runs_in_c(runtime.inference_backend):
         described = _load_described(path, which, runtime, report)
         if described is not None:

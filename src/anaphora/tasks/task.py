@@ -170,10 +170,6 @@ class Task(ABC):
         """
         return experiment, ()
 
-    def inspection_subject(self, predictor: Any) -> Any:
-        """Return what inspection looks into; see ``prediction.examples``."""
-        return predictor
-
     def suits(self, data: GivenData) -> bool:
         """True if the data is for the task.
 

@@ -214,22 +214,27 @@ def _fit_by_loop(own: Loop, model: torch.nn.Module, batches: Batches, validate: 
     return validated()
 
 
+def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+    """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
+    data, seed = experiment.data, experiment.training.seed
+    assert isinstance(data, PairData)
+    given: Any = {"filters": data.filters, "synthetic": [*map(Path, getattr(data, "synthetic", ()))]}
+    return translation_splits(data.paths(), data.source, data.target, data.names, seed=seed, report=report, **given)
+
+
 class PairJob(TrainingJob):
     """An experiment whose pairs have been found."""
 
     splits: Splits[PairCorpus]
     learnt_from: PairCorpus
     """Training split as a model and its vocabulary learn from it."""
+    find_data = staticmethod(pair_splits)
+    """Finds and checks the data."""
 
     def __init__(self, experiment: ExperimentBase, report: Report) -> None:
-        """Find and check the data; errors as for ``found``."""
+        """Find and check the data; errors as for ``find_data``."""
         self._experiment, self.splits = experiment, self.find_data(experiment, report)
         self.learnt_from = self.splits.train
-
-    @staticmethod
-    def find_data(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-        """Return the splits of its data; errors as for ``data.sources.translation_splits``."""
-        return pair_splits(experiment, report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         train, experiment = self.learnt_from, self._experiment
@@ -260,14 +265,6 @@ class PairJob(TrainingJob):
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """Return the translations that a vocabulary puts in for words that it lacks, if it does."""
         return None
-
-
-def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-    """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
-    data, seed = experiment.data, experiment.training.seed
-    assert isinstance(data, PairData)
-    given: Any = {"filters": data.filters, "synthetic": [*map(Path, getattr(data, "synthetic", ()))]}
-    return translation_splits(data.paths(), data.source, data.target, data.names, seed=seed, report=report, **given)
 
 
 def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:

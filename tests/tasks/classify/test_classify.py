@@ -68,8 +68,6 @@ def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(trained: t
     assert blank == {"label": "", "probability": 0.0, "probabilities": {}}
     assert "The text is empty" in shown("inspect", run, "gates", "--text", " ", code=2).err
     assert first["label"] == "good" and sum(first["probabilities"].values()) == pytest.approx(1)
-    shown("evaluate", run, "--beam", "3", code=2)
-    shown("info", run)
 
 
 @pytest.mark.parametrize("pooling", ["max", "mean", "attention", "last"])
@@ -82,6 +80,9 @@ def test_a_prediction_never_depends_on_the_texts_beside_it(trained: tuple[Path, 
 
 def test_faults_of_the_data_end_with_one_sentence(films: Path) -> None:
     begin = ["train", "--data", films, "--run", "run", "--task"]
+    twice = set_all('encoder={kind="cnn",size=8,widths=[2,2]}', "classes.pooling=max")
+    refused = "encoder.widths names a width twice; raise encoder.size for more filters"
+    assert refused in shown(*begin, "classify", *twice, code=2).err
     with (films / "test.tsv").open("a") as stream:
         stream.write("ugly\ta film\n")
     unknown = "test.tsv:22 has the label 'ugly', which training does not have (bad, good)"
@@ -121,7 +122,6 @@ def test_texts_with_several_labels_are_recognized_learnt_and_scored_on_other_dat
     begin = ["train", "--data", "topics.jsonl", "--task", "classify", "--run", "run"]
     assert "texts of 3 labels, several a text" in shown(*begin, *SMALL, *learn, *still).err
     scores = shown("evaluate", "run", "--data", "other.jsonl", "--json").split
-    assert shown("evaluate", "run", "--text", "other.jsonl", "--json").split == scores
     assert scores["micro_f1"] > 0.9 and scores["macro_f1"] > 0.9 and scores["accuracy"] > 0.6
     model = anaphora.load("run")
     assert model.model.thresholds.tolist() != [0.5] * 3
@@ -145,9 +145,3 @@ def test_words_count_in_their_order_where_an_encoder_reads_them(
     one, other, third = model.predict(["the film was dull", "dull was film the", "fine"])
     assert (one.probabilities == pytest.approx(other.probabilities, abs=1e-6)) is in_any_order
     assert one.probabilities != pytest.approx(third.probabilities)
-
-
-def test_widths_that_are_named_twice_are_refused(films: Path) -> None:
-    twice = set_all('encoder={kind="cnn",size=8,widths=[2,2]}', "classes.pooling=max")
-    refused = shown("train", "--data", films, "--task", "classify", "--run", "run", *SMALL[:2], *twice, code=2).err
-    assert "encoder.widths names a width twice; raise encoder.size for more filters" in refused

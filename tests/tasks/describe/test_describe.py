@@ -7,20 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import anaphora
-from anaphora.data.example_batches import Side, prediction_batches
-from anaphora.data.features import GridShape
-from anaphora.data.fields.grid import Grid
-from anaphora.events import silent
-from anaphora.run import Run
-from anaphora.search.ensemble import Ensemble
-from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.training_job import TrainingContext
 from tests.cli.conftest import Shown
-from tests.searches import beam
 
 from ..conftest import set_all, shown, variant
 
@@ -80,7 +69,6 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(trained: tu
     assert sum(named) / len(named) == scores["exact_match"]
     first = shown("predict", "run", dots / "test.npz", "--json").objects[0]
     assert f"{first['image']}\t{first['text']}" == lines[0] and first["score"] < 0
-    shown("info", "run")
     [found] = anaphora.load("run").predict([features(7)])
     assert found.weights is not None and found.weights.shape == (len(found.pieces), 2, 2)
     np.testing.assert_allclose(found.weights.sum((1, 2)), 1, rtol=1e-5)
@@ -95,8 +83,7 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(trained: tu
 
 def test_captions_of_a_file_or_a_folder_are_scored(dots: Path) -> None:
     whole = shown("evaluate", "run", "--json", "--no-keep").split
-    for option in ("--data", "--text"):
-        assert shown("evaluate", "run", option, dots / "test.tsv", "--json", "--no-keep").split == whole
+    assert shown("evaluate", "run", "--data", dots / "test.tsv", "--json", "--no-keep").split == whole
     assert shown("evaluate", "run", "--data", dots, "--json", "--no-keep").split["images"] == 84
     (dots / "test.tsv").write_text("another.jpg\ta red dot\n")
     assert "'another', which has no features" in shown("evaluate", "run", "--data", dots / "test.tsv", code=2).err
@@ -131,18 +118,6 @@ def test_one_vector_is_described_without_attention(tmp_path: Path, monkeypatch: 
     assert found[0].weights is None
     shown("predict", "run", data / "test.npz", "--pictures", "pictures", code=2)
     assert not Path("pictures").exists()
-
-
-def test_describers_are_searched_as_one(trained: tuple[Path, str]) -> None:
-    models = [variant(trained[0] / "run", f"encoder.layer={layer}").model for layer in ("relu", "linear")]
-    grid = Grid("image", GridShape(2, 2, 6))
-    rows = grid.encode([features(n).reshape(4, 6).astype(np.float32) for n in range(3)], str)
-    [batch] = prediction_batches(Side.of(grid, [rows]), 64)
-    alone = beam(models[0].stepper(), batch, beam=3, max_length=8)
-    twice = beam(Ensemble([models[0].stepper()] * 2, "arithmetic"), batch, beam=3, max_length=8)
-    assert [best.ids for best, *_ in twice] == [best.ids for best, *_ in alone]
-    both = beam(Ensemble([model.stepper() for model in models], "arithmetic"), batch, beam=3, max_length=8)
-    assert all(best.weights is not None and best.weights.shape[1] == 4 for best, *_ in both)
 
 
 def test_faults_end_with_one_sentence(dots: Path) -> None:
@@ -183,18 +158,3 @@ def test_a_run_is_not_resumed_with_other_features(trained: tuple[Path, str]) -> 
     resume = ["train", "--resume", "--run", folder / "run", *set_all("training.epochs=8")]
     assert "features has changed" in shown(*resume, code=2).err
     (folder / "dots" / "val.npz").write_bytes(kept)
-
-
-def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path) -> None:
-    experiment = experiment_of(Path("run"))
-    job: Any = task_of(experiment).job(experiment, silent)
-    tokenizers = job.learn_vocabulary(silent)
-    batches = job.batches(TrainingContext(Run.open(Path("run")), experiment, torch.nn.Module(), tokenizers), silent)
-    rows = [batch for batch in batches.epoch(1)]
-    assert sorted(np.concatenate([batch.example_ids_B for batch in rows]).tolist()) == list(range(120))
-    for batch in rows:
-        for place, number in enumerate(batch.example_ids_B.tolist()):
-            expected = features(number // 2).astype(np.float32).reshape(4, 6)
-            assert np.array_equal(batch.inputs.values_BSD[place], expected)
-            ids = batch.target_ids.ids_BT[place, : batch.target_ids.lengths_B[place] - 1].tolist()
-            assert tokenizers["text"].decode(ids) == job.splits.train.captions[number].text

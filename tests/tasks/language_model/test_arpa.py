@@ -18,7 +18,7 @@ from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfi
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.scores import State
-from anaphora.tasks.runs import is_file_of_another_program, load
+from anaphora.tasks.runs import load, opener_of
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import EOS, Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -336,8 +336,8 @@ def test_a_space_and_the_character_that_stands_for_it_are_two_words_of_a_file(tm
 
 
 def test_a_file_of_counts_is_known_by_its_name_in_any_case(small: Path) -> None:
-    assert all(map(is_file_of_another_program, map(Path, ["a.arpa", "a.arpa.gz", "A.ARPA", "a.Arpa.GZ", "a.lm.gz"])))
-    assert not any(map(is_file_of_another_program, map(Path, ["arpa", "lm", "a.arpa.txt", "a.klm"])))
+    assert all(map(opener_of, map(Path, ["a.arpa", "a.arpa.gz", "A.ARPA", "a.Arpa.GZ", "a.lm.gz"])))
+    assert not any(map(opener_of, map(Path, ["arpa", "lm", "a.arpa.txt", "a.klm"])))
     other = small.rename(small.with_name("model.LM"))
     assert isinstance(load(other), LanguageModelPredictor)
     with pytest.raises(RunError, match=r"is a file: name a folder; files of counts \(\.arpa, \.lm, or gzipped\) are"):

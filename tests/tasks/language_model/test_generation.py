@@ -8,22 +8,10 @@ import pytest
 from anaphora.errors import ConfigError
 from anaphora.tasks.language_model.generation import StreamedText
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.scores import prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
-from tests.searches import beam
 
-from .test_predictor import (
-    EVERY_CODER,
-    EVERY_MODEL,
-    EVERY_PAIR,
-    SENTENCES,
-    Make,
-    character_tokenizer,
-    counted,
-    recurrent,
-    word_tokenizer,
-)
+from .test_predictor import EVERY_CODER, EVERY_MODEL, Make, character_tokenizer, counted, recurrent, word_tokenizer
 
 
 @EVERY_CODER
@@ -55,21 +43,6 @@ def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> 
     assert heard[:199] == ["x"] * 199
     assert "".join(heard) == "x" * 20_000
     assert decoded < 250 * 20_000
-
-
-@EVERY_PAIR
-def test_taking_the_likeliest_tokens_is_a_search_with_a_beam_of_one(
-    make: Make, tokenizer: Callable[[], Tokenizer]
-) -> None:
-    model = make(tokenizer())
-    stepper, banned = model._model.stepper(), model._tokenizer.symbols.unwritten
-    for prompt in SENTENCES:
-        begin = model._encode(prompt)
-        batch = prompt_batch(stepper.bos, [begin], [0])
-        [[expected]] = beam(stepper, batch, beam=1, max_length=len(begin) + 9, banned_tokens=banned)
-        found = model.generate(prompt, beam=1, length=9, lines=1)
-        assert found.text == prompt + model._decode(expected.ids).removeprefix(model._decode(begin))
-        assert (found.score, found.finished) == (expected.score, expected.finished)
 
 
 @EVERY_CODER
@@ -122,12 +95,6 @@ def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> 
     for options in ({"lines": 0}, {"length": 0}):
         with pytest.raises(ConfigError, match="at least 1 token and 1 line"):
             model.generate("the man", **options)
-
-
-def test_sampling_from_the_most_probable_token_alone_is_greedy() -> None:
-    model = counted(word_tokenizer())
-    assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
-    assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
 
 
 def test_tokens_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:

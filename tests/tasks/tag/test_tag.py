@@ -114,12 +114,8 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(trained: tuple
     scores = shown("evaluate", "run", "--json").split
     assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0
     assert "accuracy of unknown words" in shown("evaluate", "run", "--text", treebank / "xx_yy-ud-dev.conllu").out
-    same = [shown("evaluate", "run", of, treebank / "xx_yy-ud-dev.conllu", "--json").out for of in ("--data", "--text")]
-    assert same[0] == same[1]
     Path("known.conllu").write_text(conllu([[("sees", "VERB", "O")]]))
     assert "unknown words" not in shown("evaluate", "run", "--text", "known.conllu").out
-    shown("evaluate", "run", "--beam", "3", code=2)
-    shown("info", "run")
     tagger = anaphora.load("run")
     [found] = tagger.predict([["Ada", "sees", "77", "cats"]])
     assert found.tags == ("PROPN", "VERB", "NUM", "NOUN")
@@ -276,11 +272,3 @@ def test_columns_without_tags_or_with_barred_ones_are_refused(
     (tmp_path / "train.conll").write_text(text)
     (tmp_path / "valid.conll").write_text("a O\n\n")
     assert message in train(tmp_path, tmp_path / "run", *set_all(*settings), code=2)
-
-
-def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path) -> None:
-    train = treebank / "xx_yy-ud-train.conllu"
-    train.write_text(train.read_text().replace("\tcats\t", "\tca\u0007ts\t", 1))
-    found = shown("check", "--data", treebank, "--task", "tag", "--trial", "0", "--json", *SMALL).json
-    [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
-    assert found["trainable"] and control["places"][0]["line"] == 2  # that of its first word

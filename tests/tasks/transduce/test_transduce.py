@@ -4,18 +4,11 @@ import json
 import random
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import anaphora
-from anaphora.batch import Batch
-from anaphora.data.finding import Names
-from anaphora.data.sources import string_splits
 from anaphora.prediction.options import SearchOptions
-from anaphora.protocols import SearchStart
 
 from ..conftest import last_weights, set_all, shown
 
@@ -81,7 +74,6 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(dictionary
     lines = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
     assert sorted(line["source"] for line in lines) == sorted(inputs)
     assert all(line["right"] == (line["output"] in line["answers"]) for line in lines)
-    shown("info", "run")
 
 
 def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
@@ -104,17 +96,6 @@ def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
     assert together == [transducer.predict([string], beam=2)[0] for string in strings]
     assert together == transducer.predict(strings[::-1], beam=2)[::-1]
     assert together == list(transducer.predict_stream(iter(strings), SearchOptions(beam=2)))
-    [alone] = transducer.predict(["abc"])
-    searched, steppers = list[int](), type(transducer.translator.stepper())
-    start = steppers.start
-
-    def noted(stepper: Any, batch: Batch) -> SearchStart:
-        searched.append(len(batch.example_ids_B))
-        return start(stepper, batch)
-
-    monkeypatch.setattr(steppers, "start", noted)
-    assert transducer.predict(["abc"] * 500) == [alone] * 500
-    assert searched == [500]
 
 
 def test_an_output_is_as_sure_as_it_is_often_an_answer_on_held_out_strings(trained: Path, tmp_path: Path) -> None:
@@ -171,17 +152,6 @@ def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path, mon
     assert all(tensor.equal(parts[name]) for name, tensor in last_weights("whole").items())
 
 
-@settings(max_examples=20)
-@given(rows=st.lists(st.tuples(st.text("abAB", min_size=1, max_size=3), st.text("xy", min_size=1)), min_size=12))
-def test_answers_of_one_input_are_never_in_two_splits(rows: list[tuple[str, str]], tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
-    path = tmp_path_factory.mktemp("data") / "my.tsv"
-    path.write_text("".join(f"{source}\t{target}\n" for source, target in [*rows, ("other", "x"), ("another", "y")]))
-    parts = string_splits([path], Names("train", "val", "test"))
-    train, valid = ({source.casefold() for source in part.sources()} for part in (parts.train, parts.valid))
-    assert train and valid and not train & valid
-    assert parts.train.count + parts.valid.count == len(rows) + 2
-
-
 def test_faults_of_the_data_end_with_one_sentence(dictionary: Path) -> None:
     file = dictionary / "toy.train.tsv"
     whole = file.read_text()
@@ -193,9 +163,6 @@ def test_faults_of_the_data_end_with_one_sentence(dictionary: Path) -> None:
         return said.splitlines()[-1]
 
     assert f"{file}:3 should have 2 columns, but has 3" in refused("a\tAA\nb\tB\nc\tK\tx\n" + whole)
-    assert f"{file}:1 has an empty target" in refused("a\t\n" + whole)
-    assert f"{file}:1 has an empty source" in refused("\tAA\n" + whole)
-    assert f"{file} is in no format that is known" in refused("abc\nabd\n")
     assert "data.columns should be two or three" in refused(whole, "data.columns=[1]")
     assert "no pair of train has 3 characters in common" in refused(whole, "data.hallucinate=9")
     assert "guided_alignment" in refused(whole, 'guided_alignment={kind="file", file="x"}')
@@ -226,14 +193,6 @@ def test_columns_are_named_where_their_order_differs(tmp_path: Path) -> None:
         ("lemma,form", "my.tsv:1 should have columns 'lemma' and 'form', but has 4 columns"),
     ):
         assert message in train(*begin, "--columns", columns, run=run, code=2)
-
-
-def test_the_data_of_transducers_is_checked_with_its_lines(dictionary: Path) -> None:
-    train = dictionary / "toy.train.tsv"
-    train.write_text("ab\u0007\tAA B\n" + train.read_text())
-    found = shown("check", "--data", dictionary, "--task", "transduce", "--trial", "0", "--json", *SMALL).json
-    [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
-    assert found["trainable"] and control["places"][0] == {"file": str(train), "line": 1} | control["places"][0]
 
 
 def test_features_are_read_by_the_decoder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,9 +312,12 @@ def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
     if vectors:
         return shared | {"model": "vectors"}
     dropout = {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout}
-    words = {"tokenizer": "word", "size": 50_000, "min_count": 1 if tier.amount <= _FEW else 2}
+    text: dict[str, Any] = {"tokenizer": "word", "size": 50_000, "min_count": 1 if tier.amount <= _FEW else 2}
+    if by_letters:
+        letters = set[str]().union(*(one.text for one in found.train.examples()))
+        text = {"tokenizer": "bpe", "size": _SUBWORDS + len(letters)}
     return shared | {
-        "text": (_subwords(found.train) if by_letters else words) | {"lowercase": True},
+        "text": text | {"lowercase": True},
         "embedding": {"size": tier.embedding, "dropout": dropout},
         "initializer": {"kind": "uniform", "range": 0.1},
     }
@@ -327,11 +330,6 @@ def _are_told_by_letters(found: Any) -> bool:
     """
     words = tokens_of("joiner", "").split
     return _bayes_accuracy(found, lambda text: map("".join, pairwise(f" {text} "))) > _bayes_accuracy(found, words)
-
-
-def _subwords(train: LabelledCorpus) -> dict[str, Any]:
-    letters = set[str]().union(*(one.text for one in train.examples()))
-    return {"tokenizer": "bpe", "size": _SUBWORDS + len(letters)}
 
 
 def _bayes_accuracy(found: Any, features: Callable[[str], Iterable[str]]) -> float:

@@ -32,7 +32,7 @@ from anaphora.tasks.language_model.training import (
     language_model_splits,
     with_members,
 )
-from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
+from anaphora.tasks.runs import experiment_of, load, load_trained, opener_of
 from anaphora.tasks.scores import DigestedText, score_run
 from anaphora.tasks.sizing import TOKENS, Tier, figure, tier_for, training_table, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task
@@ -95,7 +95,7 @@ class RecurrentLanguageModelling(Task):
         """
         path = one_run(paths, self.noun)
         request.refuse(path, self.noun, self.takes)
-        if is_file_of_another_program(path):
+        if opener_of(path):
             if request.text is None:
                 raise ConfigError(
                     f"{path} is a file of counts without data of its own: give the text to predict with --text."

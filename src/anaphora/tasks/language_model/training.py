@@ -161,7 +161,9 @@ def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment
     if experiment.text != InterpolationExperiment.model_fields["text"].default:
         raise ConfigError("An interpolation uses the tokenizer of its runs: leave [text] out.")
     begun = [_read_experiment(run) for run in experiment.interpolation.runs]
-    table = experiment.interpolation.model_dump() | {"members": tuple(_member(one) for one in begun)}
+    # the tables of each network, and which kind it is
+    members = tuple({name: one.tables()[name] for name in MEMBERS[one.model].model_fields} for one in begun)
+    table = experiment.interpolation.model_dump() | {"members": members}
     mixture = InterpolationConfig.parse(table, "interpolation")
     return experiment.with_options({"interpolation": mixture, "text": begun[0].text})
 
@@ -214,9 +216,3 @@ def _read_experiment(run: str) -> LanguageModelExperiment:
     if not begun.reads_stream:
         raise ConfigError(f"An interpolation reads running text, but {path} is a model of sentences: leave it out.")
     return begun
-
-
-def _member(begun: LanguageModelExperiment) -> dict[str, object]:
-    """Return the tables of a run's network, and which kind it is."""
-    tables = begun.tables()
-    return {name: tables[name] for name in MEMBERS[begun.model].model_fields}

@@ -94,16 +94,10 @@ class TracePredictor(FieldPredictor[Any]):
         for number, text in enumerate(given, 1):
             demand_text(text, number)
             self._check(text, prime)
-        read_PX, size = self._read(prime), len(self.experiment.scale.mean_D)
-        watch, done = limits.start(), 0
-        found: dict[int, SampledTrace] = {}
+        read_PX, watch, found = self._read(prime), limits.start(), dict[int, SampledTrace]()
         for batch in prediction_batches(self._inputs(given, prime), _ROWS * WIDTH):
-            rows = batch.example_ids_B.tolist()
-            with running(self.runtime):
-                drawn = _sample(self.model, batch, read_PX, size, length, watch, bias=bias, seed=seed)
-            found |= dict(zip(rows, drawn, strict=True))
-            done += len(rows)
-            report(Progress("draw", done, len(given), "sequences"))
+            found |= self._sample(batch, read_PX, length, watch, seed, bias)
+            report(Progress("draw", len(found), len(given), "sequences"))
         yield from (self._complete(found[row], text, prime) for row, text in enumerate(given))
 
     def forecast(self, sequences: Iterable[Any], steps: int, **options: Any) -> list[Forecast]:
@@ -152,18 +146,56 @@ class TracePredictor(FieldPredictor[Any]):
         watch = limits.start()
         for watch.line, given in enumerate(sequences, 1):
             read_PX = self._read(given if isinstance(given, Trace) else self._trace(given, watch.line))
-            drawn = dict[int, Floats]()
+            drawn = dict[int, SampledTrace]()
             for batch in batches:
-                with running(self.runtime):
-                    of_batch = _sample(
-                        self.model, batch, read_PX, read_PX.shape[1], steps, watch, bias=0, seed=seed, endless=True
-                    )
-                drawn |= {
-                    row: one.values_TX[:, :-1] for row, one in zip(batch.example_ids_B.tolist(), of_batch, strict=True)
-                }
-            samples_STD = np.stack([scale.decode(drawn[row]) for row in sorted(drawn)])
+                drawn |= self._sample(batch, read_PX, steps, watch, seed, endless=True)
+            samples_STD = np.stack([scale.decode(drawn[row].values_TX[:, :-1]) for row in sorted(drawn)])
             report(Progress("forecast", watch.line, 0, "sequences"))
             yield Forecast.of(samples_STD, interval, density)
+
+    def _sample(
+        self,
+        batch: Batch,
+        read_PX: Floats,
+        length: int,
+        watch: Watch,
+        seed: int,
+        bias: float = 0,
+        endless: bool = False,
+    ) -> dict[int, SampledTrace]:
+        """Return a sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
+
+        An ``endless`` one has as many.
+
+        Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so
+        that a row is the same whatever is drawn beside it.
+
+        ``read_PX`` are the vectors that every row has read before the first draw, P x (D + pen), at least the one that
+        sequences begin with. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section 5.4).
+        """
+        rows, size, flags = (
+            batch.example_ids_B.tolist(),
+            len(self.experiment.scale.mean_D),
+            self.experiment.scale.pen + 1,
+        )
+        drawn: list[Floats] = []
+        ends = [length] * len(rows)
+        with running(self.runtime):
+            state = self.model.start(batch)
+            for vector_X in read_PX:
+                states_BH, state = self.model.advance(state, np.tile(vector_X.astype(np.float32), (len(rows), 1)))
+            for step in range(length):
+                watch.check()
+                values_BX = self.model.output.draw(states_BH, _draws(seed, rows, step, size, flags), bias)
+                drawn.append(values_BX)
+                for row in [] if endless else np.flatnonzero(values_BX[:, -1]).tolist():
+                    ends[row] = min(ends[row], step + 1)
+                if step + 1 >= max(ends):
+                    break
+                read_BX = values_BX[:, : read_PX.shape[1]].astype(np.float32)
+                states_BH, state = self.model.advance(state, read_BX)
+        cut = zip(rows, np.stack(drawn, 1), ends, strict=True)
+        return {row: SampledTrace(whole_TX[:end], bool(whole_TX[end - 1, -1])) for row, whole_TX, end in cut}
 
     def _trace(self, given: Any, number: int) -> Trace:
         """Return a sequence that a caller gave as an array; vectors of one number may be given as steps alone."""
@@ -221,51 +253,6 @@ class TracePredictor(FieldPredictor[Any]):
         points_TD = np.cumsum(np.concatenate([before_TD, values_TD]), 0)
         whole = f"{prime.text.strip()} {text}".strip() if prime else text
         return Drawing(points_TD, np.concatenate([before_T, ends_T]), whole, given, drawn.ended, scale.upward)
-
-
-def _sample(
-    network: Any,
-    batch: Batch,
-    read_PX: Floats,
-    size: int,
-    length: int,
-    watch: Watch,
-    *,
-    bias: float,
-    seed: int,
-    endless: bool = False,
-) -> list[SampledTrace]:
-    """Return a sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
-
-    An ``endless`` one has as many.
-
-    Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so that a
-    row is the same whatever is drawn beside it.
-
-    ``read_PX`` are the vectors that every row has read before the first draw, P x (D + pen), at least the one that
-    sequences begin with; ``size`` is D. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section
-    5.4).
-    """
-    state = network.start(batch)
-    rows, read = batch.example_ids_B.tolist(), read_PX.shape[1]
-    for vector_X in read_PX:
-        x_BX = np.tile(vector_X.astype(np.float32), (len(rows), 1))
-        states_BH, state = network.advance(state, x_BX)
-    drawn: list[Floats] = []
-    ends = [length] * len(rows)
-    for step in range(length):
-        watch.check()
-        values_BX = network.output.draw(states_BH, _draws(seed, rows, step, size, read - size + 1), bias)
-        drawn.append(values_BX)
-        for row in [] if endless else np.flatnonzero(values_BX[:, -1]).tolist():
-            ends[row] = min(ends[row], step + 1)
-        if step + 1 >= max(ends):
-            break
-        states_BH, state = network.advance(state, values_BX[:, :read].astype(np.float32))
-    whole_BTX = np.stack(drawn, 1)
-    return [
-        SampledTrace(whole_TX[:end], bool(whole_TX[end - 1, -1])) for whole_TX, end in zip(whole_BTX, ends, strict=True)
-    ]
 
 
 def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int) -> tuple[Floats, Floats, Floats]:

@@ -270,6 +270,9 @@ class ValueTask(FieldTask):
     def longest(self, experiment: Any, training: bool) -> int:
         return int(experiment.data.max_length) if training else 0
 
+    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
+        return {request.data.name: trace_corpus(request.data)} if request.data else {}
+
 
 class ValuePrediction(ValueTask):
     """Prediction of real-valued sequences."""
@@ -285,9 +288,6 @@ class ValuePrediction(ValueTask):
 
     def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [fields.targets]
-
-    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
-        return {request.data.name: trace_corpus(request.data)} if request.data else {}
 
     def score(self, model: TracePredictor, text: TraceCorpus, request: Request, report: Report) -> TraceScores:
         """Return log-likelihood and squared error; without a density, that of a Gaussian fitted to validation."""

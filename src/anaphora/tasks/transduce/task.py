@@ -1,24 +1,35 @@
 """Transduction: a string in, another out, by a translator of symbols: spelling to sound, inflection, and so on.
 
-What is read may also be a sequence of vectors, such as the strokes of a pen, in whose place a text is written.
+An input may have several right answers. What is read may also be a sequence of vectors, such as the strokes of a pen,
+in whose place a text is written.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, ClassVar, Literal, cast
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field
 
+from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
+from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.values import written_in
-from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
+from anaphora.data.hallucination import hallucinate_pairs
+from anaphora.data.sources import string_splits
+from anaphora.data.traces import TraceCorpus, are_traces, trace_splits
 from anaphora.errors import DataError
+from anaphora.evaluation.segments import SegmentMetric
+from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
+from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.strings import STRINGS, read_format, string_lines
 from anaphora.formats.table_columns import TableColumns, chosen_columns
 from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import VectorTransducer, VectorTransducerConfig
 from anaphora.options import MAX_COUNT, MAX_LENGTH, SET, Conflict
+from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairsData, TableData
 from anaphora.tasks.evaluation import Request
@@ -28,12 +39,14 @@ from anaphora.tasks.sizing import Tier, figure, tier_for, training_table, value_
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, WeightSource
 from anaphora.tasks.trace.task import ValuedExperiment, ValueTask, WrittenData
 from anaphora.tasks.training_job import mean_loss
-from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import VectorTransducerPredictor
 from anaphora.tasks.translation.config import SearchConfig, TranslatorExperiment
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.task import with_fused_run
-from anaphora.text.symbols import are_separated
+from anaphora.tasks.translation.training import TranslatorJob
+from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import AnyTokenizer, Symbol
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.best_checkpoint import Better
 from anaphora.wording import inflect
 
@@ -126,6 +139,118 @@ TIERS = (
 )
 
 
+@dataclass(frozen=True)
+class TransductionScores:
+    """The scores of one text; for people by ``str``."""
+
+    scores: StringScores
+    without: StringScores | None
+    """Those without the characters ``left_out`` of the experiment, where it names some."""
+    left_out: str
+    how: str
+    """Description of the search."""
+    outputs: Mapping[str, tuple[str, Sequence[str]]]
+    """The output and the answers of each input."""
+
+    @classmethod
+    def of(
+        cls, outputs: Mapping[str, tuple[str, Sequence[str]]], target: SymbolTokenizer, left_out: str, how: str
+    ) -> Self:
+        """Return the scores of the output for each input; second ones go without the characters ``left_out``."""
+        bare = str.maketrans("", "", left_out)
+
+        def stripped(text: str) -> str:
+            return text.translate(bare)
+
+        texts, answers = zip(*outputs.values(), strict=True)
+        scores, without = scores_of(texts, answers, target), None
+        if left_out:
+            without = scores_of(map(stripped, texts), (map(stripped, of_one) for of_one in answers), target)
+        return cls(scores, without, left_out, how, outputs)
+
+    def json(self) -> dict[str, Any]:
+        without = {"without": self.without.json() | {"characters": self.left_out}} if self.without else {}
+        return self.scores.json() | without
+
+    def segment_metrics(self) -> list[SegmentMetric]:
+        """Return the metrics of ``StringScores``, also without the characters ``left_out``."""
+        if self.without is None:
+            return self.scores.segment_metrics()
+        bare = [replace(one, conditions=f"without '{self.left_out}'") for one in self.without.segment_metrics()]
+        return [*self.scores.segment_metrics(), *bare]
+
+    def sentence_lines(self, **marks: str) -> Iterable[str]:
+        """Yield one JSON object an input, ``marks`` in front."""
+        for source, (output, answers) in self.outputs.items():
+            line = {"source": source, "output": output, "answers": list(answers), "right": output in answers}
+            yield figures_as_json(marks | line)
+
+    def metrics(self) -> tuple[Metric, ...]:
+        found = _metrics(self.scores, f"{inflect(self.scores.inputs, 'input')}; {self.how}")
+        if self.without is None:
+            return found
+        return (*found, *_metrics(self.without, f"without '{self.left_out}'; {self.how}"))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{metric.name} {metric.shown}  ({metric.conditions})" for metric in self.metrics())
+
+
+def scores_of(outputs: Iterable[str], answers: Iterable[Iterable[str]], target: SymbolTokenizer) -> StringScores:
+    """Return the scores of outputs, each with the answers of its input, as symbols of the target."""
+    split = target.symbols_of
+    return StringScores.of([split(one) for one in outputs], [[split(one) for one in of_one] for of_one in answers])
+
+
+def _metrics(scores: StringScores, how: str) -> tuple[Metric, ...]:
+    return (
+        Metric("accuracy", scores.accuracy, how),
+        Metric("word error rate", scores.word_error_rate, how),
+        Metric("symbol error rate", scores.symbol_error_rate, how),
+        Metric("edit distance", scores.edit_distance, how),
+    )
+
+
+def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+    """Return all answers of each input, in the order of the inputs."""
+    found: dict[str, list[str]] = {}
+    for source, target in pairs:
+        found.setdefault(source, []).append(target)
+    return found
+
+
+def splits_of(experiment: Any, report: Report = silent) -> Splits[PairCorpus]:
+    """Return the splits of an experiment over ``StringData``; errors as for ``data.sources.string_splits``."""
+    data, seed = experiment.data, experiment.training.seed
+    return string_splits(data.paths(), data.names, columns=TableColumns.of(data), seed=seed, report=report)
+
+
+class TransducerJob(TranslatorJob):
+    """Pairs of strings, and how well inputs become answers."""
+
+    find_data = staticmethod(splits_of)
+
+    def __init__(self, experiment: Any, report: Report) -> None:
+        """Find and check the data; DataError where data.hallucinate finds nothing to replace."""
+        super().__init__(experiment, report)
+        count, seed = experiment.data.hallucinate, experiment.training.seed
+        self._more = hallucinate_pairs(self.splits.train, count, seed) if count else self.splits.train
+
+    def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
+        """Return accuracy and symbol error rate of the validation inputs of these numbers."""
+        pairs = list(part)
+        answers = answers_of(pairs[number] for number in numbers.tolist())
+        outputs = self.outputs(translator, list(answers))
+        scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, translator.target))
+        return {"accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
+
+    def _encode(
+        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
+    ) -> ExampleStore:
+        """Return a part as ids, the training split with what is hallucinated."""
+        corpus = self._more if part is self.splits.train else part
+        return super()._encode(corpus, tokenizers, folder, report)
+
+
 class StringTransduction(ScoredTask):
     """A string in, another out."""
 
@@ -178,9 +303,6 @@ class StringTransduction(ScoredTask):
         how = [*search.how(), *([] if request.precision == "fp32" else [request.precision])]
         return TransductionScores.of(outputs, model.target, model.left_out, ", ".join(how))
 
-    def inspection_subject(self, predictor: Any) -> Any:
-        return getattr(predictor, "translator", predictor)
-
     def choose(self, data: GivenData) -> SizedExperiment:
         """Return the transducer for as many pairs; DataError for data that cannot be read."""
         if are_traces(data.paths):
@@ -226,9 +348,6 @@ class VectorTransduction(ValueTask):
         scores = scores_of(texts, ([trace.text] for trace in traces), valid.fields.targets.tokenizer)
         loss = mean_loss(model, valid.batches)
         return {"loss": loss, "accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
-
-    def read_requested(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
-        return {request.data.name: trace_corpus(request.data)} if request.data else {}
 
     def score(self, model: Any, text: TraceCorpus, request: Request, report: Report) -> TransductionScores:
         traces, evaluation = list(text.examples()), model.experiment.evaluation
