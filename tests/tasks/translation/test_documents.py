@@ -17,6 +17,7 @@ from anaphora.tasks.translation.documents import (
     fill,
     with_gaps,
 )
+from tests.documents import campaign
 from tests.formats.entries.filling import document_of
 
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\n'
@@ -313,3 +314,9 @@ def sized(text: str, folder: Path) -> Sized:
     filled = fill(document, Translator(**{"o<x1/>pen": "öff<x1/>nen"}), "de")
     assert filled.entries or filled.content == text.encode()
     return filled.entries, filled.left, filled.unmeasured
+
+
+@pytest.mark.slow
+def test_documents_that_others_wrote_are_filled_without_a_fault(shared_data: Path) -> None:
+    table, faults = campaign([shared_data, shared_data.parent / "cases"], 60)
+    assert len(table) > 5 and faults == []

@@ -589,7 +589,7 @@ function glossaryHits(row) {
     element("span", { lang: row.source }, source),
     " \u2192 ",
     ...targets.flatMap((form) => [term(source, form), " "]),
-    isMissing(row, { source, targets }) ? element("span", { className: "small" }, "missing") : "",
+    isMissing(row, { source, targets }) ? "missing " : "",
     forbidden.length ? `not ${forbidden.join(", ")}` : ""));
   return [element("div", { className: "hit" }, element("h3", {}, "Glossary"), element("ul", { className: "terms" }, ...items))];
 }
