@@ -70,7 +70,7 @@ class MaskedText:
     units: tuple[MaskedSpan, ...] = ()
     tags: tuple[Tag, ...] = ()
     kept: frozenset[str] = frozenset()
-    """Texts of all kept spans."""
+    """Texts of all kept spans that are not in ``text`` too."""
 
 
 def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Passage:
@@ -114,9 +114,11 @@ def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder])
     if not any(map(str.isalpha, "".join(_texts_between(sentence, within, start, end)))):
         return MaskedText(sentence, sentence, "", "")
     free = [one for one in stand_ins if one.word.casefold() not in sentence.casefold()] or stand_ins
-    inward = [partners.get(place, -1) - first for place in range(first, last)]
-    kept = frozenset(sentence[one.start : one.end] for one in found)
-    return replace(_make_masked(sentence, within, inward, (start, end), free), kept=kept)
+    masked = _make_masked(
+        sentence, within, [partners.get(place, -1) - first for place in range(first, last)], (start, end), free
+    )
+    kept = {sentence[one.start : one.end] for one in found}
+    return replace(masked, kept=frozenset(one for one in kept if one not in masked.text))
 
 
 def _texts_between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iterator[str]:

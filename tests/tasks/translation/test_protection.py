@@ -6,13 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import anaphora
+from anaphora.batch import Batch
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.prediction.options import SearchOptions
+from anaphora.protocols import Array, SearchStart, Step
 from anaphora.samples.english_french import write
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
@@ -140,6 +143,49 @@ def test_a_translator_that_has_learnt_placeholders_writes_none_a_second_time(tok
     for text, found in zip(texts, translator.translate(texts, beam=4, alternatives=3), strict=True):
         for one in (found, *found.alternatives):
             assert [one.text.count(kept) for kept in text.split() if kept[0] in "{%"] == [1, 1], one.text
+
+
+class Copying:
+    """A model without attention that copies the words it has learnt, and leaves out the others."""
+
+    normalised = True
+
+    def __init__(self, tokenizer: Tokenizer, learnt: str, backwards: bool = False) -> None:
+        symbols = tokenizer.symbols
+        self.size, self.bos, self.eos, self.unk = symbols.size, symbols.bos, symbols.eos, symbols.unk
+        self._learnt, self._order = set(tokenizer.encode(learnt)), -1 if backwards else 1
+
+    def start(self, batch: Batch) -> SearchStart:
+        rows = [
+            [token for token in row if token in self._learnt][:: self._order] for row in batch.input_ids.ids_BT.tolist()
+        ]
+        memory = np.array([(row + [self.eos] * 40)[:40] for row in rows])
+        return SearchStart(memory, np.zeros(len(rows), np.int64), batch.input_ids.lengths_B)
+
+    def advance(self, memory: Array, state: Array, ids_N: Array) -> Step:
+        rows_N = np.arange(len(ids_N)) // (len(ids_N) // len(memory))
+        log_probs_NV = np.full((len(ids_N), self.size), -20.0, np.float32)
+        log_probs_NV[np.arange(len(ids_N)), memory[rows_N, np.minimum(state, 39)]] = 0.0
+        return Step(log_probs_NV, None, state + 1)
+
+    def select(self, state: Array, rows_N: Array) -> Array:
+        return state[rows_N]
+
+    def keep(self, memory: Array, sentences_B: Array) -> Array:
+        return memory[sentences_B]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_tags_that_a_translator_has_learnt_stay_where_it_puts_them_if_they_are_well_nested(backwards: bool) -> None:
+    text = "sees sees the <i> man </i> walks"
+    tokenizer = WordTokenizer.learn([text], size=60, least=1, lowercase=False, segmentation="whitespace", language="en")
+    learnt = text.replace("sees", "")
+    translator = TranslationPredictor(lambda: Copying(tokenizer, learnt, backwards), tokenizer, tokenizer)
+    [found] = translator.translate([text], beam=1)
+    if backwards:  # it would write </i> man <i>
+        assert found.text.index("<i>") < found.text.index("</i>")
+    else:
+        assert found.text == "the <i> man </i> walks"
 
 
 def test_stand_ins_are_chosen_when_they_are_needed_and_anew_for_an_ensemble() -> None:

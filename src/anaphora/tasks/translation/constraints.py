@@ -16,6 +16,7 @@ from anaphora.search.pointing import Adjacency
 from anaphora.search.steering import Form, Steering
 from anaphora.search.suffixes import Suffixes
 from anaphora.search.terms import ForbiddenForms
+from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.masking import JOINING, MaskedText
 from anaphora.text.placeholders import RESERVED, is_glued
@@ -323,6 +324,13 @@ def adjacency_of(target: Tokenizer) -> Adjacency:
     )
     joins_V = np.array([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
     return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
+
+
+def can_spell(tokenizer: Tokenizer, text: str) -> bool:
+    """True if a vocabulary has the tokens of a text; the bytes beside subwords are never learnt."""
+    ids = tokenizer.encode(text)
+    fallback = not isinstance(tokenizer, ByteTokenizer) and any(map(_BYTE.fullmatch, tokenizer.pieces(ids)))
+    return UNK not in ids and not fallback
 
 
 def _begins_glued(piece: str) -> bool:

@@ -10,6 +10,7 @@
 5. **choose** (``translation``): one translation of a sentence with its alternatives, and of the sentences of a line.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,7 +26,7 @@ from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import EncodedSentence, given_text, sentence_of
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.limits import Watch
-from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.protocols import Stepper
 from anaphora.run.calibrations import Calibration
 from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams
@@ -43,12 +44,13 @@ from anaphora.tasks.translation.constraints import (
     TargetConstraints,
     adjacency_of,
     banned_tokens_of,
+    can_spell,
 )
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder, without_tags
 from anaphora.tasks.translation.shortlist import candidates_of
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
 from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, token_places
-from anaphora.text.masking import MaskedText, mask, split_around
+from anaphora.text.masking import MaskedText, mask, split_around, tag_partners
 from anaphora.text.placeholders import RESERVED, USUAL, checked_kinds, spans
 from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
@@ -123,7 +125,47 @@ class TranslationPipeline:
             yield join_sentences(line.passage, parts, self._options, self._splitter)
 
     def _translate(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
+        """Return the translations of sentences; ``done`` takes how many there are.
+
+        Tags are left in a sentence where the model may have learnt them, and masked where something is lost.
+        """
+        tried = {place: one for place, row in enumerate(rows) if (one := self._with_learnt_tags(row))}
+        found = zip(tried, self._search([*tried.values()], watch, lambda _: None), strict=True)
+        whole = {place: kept for place, one in found if (kept := self._accept(rows[place], one))}
+        others = [row for place, row in enumerate(rows) if place not in whole]
+        rest = iter(self._search(others, watch, lambda n: done(len(whole) + n)))
+        return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
+
+    def _with_learnt_tags(self, row: SentenceRequest) -> SentenceRequest | None:
+        """Return the same with the tags left in its text that the model may have learnt; None where there are none."""
+        sides = (self._source, self._target)
+        known = {one.text for one in row.masked.tags if all(can_spell(side, one.text) for side in sides)}
+        if not known:
+            return None
+        sentence = row.masked.sentence
+        others = [one for one in spans(sentence, self._kinds) if sentence[one.start : one.end] not in known]
+        masked = mask(sentence, others, self._decoder.stand_ins if row.masked.units else ())
+        ids = self._source.encode(masked.text)
+        if len(ids) > MAX_TOKENS:
+            return None
+        return row._replace(masked=masked, ids=ids, places=token_places(self._source, masked))
+
+    def _accept(self, row: SentenceRequest, found: Translation) -> Translation | None:
+        """Return a translation and its alternatives if they have all that the sentence keeps, as often; or None."""
+        kept = self._kept(row.masked.sentence)
+        if self._kept(found.text) != kept:
+            return None
+        return replace(found, alternatives=tuple(one for one in found.alternatives if self._kept(one.text) == kept))
+
+    def _kept(self, text: str) -> tuple[Counter[str], int]:
+        """Return how often a text has each thing that is kept, and how many tags are opened or closed, well nested."""
+        found = spans(text, self._kinds)
+        return Counter(text[one.start : one.end] for one in found), len(tag_partners(text, found))
+
+    def _search(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
         """Search sentences in batches of like length, and unmask what is found; ``done`` takes their number."""
+        if not rows:
+            return []
         decoder, options = self._decoder, self._options
         found = {place: self._unmasking.copy(row) for place, row in enumerate(rows) if not row.ids}
         full = [place for place in range(len(rows)) if place not in found]
