@@ -6,6 +6,7 @@
 #   make docs         the site of the documentation, in build/site; a link that leads nowhere ends it
 #   make pictures     the pictures of the documentation that need no corpus, into docs/images
 #   make faults       kills, damaged files and wrong input at random, for MINUTES (CONTRIBUTING.md)
+#   make documents    documents of FOLDERS, filled by stand-ins of translators for MINUTES (CONTRIBUTING.md)
 #   make golden       the answers of stored and of new runs, compared with those that are recorded (CONTRIBUTING.md)
 #   make mutations    one-line faults, each of which some test should find (CONTRIBUTING.md)
 #   make audit        known vulnerabilities of the pinned dependencies; needs the network
@@ -32,6 +33,7 @@ VENV ?= .venv
 BENCH ?=
 MINUTES ?= 5
 SEED ?=
+FOLDERS ?=
 TRIAL ?=
 TABLES ?=
 SCENES ?=
@@ -55,7 +57,7 @@ VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' src/anaphora/version.py)
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow docs pictures faults golden mutations lint format audit bench reproduce peers packages \
+.PHONY: quickstart install test slow docs pictures faults documents golden mutations lint format audit bench reproduce peers packages \
         sbom release-check clean
 
 quickstart: $(INSTALLED)
@@ -79,6 +81,9 @@ pictures: $(INSTALLED_DEV)
 
 faults: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 MINUTES=$(MINUTES) SEED=$(SEED) TRIAL=$(TRIAL) $(BIN)/python -m tests.faults
+
+documents: $(INSTALLED_DEV)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.documents $(FOLDERS) --minutes $(MINUTES)
 
 golden: $(INSTALLED_DEV)
 	RECORD=$(RECORD) KEEP=$(KEEP) $(BIN)/python -m tests.golden $(SCENES)

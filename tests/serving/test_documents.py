@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from anaphora.serving.documents import HELD, LARGEST_PAGE, Downloads, html
+from anaphora.formats.entries.document import Document
+from anaphora.serving.documents import HELD, LARGEST_PAGE, Downloads
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import ServedRun
-from anaphora.tasks.translation.documents import PARTS, run_steps
+from anaphora.tasks.translation.documents import PARTS, fill
 from tests.serving.conftest import PAIR, Serve
 
 PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man."\nmsgstr ""\n'
@@ -121,4 +122,5 @@ def test_what_a_model_writes_never_becomes_a_tag(text: str) -> None:
     def script(texts: Sequence[str]) -> list[str]:
         return [f"<script>{one}" for one in texts]
 
-    assert b"<script>" not in run_steps(html(text, ("en", "fr")), script)
+    page = Document(f"<html>{text}".encode(), "q", "html", ("en", "fr"))
+    assert b"<script>" not in fill(page, script, "fr").content

@@ -12,7 +12,7 @@ from anaphora.inspection.subject import Subject
 from anaphora.memory import Memory, Segment
 from anaphora.serving.translators import ServedRun
 from tests.inspection.conftest import TRANSLATOR
-from tests.serving.browsing import BRANCHES, CATALOGUE, NEEDS, TEXT, choose, confirm, opened, shown, translated
+from tests.serving.browsing import BRANCHES, CATALOGUE, HEAD, NEEDS, TEXT, choose, confirm, opened, shown, translated
 from tests.serving.conftest import RUN
 
 pytestmark = NEEDS
@@ -172,7 +172,16 @@ def test_hits_of_the_memory_and_the_glossary_are_taken_with_a_click(browser: Any
     with Memory(run, create=True) as memory:
         memory.add([Segment("A man is walking there.", "Un monsieur marche.")], "old.tmx")
     terms.write_text("man\thomme | monsieur\n")
+    catalogue = {"name": "app.po", "mimeType": "", "buffer": f'{HEAD}msgid "A man."\nmsgstr ""\n'.encode()}
     with opened(browser, "--memory", "--terms", str(terms), run=run) as page:
+        translated(page, "A man.")
+        assert page.inner_text(".meta").split("\n") == ["Check", "Missing term: man"]
+        page.click(".term >> nth=0")
+        page.press(".field", "Enter")
+        assert page.inner_text(".meta").split("\n") == ["Changed", "Glossary 1"]
+        with page.expect_download():
+            page.set_input_files("#document", catalogue)
+        assert page.inner_text(".reasons") == "Missing term: man (A man.)"
         assert translated(page, TEXT)
         assert page.locator(".memory del").all_inner_texts() == ["walking there."]
         assert page.locator(".memory mark").all_inner_texts() == ["walking."]

@@ -17,7 +17,6 @@ from anaphora.tasks.translation.tm_lookup import adaptation_to
 from tests.serving.conftest import PAIR, RUN, Serve
 
 TEXT, CONFIRMED, OLDER = "A man is walking.", "Un type se promène.", "Un monsieur marche."
-PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man is walking."\nmsgstr ""\n'
 
 
 @pytest.fixture(autouse=True)
@@ -59,12 +58,6 @@ def test_the_texts_of_a_request_are_neighbours(serve: Serve, remembering: Served
     client = serve([remembering])
     for before, wanted in (("It is", "Ouvert."), ("Do", "Ouvre.")):
         assert client.post("/translate", json={"q": [before, "Open."], **PAIR}).json()["translatedText"][1] == wanted
-
-
-def test_documents_take_what_the_memory_has(serve: Serve, remembering: ServedRun) -> None:
-    client = serve([remembering])
-    sent = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO)}).json()["translatedFileUrl"]
-    assert f'msgstr "{CONFIRMED}"'.encode() in client.get(sent).content
 
 
 @pytest.mark.parametrize("confirmed", ["<script>alert(1)</script>", "</b><b onclick=alert(1)>", "1 < 2 & 3"])

@@ -4,11 +4,11 @@ A placeholder is a word of the source that must come back as it is. In the sourc
 it; to the output it is a token of its own, behind the vocabulary, which is scored by attention as pointer networks copy
 (See, Liu and Manning 2017), but without a gate that would have to be trained:
 
-    p(placeholder k) = a_k + p(stand-in of k) s_k, at most 1
+    p(placeholder k) = a_k^2 + p(stand-in of k) s_k, at most 1
 
-a_k is the attention on placeholder k, and s_k the part that it has of its stand-in, 1 unless others share it. A model
-without attention has a_k = 0 and goes by the stand-ins alone, which are no words of the output; so does one that was
-trained on stand-ins, which writes them where they go. What was written is
+a_k is the attention on placeholder k, squared so that a glance does not write it, and s_k the part that it has of its
+stand-in, 1 unless others share it. A model without attention has a_k = 0 and goes by the stand-ins alone, which are no
+words of the output; so does one that was trained on stand-ins, which writes them where they go. What was written is
 pending no longer; ``</s>`` has no probability while a placeholder is pending, and near the maximum length nothing else
 has any. So every output has all of them, each once, whatever the model. Beams keep hypotheses that have written few of
 them beside others that have written many (``Pointing.steering``).
@@ -129,7 +129,7 @@ class Pointing(Wrapper):
             weights_NKS = np.where(rows.positions_BKS, step.weights_NS[:, None, :], 0.0)
             attention_NK = np.minimum(weights_NKS.sum(axis=2), 1.0).astype(log_probs_NV.dtype) * pending_NK
         stand_in_NK = log_probs_NV[rows_N1, rows.stand_ins_BK]
-        pointed_NK = attention_NK * rows.attended_BK + np.exp(stand_in_NK) * _parts(rows, attention_NK, pending_NK)
+        pointed_NK = attention_NK**2 * rows.attended_BK + np.exp(stand_in_NK) * _parts(rows, attention_NK, pending_NK)
         log_probs_NV[rows_N1, rows.stand_ins_BK] = np.where(rows.alone_BK, -inf, stand_in_NK)
         log_probs_NV[pending_NK.any(axis=1), self.eos] = -inf
         with np.errstate(divide="ignore"):

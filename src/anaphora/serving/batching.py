@@ -208,23 +208,10 @@ def _translate(jobs: Sequence[_Job]) -> list[Translation | Exception]:
     """Return an answer for each job; it stops early once nobody waits for any of them."""
     served, options, prefix = jobs[0].search
     limits = Limits(cancelled=lambda: all(job.answer.done() for job in jobs))
-
-    def translate(texts: list[str]) -> list[Translation]:
-        prefixes: Any = {"prefixes": [prefix] * len(texts)} if prefix else {}
-        return served.predictor.translate_text(texts, options, limits=limits, **prefixes)
-
+    prefixes: Any = {"prefixes": [prefix] * len(jobs)} if prefix else {}
     try:
-        return list(translate([job.text for job in jobs]))
-    except AnaphoraError:
-        return [
-            _translate_alone(translate, job.text) for job in jobs
-        ]  # a text that cannot be translated is refused by itself
+        return list(served.predictor.translate_text([job.text for job in jobs], options, limits=limits, **prefixes))
     except Exception as error:
-        return [error for _ in jobs]
-
-
-def _translate_alone(translate: Callable[[list[str]], list[Translation]], text: str) -> Translation | Exception:
-    try:
-        return translate([text])[0]
-    except Exception as error:
-        return error
+        if len(jobs) == 1 or not isinstance(error, AnaphoraError):
+            return [error for _ in jobs]
+        return [_translate([job])[0] for job in jobs]  # a text that cannot be translated is refused by itself

@@ -110,6 +110,11 @@ def test_a_translation_is_good_that_needs_no_or_one_word_edited(run: Path) -> No
     assert are_good(["ce champ est vide", "Ce nom est requis", "un nom vide"], long, experiment) == [True, False, False]
 
 
+def test_what_is_left_empty_keeps_its_confidence_and_the_terms_that_it_lacks() -> None:
+    found = Translation("Un homme", -1.0, True, confidence=0.3, missing_terms=("man",)).withheld()
+    assert (found.text, found.confidence, found.missing_terms) == ("", 0.3, ("man",))
+
+
 def test_a_run_is_calibrated_for_each_way_to_search_it(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

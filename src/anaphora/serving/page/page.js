@@ -237,6 +237,7 @@ async function fill(some, signal) {
         confidence: of("confidence", place),
         sure: of("wordConfidences", place) || [],
         terms: of("terms", place) || [],
+        missing: of("missing_terms", place) || [],
         memory: of("memory", place),
         from: of("from", place),
         model: of("model", place),
@@ -273,7 +274,7 @@ function lay(texts, between, source, target) {
 
 function made(its, text, source, target) {
   const row = { key: its, text, source, target, put: "", state: "", chosen: -1 };
-  Object.assign(row, { past: [], offers: new Map(), sure: [], terms: [], others: [] });
+  Object.assign(row, { past: [], offers: new Map(), sure: [], terms: [], missing: [], others: [] });
   row.left = element("p", { className: "source", lang: source, dir: "auto" });
   row.words = element("p", { className: "words", lang: target, dir: "auto", role: "group" });
   row.field = element("textarea", { className: "field", lang: target, dir: "auto", rows: 1, hidden: true });
@@ -355,11 +356,13 @@ function draw(row) {
 /* What a segment is, in words. */
 function drawMeta(row) {
   const isKnown = row.ready && row.confidence !== null && row.confidence !== undefined;
-  const state = row.state || (isKnown && row.confidence < SURE ? "Check" : "");
+  const missing = row.terms.filter((term) => isMissing(row, term)).map(({ source }) => source);
+  const state = row.state || ((isKnown && row.confidence < SURE) || missing.length ? "Check" : "");
   const words = [
     isKnown && !row.past.length && `Confidence ${percent(row.confidence)}`,
     row.from && row.memory !== "exact" && `Memory ${row.memory.replace("fuzzy ", "")}`,
-    row.terms.length > 0 && `Glossary ${row.terms.length}`,
+    row.terms.length > missing.length && `Glossary ${row.terms.length - missing.length}`,
+    missing.length > 0 && `Missing ${missing.length === 1 ? "term" : "terms"}: ${missing.join(", ")}`,
   ].filter(Boolean);
   const shown = element("span", { className: isDone(row) ? "state done" : "state" }, isDone(row) ? `\u2713 ${state}` : state);
   row.meta.replaceChildren(...(state ? [shown] : []), ...words.map((one) => element("span", {}, one)));
@@ -570,18 +573,23 @@ function memoryHit(row) {
     element("p", { className: "small" }, button("Use it", (event) => take(row, target, event)), ` ${where}`))];
 }
 
+const hasForm = (row, form) => row.put.toLowerCase().includes(form.toLowerCase());
+
+/* True if the translation lacked a term, and still does. */
+const isMissing = (row, { source, targets }) => row.missing.includes(source) && !targets.some((form) => hasForm(row, form));
+
 function glossaryHits(row) {
   if (!row.terms.length) return [];
-  const has = (form) => row.put.toLowerCase().includes(form.toLowerCase());
-  const term = (source, form) => button(has(form) ? `\u2713 ${form}` : form, () => useTerm(row, source, form), {
+  const term = (source, form) => button(hasForm(row, form) ? `\u2713 ${form}` : form, () => useTerm(row, source, form), {
     className: "term",
     lang: row.target,
-    title: has(form) ? "It is in the translation" : "Put it into the translation",
+    title: hasForm(row, form) ? "It is in the translation" : "Put it into the translation",
   });
   const items = row.terms.map(({ source, targets, forbidden }) => element("li", {},
     element("span", { lang: row.source }, source),
     " \u2192 ",
     ...targets.flatMap((form) => [term(source, form), " "]),
+    isMissing(row, { source, targets }) ? "missing " : "",
     forbidden.length ? `not ${forbidden.join(", ")}` : ""));
   return [element("div", { className: "hit" }, element("h3", {}, "Glossary"), element("ul", { className: "terms" }, ...items))];
 }
@@ -776,7 +784,7 @@ async function translateDocument(file) {
   box.removeAttribute("aria-busy");
 }
 
-function showDocument(box, name, file, { translatedFileUrl, filled, left }) {
+function showDocument(box, name, file, { translatedFileUrl, filled, left, missing_terms: missing = {} }) {
   const href = `download_file/${translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
   const count = Object.values(left).reduce((sum, lines) => sum + lines.length, 0);
   const outcome = `${filled.toLocaleString("en")} filled, ${count.toLocaleString("en")} left.`;
@@ -784,6 +792,9 @@ function showDocument(box, name, file, { translatedFileUrl, filled, left }) {
     const which = `${lines.slice(0, LINES).join(", ")}${lines.length > LINES ? ", .." : ""}`;
     return element("li", {}, `${lines.length} ${lines.length === 1 ? "entry" : "entries"} ${why} (line ${which})`);
   });
+  for (const [text, terms] of Object.entries(missing).slice(0, LINES)) {
+    reasons.push(element("li", {}, `Missing ${terms.length === 1 ? "term" : "terms"}: ${terms.join(", ")} (${text})`));
+  }
   const save = element("a", { className: "button main", href, download: file.name }, `Save ${file.name}`);
   box.replaceChildren(name, element("p", { className: "outcome" }, outcome),
     element("ul", { className: "reasons" }, ...reasons),

@@ -79,16 +79,8 @@ class RequiredTerm(NamedTuple):
     """Those of its forms."""
     source: str
     """Source form, as the text has it."""
-    number: int
-    """Number of the same before it in the text."""
-
-    def place(self, text: str) -> int:
-        """Return where a text has its source form."""
-        place = -1
-        for _ in range(self.number + 1):
-            found = text.find(self.source, place + 1)
-            place = place if found < 0 else found
-        return place
+    start: int
+    """Where the text has it."""
 
     def is_in(self, text: str, start: int, end: int) -> bool:
         """True if a text has a form, as whole words, within or across a part of it."""
@@ -270,10 +262,8 @@ class TargetConstraints:
                     f"({other.where}): leave out one of the two."
                 )
             if able:
-                written = row.masked.text[start:end]
                 allowed = frozenset(token for of_one in able.values() for form in of_one for token in form)
-                before = row.masked.text[:start].count(written)
-                required.append(RequiredTerm(entry.source, tuple(able), allowed, written, before))
+                required.append(RequiredTerm(entry.source, tuple(able), allowed, row.masked.text[start:end], start))
         return row._replace(required=tuple(required), forbidden=tuple(forbidden))
 
     def _forms(self, text: str, capital: bool) -> list[Form]:

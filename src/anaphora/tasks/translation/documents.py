@@ -42,7 +42,7 @@ UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back without a word"
 WRONG_SIZE = "longer or shorter than the file allows"
-PARTS = "whose plural or select branches are parts of a sentence"
+PARTS = "whose plural or select branches make parts of a sentence"
 UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
@@ -74,14 +74,6 @@ class FilledDocument(NamedTuple):
     """The lines of those that got the target of a similar segment, and that segment."""
 
 
-def run_steps(steps: Steps[FilledDocument], translate: Translate) -> FilledDocument:
-    """Return the document that is filled in steps whose texts are translated by ``translate``."""
-    found = None
-    while not isinstance(asked := next_step(steps, found), FilledDocument):
-        found = translate(asked)
-    return asked
-
-
 def next_step(steps: Steps[FilledDocument], found: Iterable[str | None] | None) -> Sequence[str] | FilledDocument:
     """Return the next texts, or the filled document; ``found`` are the translations of those before, None at first."""
     try:
@@ -96,7 +88,10 @@ def fill(document: Document, translate: Translate, language: str, similar: Simil
 
     ``similar`` are segments whose targets ``translate`` returned, by the text: such translations need review.
     """
-    return run_steps(fill_steps(document, language, similar), translate)
+    steps, found = fill_steps(document, language, similar), None
+    while not isinstance(asked := next_step(steps, found), FilledDocument):
+        found = translate(asked)
+    return asked
 
 
 def fill_steps(document: Document, language: str, similar: Similar = _NONE_SIMILAR) -> Steps[FilledDocument]:

@@ -208,10 +208,13 @@ class ForcedDecoder:
     def stand_ins(self) -> tuple[Placeholder, ...]:
         """The words that the model copies best, best first: they stand for placeholders.
 
-        They are rated by the probability that a sentence of the word and a full stop is its own translation: it is that
-        of reserved words that it was trained on (``data.placeholders``), and else of names, numbers and words that both
-        languages have. Of these, those that begin with a capital or a digit are tried where there are enough.
+        Reserved words that it was trained on (``data.placeholders``) are known to be. Others are rated by the
+        probability that a sentence of the word and a full stop is its own translation: it is that of names, numbers and
+        words that both languages have. Of these, those that begin with a capital or a digit are tried where there are
+        enough.
         """
+        if reserved := [one for word in RESERVED if (one := _placeholder(word, self.source, self.target))]:
+            return tuple(reserved)
         tried = _candidates(self.source, self.target)
         texts = [f"{one.word}." for one in tried]
         scores = [one.score for one in self._score(list(zip(texts, texts, strict=True)), False)]
@@ -273,9 +276,8 @@ def _states(decoder: ForcedDecoder, stepper: GivesStates, pairs: Iterable[Simila
 
 
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
-    """Return words that are one token on either side, spread over the vocabulary; reserved ones first."""
+    """Return words that are one token on either side, spread over the vocabulary."""
     pieces = spellings(target)
-    reserved = [one for word in RESERVED if (one := _placeholder(word, source, target))]
     numbers = range(len(MARKS), len(pieces))
     spread = numbers[:: max(1, len(numbers) // _LOOKED_AT)]
     whole = [(number, piece) for number in spread if (piece := _word(target, pieces[number]))]
@@ -286,7 +288,7 @@ def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
             break
     found = found[:: max(1, len(found) // _TRIED)]
     unknown = [Placeholder(_UNKNOWN, UNK)] if source.encode(_UNKNOWN) == [UNK] == target.encode(_UNKNOWN) else []
-    return [*reserved, *unknown, *found[:_TRIED]]
+    return [*unknown, *found[:_TRIED]]
 
 
 def _placeholder(word: str, source: Tokenizer, target: Tokenizer) -> Placeholder | None:

@@ -136,31 +136,25 @@ class TranslationPipeline:
     def _translate(self, rows: Requests, watch: Watch, done: Callable[[int], None]) -> list[Translation]:
         """Return the translations of sentences; ``done`` takes how many there are.
 
-        What a sentence keeps is left in it where the model may have learnt it, and masked where some is lost.
+        Tags are left in a sentence where the model may have learnt them, and masked where something is lost.
         """
-        tried = {place: one for place, row in enumerate(rows) if (one := self._with_learnt_spans(row))}
+        tried = {place: one for place, row in enumerate(rows) if (one := self._with_learnt_tags(row))}
         found = zip(tried, self._search([*tried.values()], watch, lambda _: None), strict=True)
         whole = {place: kept for place, one in found if (kept := self._accept(rows[place], one))}
         others = [row for place, row in enumerate(rows) if place not in whole]
         rest = iter(self._search(others, watch, lambda n: done(len(whole) + n)))
         return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
 
-    def _with_learnt_spans(self, row: SentenceRequest) -> SentenceRequest | None:
-        """Return the same with what the model may have learnt to keep left in its text; None where that is nothing.
-
-        Reserved words, where it has learnt them, stand for placeholders.
-        """
-        masked, sides = row.masked, (self._source, self._target)
-        given = [one.text for one in masked.tags]
-        if not (masked.units and masked.units[0].stand_in.word in RESERVED):
-            certain = self._kept(masked.sentence)[0]
-            given += [one.text for one in masked.units if one.text in certain]
-        known = {one for one in given if all(can_spell(side, one) for side in sides)}
+    def _with_learnt_tags(self, row: SentenceRequest) -> SentenceRequest | None:
+        """Return the same with the tags left in its text that the model may have learnt; None where there are none."""
+        sides = (self._source, self._target)
+        known = {one.text for one in row.masked.tags if all(can_spell(side, one.text) for side in sides)}
         if not known:
             return None
-        found = spans(masked.sentence, self._kinds, self._is_new)
-        others = [one for one in found if masked.sentence[one.start : one.end] not in known]
-        masked = mask(masked.sentence, others, self._decoder.stand_ins)
+        sentence = row.masked.sentence
+        found = spans(sentence, self._kinds, self._is_new)
+        others = [one for one in found if sentence[one.start : one.end] not in known]
+        masked = mask(sentence, others, self._decoder.stand_ins if row.masked.units else ())
         ids = self._source.encode(masked.text)
         if len(ids) > MAX_TOKENS:
             return None

@@ -201,8 +201,8 @@ class Translation:
         return {"model": model, "from": self.match and self.match.segment.json(), "sentences": parts} | own
 
     def withheld(self) -> Self:
-        """Nothing in place of it, with the confidence that it has."""
-        return type(self)("", 0.0, False, confidence=self.confidence)
+        """Nothing in place of it, with the confidence that it has and the terms that it lacks."""
+        return type(self)("", 0.0, False, confidence=self.confidence, missing_terms=self.missing_terms)
 
     def _demand_attention(self) -> None:
         if not self.source_pieces and not is_blank(self.text):

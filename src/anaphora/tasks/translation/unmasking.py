@@ -169,9 +169,8 @@ class Unmasking:
             return []
         term, masked = row.required[number], row.masked
         text = text_of(self._target, hypothesis.ids, (), masked)
-        tokens, start = self._tokens(text, hypothesis.ids, masked), term.place(masked.text)
-        end = start + len(term.source)
-        places = tokens_between(self._source, masked, token_ends(self._source, masked), start, end)
+        tokens, end = self._tokens(text, hypothesis.ids, masked), term.start + len(term.source)
+        places = tokens_between(self._source, masked, token_ends(self._source, masked), term.start, end)
         return TermPlaces(self._target, row, hypothesis, text, tokens).outputs(term, places)
 
     def unmask(self, row: SentenceRequest, hypothesis: Hypothesis) -> Translation:
