@@ -35,11 +35,7 @@ class Curves(Result):
     def only(self, split: str, name: str) -> "Curves":
         """Return one quantity alone."""
         own = {one: points for one, points in getattr(self, split).items() if one == name}
-        return (
-            replace(self, training=own, validation={})
-            if split == "training"
-            else replace(self, training={}, validation=own)
-        )
+        return replace(self, **{"training": {}, "validation": {}, split: own})
 
     def _at_best(self, points: Points) -> float:
         by_update = dict(points)

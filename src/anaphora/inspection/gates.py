@@ -175,9 +175,8 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
     Raises DataError for no text, ConfigError for a run without gates.
     """
     steps, blocks = 0, dict[tuple[str, str, bool, str], list[Tensor]]()
-    texts = list(texts)
-    for text, target in zip(texts, _targets(subject, texts), strict=True):
-        layers = layers_of(subject, subject.example(text, target))
+    for text in texts:
+        layers = layers_of(subject, subject.example(text))
         steps += sum(layer.size for layer in layers)
         for layer in layers:
             for unit, of_unit in _gated(layer):
@@ -195,13 +194,6 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
         rows = tuple(low.tolist()), tuple(high.tolist())
         found.append(GateSaturation(unit_name, gate, counts, *rows, candidate, name))
     return Saturation(subject.name, steps, tuple(found))
-
-
-def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
-    """Return the greedy translations of all texts; nothing for a model that does not translate."""
-    if "target" not in subject.trained.tokenizers or not hasattr(subject.predictor, "searched"):
-        return [None] * len(texts)
-    return [found for found, _ in subject.predictor.search(texts, 1)]
 
 
 def followers(subject: Subject, text: str, best: int = 5) -> Followers:
@@ -240,7 +232,7 @@ def _running(pieces: Sequence[str], step: Callable[[float, str], float]) -> list
     """Return a number after each piece, which a ``step`` follows from the one before; 0 where a line ends."""
     found, value = [], 0.0
     for piece in pieces:
-        value = 0.0 if _ends_line(piece) else step(value, piece)
+        value = 0.0 if piece in ("<s>", "</s>") or "\n" in piece else step(value, piece)
         found.append(value)
     return found
 
@@ -282,10 +274,6 @@ PROPERTIES: Mapping[str, Callable[[Sequence[str]], list[float]]] = {
     "bracket": bracket_depth,
     "line length": line_length,
 }
-
-
-def _ends_line(piece: str) -> bool:
-    return piece in ("<s>", "</s>") or "\n" in piece
 
 
 def _gated(layer: Layer) -> list[tuple[Unit, dict[str, Tensor]]]:
