@@ -23,8 +23,6 @@ BINS = 20
 WEAK = 0.2
 """Absolute correlation below which a cell does not follow a property."""
 
-Rows = tuple[tuple[float, ...], ...]
-
 
 @dataclass(frozen=True)
 class UnitGates:
@@ -34,7 +32,7 @@ class UnitGates:
     """Module and unit: "encoder.layers.0.left_to_right layer0"."""
     steps: tuple[str, ...]
     """T pieces, in the order in which the unit reads them."""
-    values: Mapping[str, Rows] = field(repr=False)
+    values: Mapping[str, tuple[tuple[float, ...], ...]] = field(repr=False)
     """T rows of H numbers by letter of a gate, then for each of ``state``, the memory first."""
     state: tuple[str, ...]
     """Names of the unit's state, its output first."""
@@ -162,7 +160,8 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
         for unit, of_unit in _gated(layer):
             state = unit.cell.state
             of_state = {name: layer.signal(f"{unit.name}.{name}") for name in reversed(state)}
-            values = {name: _rows(values_TH) for name, values_TH in (of_unit | of_state).items()}
+            rows = {name: values_TH.tolist() for name, values_TH in (of_unit | of_state).items()}
+            values = {name: tuple(tuple(round(one, 5) for one in row) for row in own) for name, own in rows.items()}
             names = {name: _name(unit, name) for name in values}
             found.append(UnitGates(f"{layer.name} {unit.name}", layer.steps, values, state, unit.cell.candidate, names))
     subject.demand("has no gates to show", "" if found else "its cells have none")
@@ -293,7 +292,3 @@ def _correlation(states_TH: Tensor, value_T: Tensor) -> Tensor:
     x_TH, y_T = states_TH - states_TH.mean(0), value_T - value_T.mean()
     scale_H = x_TH.norm(dim=0) * y_T.norm()
     return torch.where(scale_H > 1e-9, (x_TH * y_T.unsqueeze(1)).sum(0) / scale_H.clamp(min=1e-12), 0.0)
-
-
-def _rows(values_TH: Tensor) -> Rows:
-    return tuple(tuple(round(value, 5) for value in row) for row in values_TH.tolist())

@@ -127,18 +127,15 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
     layers = layers_of(subject.fresh() if fresh else subject, example, gradients=True)
     for layer in layers:
         demand_page(layer.steps)
+    units = [(layer, unit) for layer in layers for unit in layer.units()]
     return GradientFlow(
         subject.name,
         text,
         fresh,
-        tuple(reach_of(layer, unit) for layer in layers for unit in _remembering(layer)),
+        # of units whose state the next step reads: of two transitions in one step, the second
+        tuple(reach_of(layer, unit) for layer, unit in units if f"{unit.name}.h" in layer.seen.first),
         tuple(itemise(layer) for layer in layers if layer.gradients),
     )
-
-
-def _remembering(layer: Layer) -> list[Unit]:
-    """Return its units whose state the next step reads; of two transitions in one step, the second."""
-    return [unit for unit in layer.units() if f"{unit.name}.h" in layer.seen.first]
 
 
 def reach_of(layer: Layer, unit: Unit) -> Reach:
