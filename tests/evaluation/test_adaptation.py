@@ -161,8 +161,6 @@ def test_the_sizes_of_gradients_are_those_over_all_segments(
     torch.testing.assert_close(found, sizes_by_hand(model, TEXT[:units], rows, steps))
 
 
-
-
 def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -82,5 +82,3 @@ def test_unequal_counts_are_refused(outputs: list[str]) -> None:
             metric(outputs, REFERENCE, language="en")
     with pytest.raises(DataError, match="at least one"):
         bleu([], [], language="en")
-
-

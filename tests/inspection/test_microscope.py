@@ -118,7 +118,7 @@ NETWORKS: dict[str, Callable[[], TrainedModel]] = {
 @pytest.mark.matrix
 @node
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_page_computes_each_step_as_the_package_does(tmp_path: Path, name: str) -> None:
+def test_a_page_computes_each_step_and_what_is_inside_of_units_as_the_package_does(tmp_path: Path, name: str) -> None:
     trained = NETWORKS[name]()
     page, model = page_of(trained, "A page"), rounded(trained)
     stepper, sentences = model.stepper(), SENTENCES[:2]
@@ -128,8 +128,11 @@ def test_a_page_computes_each_step_as_the_package_does(tmp_path: Path, name: str
         assert answer["ids"] == tokenizer.encode(sentence)
         read = [*answer["ids"], tokenizer.symbols.eos] if "source" in trained.tokenizers else [0]
         start = stepper.start(Batch(pad([read]), None, np.array([0]), np.array([False])))
-        state = start.state
-        for token, found in zip(forced, answer["steps"], strict=True):
+        state, inside = start.state, inside_of(model, forced) if name.startswith("units") else {}
+        for place, (token, found) in enumerate(zip(forced, answer["steps"], strict=True)):
+            for gate, values in inside.items():
+                np.testing.assert_allclose(dict(found["gates"])[gate], values[place, 0], atol=1e-5)
+            assert not inside or all(len(gate.split(".")[1]) == 1 for gate, _ in found["gates"])
             step = stepper.advance(start.memory, state, np.array([token]))
             state = step.state
             np.testing.assert_allclose(np.array(found["log_probs"], float), _finite(step.log_probs_NV)[0], 1e-4, 1e-4)
@@ -139,21 +142,6 @@ def test_a_page_computes_each_step_as_the_package_does(tmp_path: Path, name: str
 
 def _finite(log_probs: Any) -> Any:
     return np.where(np.isinf(log_probs), np.nan, log_probs)
-
-
-@pytest.mark.matrix
-@node
-@pytest.mark.parametrize("cell", members(AnyCell))
-def test_the_gates_of_a_page_are_those_that_the_cell_declares(tmp_path: Path, cell: str) -> None:
-    trained = recurrent(cell=cell)
-    page, forced = page_of(trained, "A page"), [3, 5, 7, 4]
-    [answer] = computed(page, tmp_path, SENTENCES[:1], forced=forced)
-    inside = inside_of(rounded(trained), forced)
-    for place, step in enumerate(answer["steps"]):
-        gates = dict(step["gates"])
-        assert all(len(letter) == 1 for letter in (name.split(".")[1] for name in gates))
-        for name, values in inside.items():
-            np.testing.assert_allclose(gates[name], values[place, 0], atol=1e-5)
 
 
 def inside_of(model: Any, forced: list[int]) -> Mapping[str, Any]:

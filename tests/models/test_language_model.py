@@ -30,21 +30,24 @@ DROPOUTS = [0.0, 0.3, {"kind": "variational", "probability": 0.3, "recurrent": 0
 
 
 @pytest.mark.parametrize("dropout", DROPOUTS)
-def test_truncation_by_windows_keeps_the_loss_and_shortens_the_gradient(dropout: Any) -> None:
+def test_truncation_by_windows_keeps_the_loss_and_what_states_cost_and_shortens_gradients(dropout: Any) -> None:
     def of(truncation: Any) -> tuple[torch.Tensor, ...]:
         options = {"size": 8, "layers": 2, "dropout": dropout, "weight_dropout": 0.2, "residual": True}
+        options |= {"activation_regularization": 0.7, "temporal_activation_regularization": 0.3}
         model = make(recurrence=options | {"truncation": truncation}).double()
         with updating(1, 1):
             loss, _ = model(text_batch(IDS, False))
+        assert loss.penalty is not None
         weights = [weight for weight in model.parameters() if weight.numel()]
-        return (loss.sum.detach(), *torch.autograd.grad(loss.sum, weights))
+        of_penalty = torch.autograd.grad(loss.penalty, list(model.recurrence.parameters()), retain_graph=True)
+        return (loss.sum.detach(), loss.penalty.detach(), *of_penalty, *torch.autograd.grad(loss.sum, weights))
 
     whole = of("chunk")
     for steps in 6, 100:  # the first state has no gradient here, so it may reach the first step alone
         torch.testing.assert_close(of({"kind": "window", "steps": steps}), whole, rtol=1e-10, atol=1e-10)
-    loss, *short = of({"kind": "window", "steps": 5})
-    torch.testing.assert_close(loss, whole[0])
-    assert any((one - other).any() for one, other in zip(short, whole[1:], strict=True))
+    loss, penalty, *short = of({"kind": "window", "steps": 5})
+    torch.testing.assert_close((loss, penalty), whole[:2])
+    assert any((one - other).any() for one, other in zip(short, whole[2:], strict=True))
 
 
 @pytest.mark.parametrize("dropout", DROPOUTS)
@@ -69,22 +72,6 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
     with updating(1, 1):
         assert torch.equal(plain(text_batch(IDS, False))[0].sum, loss.sum)
     assert model.eval()(text_batch(IDS, False))[0].penalty is None
-
-
-@pytest.mark.parametrize("dropout", DROPOUTS)
-def test_what_states_cost_is_differentiated_through_windows_as_through_chunks(dropout: Any) -> None:
-    found = []
-    for truncation in "chunk", {"kind": "window", "steps": 6}:
-        options = {"size": 8, "layers": 2, "dropout": dropout, "truncation": truncation}
-        penalties = {"activation_regularization": 0.7, "temporal_activation_regularization": 0.3}
-        model = make(recurrence=options | penalties).double()
-        with updating(1, 1):
-            penalty = model(text_batch(IDS, False))[0].penalty
-        assert penalty is not None
-        weights = list(model.recurrence.parameters())
-        found.append([penalty, *torch.autograd.grad(penalty, weights)])
-    torch.testing.assert_close(found[0], found[1], rtol=1e-10, atol=1e-10)
-    assert all(gradient.any() for gradient in found[0])
 
 
 def test_a_window_needs_its_steps() -> None:

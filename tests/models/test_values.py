@@ -1,7 +1,6 @@
 """Networks of real-valued sequences: they learn, and what they say of a row does not depend on other rows."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -130,16 +129,3 @@ def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(buil
         for whole, part in zip(together, found, strict=True):
             assert whole is not None and part is not None
             np.testing.assert_array_equal(whole[row, :length], part[0, :length])
-
-
-@pytest.mark.parametrize("values", [STROKES, VECTORS], ids=["strokes", "vectors"])
-def test_what_is_drawn_for_a_row_has_the_same_bits_alone_and_among_others(values: dict[str, object]) -> None:
-    output, size = prediction(values, OUTPUTS[0]).output, len(values["mean"])  # type: ignore[arg-type]
-    source = np.random.default_rng(7)
-    states_NH = 9 * source.standard_normal((21, 6), np.float32)
-    draws = Draws(source.random(21), source.standard_normal((21, size)), source.random((21, 2)))
-    with torch.inference_mode():
-        together = output.draw(states_NH, draws, 0.5)
-        for rows in (slice(row, row + 1) for row in range(21)):
-            alone = output.draw(states_NH[rows], Draws(*(numbers[rows] for numbers in draws)), 0.5)
-            np.testing.assert_array_equal(together[rows], alone)

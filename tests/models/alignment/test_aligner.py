@@ -132,9 +132,7 @@ def test_links_are_learnt_from_a_sample_where_pairs_have_more_of_them_than_memor
     assert "an even sample of 30 of 60 pairs, since memory is to hold 750 possible links" in said
 
 
-def test_links_of_any_number_of_pairs_are_those_of_its_blocks(
-    learnt: Aligner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_of_any_number_of_pairs_are_those_of_its_blocks(learnt: Aligner, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = learnt.links(*sides(BACKWARDS), "union")
     for block in 7, 60, 1000:
         monkeypatch.setattr("anaphora.inference.alignment.links.BLOCK", block)
