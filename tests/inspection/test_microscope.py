@@ -118,7 +118,7 @@ NETWORKS: dict[str, Callable[[], TrainedModel]] = {
 @pytest.mark.matrix
 @node
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_page_computes_each_step_and_what_is_inside_of_units_as_the_package_does(tmp_path: Path, name: str) -> None:
+def test_a_page_computes_each_step_as_the_package_does(tmp_path: Path, name: str) -> None:
     trained = NETWORKS[name]()
     page, model = page_of(trained, "A page"), rounded(trained)
     stepper, sentences = model.stepper(), SENTENCES[:2]
