@@ -92,7 +92,7 @@ def test_memory_spans_need_no_run_and_contexts_need_one(runs: Path, cli: Cli, mo
     from anaphora.inspection import remedies, span
 
     plan = replace(span.QUICK, size=4, sequences=64, longest=4)
-    monkeypatch.setattr(span, "PLANS", {True: plan})
+    monkeypatch.setattr(span, "QUICK", plan)
     assert "lstm, forget bias 1" in cli("inspect", "span", "--quick", "--output", cli.folder).out
     assert {path.name for path in cli.folder.iterdir()} == {"span.jsonl", "span.png", "span.svg", "span.json"}
     assert "effective context" in cli("inspect", runs / "model", "span", runs / "book.txt").out

@@ -7,13 +7,14 @@ lines have a prompt ``$``, the others are output. Output and synopses may have f
 import re
 from dataclasses import dataclass
 
+from markdown_it import MarkdownIt
+
 PROGRAMS = re.compile(
     r"(?:[A-Z_]+=\S* )*"
     r"(anaphora|awk|cat|cd|cp|curl|cut|echo|for|git|gunzip|make|mkdir|pip|printf|python|sort|tensorboard|torchrun|zcat)\b"
 )
 """First words of a command, and what it sets in the environment."""
 
-_FENCE = re.compile(r"^( *)(`{3,}) *([\w+-]*).*$")
 _SHELL = ("", "sh", "bash", "shell", "console")
 
 
@@ -34,11 +35,13 @@ class Item:
 def items(page: str, text: str) -> list[Item]:
     """Return the commands and Python blocks of a page."""
     found: list[Item] = []
-    for first, language, lines in _blocks(text):
-        if language == "python":
-            found.append(Item(page, first, "\n".join(lines) + "\n", "python"))
-        else:
-            found += _commands(page, first, lines, language in _SHELL)
+    for token in MarkdownIt().parse(text):
+        if token.map and token.type in ("fence", "code_block"):
+            first = token.map[0] + 1 + (token.type == "fence")
+            if token.info == "python":
+                found.append(Item(page, first, token.content, "python"))
+            else:
+                found += _commands(page, first, token.content.split("\n"), token.info in _SHELL)
     return found
 
 
@@ -49,34 +52,6 @@ def items_in_tables(page: str, text: str) -> list[Item]:
         for command in re.findall(r"`(anaphora [^`]+)`", line) if line.startswith("|") else ():
             found.setdefault(command, Item(page, number, command, "sh"))
     return list(found.values())
-
-
-def _blocks(text: str) -> list[tuple[int, str, list[str]]]:
-    """Return first line, language and lines of each fenced or indented block, without its indentation."""
-    found: list[tuple[int, str, list[str]]] = []
-    indent = fence = ""
-    indented = False
-    for number, line in enumerate(text.split("\n"), 1):
-        match = _FENCE.match(line)
-        if fence:
-            if match and match[2].startswith(fence) and not match[3]:
-                fence = ""
-            else:
-                found[-1][2].append(line.removeprefix(indent))
-        elif match:
-            indent, fence, language = match[1], match[2], match[3]
-            found.append((number + 1, language, []))
-            indented = False
-        elif line.startswith("    "):
-            if not indented:
-                found.append((number, "", []))
-            indented = True
-            found[-1][2].append(line[4:])
-        elif line.strip():
-            indented = False
-        elif indented:
-            found[-1][2].append("")
-    return found
 
 
 def _commands(page: str, first: int, lines: list[str], shell: bool) -> list[Item]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anaphora.config import parse
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation import dynamic, neural_cache
+from anaphora.evaluation import adaptation, dynamic
 from anaphora.evaluation.adaptation import (
     Adaptation,
     Dynamic,
@@ -35,7 +35,6 @@ NETWORKS = {
 }
 DRAW = random.Random(4)
 TEXT = [DRAW.randrange(3, SIZE) for _ in range(40)] * 2
-LONG = [DRAW.randrange(3, SIZE) for _ in range(32 * 17)]
 Tensors = tuple[torch.Tensor, ...]
 
 
@@ -45,8 +44,8 @@ def make(kind: str = "recurrent") -> Any:
     return model.eval()
 
 
-def log_probs(model: Any, ids: list[int], adaptation: Adaptation) -> Any:
-    found = list(adapted_log_probs(model, iter(ids), 3, adaptation))
+def log_probs(model: Any, ids: list[int], by: Adaptation) -> Any:
+    found = list(adapted_log_probs(model, iter(ids), 3, by))
     assert np.concatenate([some for some, _ in found]).tolist() == ids
     return np.concatenate([some for _, some in found])
 
@@ -74,7 +73,7 @@ def cached_by_hand(model: Any, ids: list[int], cache: NeuralCache) -> tuple[list
 def test_a_neural_cache_says_what_its_equations_say(kind: str, units: int, theta: float, window: int) -> None:
     model, cache = make(kind), NeuralCache(tokens=units, theta=theta, weight=0.3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neural_cache, "WINDOW", window)
+        patch.setattr(adaptation, "WINDOW", window)
         found = log_probs(model, TEXT[:25], cache)
     expected, sums = cached_by_hand(model, TEXT[:25], cache)
     assert np.exp(found).tolist() == pytest.approx(expected, rel=1e-4)
@@ -85,7 +84,7 @@ def test_what_a_neural_cache_leaves_open_is_fitted_and_helps_where_a_text_repeat
     model = make()
     chosen = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(tokens=60))
     assert isinstance(chosen, NeuralCache)
-    assert chosen.theta in neural_cache.THETAS and 0 < chosen.weight < 1
+    assert chosen.theta in adaptation.THETAS and 0 < chosen.weight < 1
     assert float(log_probs(model, TEXT, chosen).sum()) > float(log_probs(model, TEXT, Static()).sum())
     given = NeuralCache(tokens=60, theta=0.4, weight=0.2)
     assert fitted_adaptation(model, iter(TEXT), (), 3, given) == given
@@ -119,15 +118,15 @@ def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors)
     return np.concatenate(found)
 
 
-def sizes_by_hand(model: Any, ids: list[int], steps: int) -> Tensors:
-    """The root of the mean squared gradient of every weight, over the segments of one row."""
-    weights, carry = [weight for weight in model.parameters() if weight.numel()], None
+def sizes_by_hand(model: Any, ids: list[int], rows: int, steps: int) -> Tensors:
+    """The root of the mean squared gradient of every weight, over the segments of equal stretches side by side."""
+    weights, carry, length = [weight for weight in model.parameters() if weight.numel()], None, len(ids) // rows
     squares: list[list[torch.Tensor]] = [[] for _ in weights]
-    for place in range(0, len(ids) - steps + 1, steps):
-        window = rows_of_text(np.array([([3, *ids])[place : place + steps + 1]]), np.array([place > 0]))
-        loss, carry = model(window, carry)
+    for place in range(0, length - steps + 1, steps):
+        stretches = [([3, *ids])[length * row + place :][: steps + 1] for row in range(rows)]
+        loss, carry = model(rows_of_text(np.array(stretches), np.full(rows, place > 0)), carry)
         for some, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
-            some.append(gradient**2)
+            some.append(gradient**2 / rows)
     return tuple(torch.stack(some).mean(0).sqrt() for some in squares)
 
 
@@ -139,41 +138,27 @@ def test_weights_move_as_the_equations_say(kind: str, rule: str, steps: int, dec
     model = make(kind)
     before = deepcopy(model.state_dict())
     options = Dynamic(learning_rate=0.1, steps=steps, decay=decay)
-    adaptation, sizes = cast(Adaptation, options), Tensors()
+    by, sizes = cast(Adaptation, options), Tensors()
     if rule == "rms":
         options = Dynamic(rule="rms", learning_rate=0.01, steps=steps, decay=decay, epsilon=epsilon)
-        adaptation = fitted_adaptation(model, iter(()), iter(TEXT[:30]), 3, options)
-        assert isinstance(adaptation, RmsEvaluation) and adaptation.dynamic == options
-        sizes = adaptation.sizes
-    found = log_probs(model, TEXT[:20], adaptation)
+        by = fitted_adaptation(model, iter(()), iter(TEXT[:30]), 3, options)
+        assert isinstance(by, RmsEvaluation) and by.dynamic == options
+        sizes = by.sizes
+    found = log_probs(model, TEXT[:20], by)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, before[name])  # evaluation changed nothing
     np.testing.assert_allclose(found, learnt_by_hand(model, TEXT[:20], options, sizes), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", list(NETWORKS))
-@pytest.mark.parametrize(("units", "steps"), [(20, 7), (7, 7), (12, 1)])
+@pytest.mark.parametrize(("units", "rows", "steps"), [(20, 1, 7), (7, 1, 7), (12, 1, 1), (80, 5, 5)])
 def test_the_sizes_of_gradients_are_those_over_all_segments(
-    kind: str, units: int, steps: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, units: int, rows: int, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make(kind)
-    monkeypatch.setattr(dynamic, "ROWS", 1)
+    monkeypatch.setattr(dynamic, "ROWS", rows)
     found = dynamic.gradient_sizes(model, iter(TEXT[:units]), 3, steps)
-    torch.testing.assert_close(found, sizes_by_hand(model, TEXT[:units], steps))
-
-
-def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
-    model, steps = make(), 5
-    weights = dynamic.weights_of(model)
-    squares = [torch.zeros_like(weight) for weight in weights]
-    carry = None
-    for first in 0, 5, 10:  # 32 rows of 17 units each, of which three segments are whole
-        rows = np.array([([3, *LONG])[17 * row + first :][: steps + 1] for row in range(32)])
-        loss, carry = model(rows_of_text(rows, np.full(32, first > 0)), carry)
-        for square, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
-            square += gradient**2 / 96
-    found = dynamic.gradient_sizes(model, iter(LONG), 3, steps)
-    torch.testing.assert_close(found, tuple(square.sqrt() for square in squares))
+    torch.testing.assert_close(found, sizes_by_hand(model, TEXT[:units], rows, steps))
 
 
 def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_does(
@@ -193,25 +178,20 @@ def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_
         assert fitted_adaptation(model, iter(text), (), 3, chosen) == chosen
 
 
-def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_without_it() -> None:
+def test_what_is_not_known_or_no_network_is_refused() -> None:
     with pytest.raises(ConfigError, match="the rule 'rms' need numbers that are not known yet"):
         adapted_log_probs(make(), TEXT, 3, Dynamic(rule="rms", learning_rate=0.1))
     with pytest.raises(DataError, match="fewer than 7 predictions"):
         fitted_adaptation(make(), iter(TEXT), iter(TEXT[:6]), 3, Dynamic(rule="rms", steps=7))
     with pytest.raises(ConfigError, match=r'epsilon = 2\.0 does not go with rule = "sgd"'):
         parse(Dynamic, {"epsilon": 2.0}, "--dynamic")
-
-
-def test_counts_have_no_states_and_no_gradient() -> None:
     counts: Any = build("language-model", {"model": "ngram"}, {"text": symbols_of(SIZE)}, "a test")
-    with pytest.raises(ConfigError, match="need one network"):
-        adapted_log_probs(counts, TEXT, 3, NeuralCache())
-    with pytest.raises(ConfigError, match="need one network"):
-        fitted_adaptation(counts, TEXT, (), 3, Dynamic())
+    for by in NeuralCache(), Dynamic():
+        with pytest.raises(ConfigError, match="need one network"):
+            fitted_adaptation(counts, TEXT, (), 3, by)
 
 
 def test_gradients_are_those_of_the_network_in_torch() -> None:
     in_torch: Any = object()
     described: Any = SimpleNamespace(states_and_target_log_probs=None, in_torch=lambda: in_torch)
-    assert network_of(described, Dynamic()) is in_torch
-    assert network_of(described, NeuralCache()) is described
+    assert [network_of(described, one) for one in (Dynamic(), NeuralCache())] == [in_torch, described]

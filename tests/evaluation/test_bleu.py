@@ -22,7 +22,10 @@ def test_scores_are_what_sacrebleu_itself_prints(tmp_path: Path) -> None:
     printed = subprocess.run([*command, "-m", "bleu", "chrf"], capture_output=True, check=True).stdout
     for said, metric in zip(json.loads(printed), (bleu, chrf), strict=True):
         score = metric(OUTPUT, REFERENCE, language="en")
-        assert (score.name, round(score.value, 6), score.signature) == (said["name"], said["score"], said["signature"])
+        shown = json.loads(json.dumps(score.json() | {"value": round(score.value, 6)}))
+        own = {"name": said["name"], "value": said["score"], "signature": said["signature"]}
+        assert shown == own | {"condition": "raw"}
+        assert str(score).startswith(f"{score.name} = {score.value:.2f} (raw; nrefs:1")
 
 
 @pytest.mark.parametrize("condition", ["raw", "moses-lowercase"])
@@ -47,7 +50,7 @@ def test_raw_counts_case_and_moses_lowercase_does_not() -> None:
     raw = bleu(shouted, REFERENCE, language="en")
     moses = bleu(shouted, REFERENCE, language="en", condition="moses-lowercase")
     assert raw.value < 50 and moses.value == pytest.approx(100)
-    assert "case:mixed" in raw.signature and "tok:13a" in raw.signature and raw.condition == "raw"
+    assert "case:mixed" in raw.signature and "tok:13a" in raw.signature
     assert "case:lc" in moses.signature and "tok:none" in moses.signature and moses.condition == "moses-lowercase"
     straight, curly = ['it is a "big" house .'], ["It is a \u201cbig\u201d house."]
     for outputs, references in ((straight, curly), (curly, straight)):
@@ -79,14 +82,3 @@ def test_unequal_counts_are_refused(outputs: list[str]) -> None:
             metric(outputs, REFERENCE, language="en")
     with pytest.raises(DataError, match="at least one"):
         bleu([], [], language="en")
-
-
-def test_a_score_is_json_with_all_that_changes_it() -> None:
-    score = bleu(OUTPUT, REFERENCE, language="en")
-    assert json.loads(json.dumps(score.json())) == {
-        "name": "BLEU",
-        "value": score.value,
-        "signature": score.signature,
-        "condition": "raw",
-    }
-    assert str(score).startswith(f"BLEU = {score.value:.2f} (raw; nrefs:1")

@@ -76,19 +76,11 @@ def test_each_distinct_prefix_is_in_the_tree_once(rows: list[list[int]]) -> None
 def test_lines_are_read_as_trees_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "TREE", 3)
     monkeypatch.setattr(sentences, "LEVEL", 1)
-    model, read = network("lstm"), list[int]()
-    of_tree = PrefixTree.log_probs
-
-    def noted(tree: PrefixTree, *arguments: Any) -> list[Any]:
-        read.append(len(tree.paths))
-        return of_tree(tree, *arguments)
-
-    monkeypatch.setattr(PrefixTree, "log_probs", noted)
-    alike = [[5, 5, 5, 5, last, 3] for last in (7, 4, 6)]
+    model, alike = network("lstm"), [[5, 5, 5, 5, last, 3] for last in (7, 4, 6)]
     rows = [alike[0], [9, 3], alike[1], [8, 3], [12, 13, 14, 3], alike[2]]
-    found = by_place(model, rows)
-    assert read == [3]
-    assert all(np.array_equal(one, by_place(model, [row])[0]) for one, row in zip(found, rows, strict=True))
+    assert PrefixTree(sorted(alike)).saves and not PrefixTree(sorted(rows[1::2])).saves
+    for found_T, row in zip(by_place(model, rows), rows, strict=True):
+        assert np.array_equal(found_T, by_place(model, [row])[0])
 
 
 def test_units_cost_what_they_cost_in_their_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,38 +90,23 @@ def test_units_cost_what_they_cost_in_their_lines_alone(monkeypatch: pytest.Monk
         loss, carry = model(Batch.of_rows([0], pad([[2, *line]]), pad([[*line, 3]])))
         assert not carry
         alone += loss.sum.item()
-    found = list(sentence_log_probs(model, (unit for line in SOME for unit in [*line, 3]), 2, 3))
+    units = [unit for line in SOME for unit in [*line, 3]]
+    found = list(sentence_log_probs(model, iter(units), 2, 3))
     assert -sum(float(log_probs.sum()) for _, log_probs in found) == pytest.approx(alone, rel=1e-6)
-    assert sorted(np.concatenate([ids for ids, _ in found]).tolist()) == sorted(
-        unit for line in SOME for unit in [*line, 3]
-    )
+    assert np.concatenate([ids for ids, _ in found]).tolist() == units
     assert list(sentence_log_probs(model, [], 2, 3)) == []
+    monkeypatch.setattr(sentences, "TOKENS", 4)
+    with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 tokens, but has 6: split it"):
+        list(sentence_log_probs(model, iter(units), 2, 3))
 
 
 def test_a_line_of_any_length_costs_what_it_costs_at_once_and_is_given_back_at_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = network("plain")
-    units = [unit for line in [[5, 9, 11] * 40, *SOME, [7] * 40] for unit in [*line, 3]]
-    at_once = list(sentence_log_probs(model, units, 3, 3))
+    rows = [[*line, 3] for line in [[5, 9, 11] * 40, *SOME, [5, 9, 11] * 20, [7] * 12]]
+    at_once = by_place(model, rows)
     monkeypatch.setattr(sentences, "TOKENS", 30)
-    sizes: list[int] = []
-    read = sentences._batch
-    monkeypatch.setattr(
-        sentences, "_batch", lambda rows, before: sizes.append(len(rows) * len(rows[0])) or read(rows, before)
-    )
-    bounded = list(sentence_log_probs(model, units, 3, 3))
-    assert sum(len(ids) for ids, _ in bounded) == len(units) and 0 < max(sizes) <= 30
-    totals = [sum(float(log_probs.sum()) for _, log_probs in found) for found in (at_once, bounded)]
-    assert totals[1] == pytest.approx(totals[0], rel=1e-5)
-    rows = [[*line, 3] for line in [*SOME, [5, 9, 11] * 20, [7] * 12]]
-    for row, found_T in zip(rows, by_place(model, rows), strict=True):
-        [alone_T] = by_place(model, [row])
-        assert len(alone_T) == len(row) and np.array_equal(found_T, alone_T)
-
-
-def test_a_sentence_too_long_to_be_read_at_once_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "TOKENS", 4)
-    model = network("sentences")
-    with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 tokens, but has 6: split it"):
-        list(sentence_log_probs(model, (unit for line in SOME for unit in [*line, 3]), 2, 3))
+    for row, found_T, whole_T in zip(rows, by_place(model, rows), at_once, strict=True):
+        assert len(found_T) == len(row) and found_T == pytest.approx(whole_T, rel=1e-5)
+        assert np.array_equal(found_T, by_place(model, [row])[0])

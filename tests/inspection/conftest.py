@@ -1,6 +1,7 @@
 """Toy runs that inspection looks into, trained once."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,23 @@ def make_language_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return Subject.open(folder / "run")
 
     return make
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if shutil.which("chromium") is None:
+        pytest.skip("needs Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+
+
+@pytest.fixture(scope="session")
+def violations() -> Callable[[Any], list[str]]:
+    """Function from a page in a browser to the reports of what axe finds in it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    return lambda page: [result.generate_report()] if (result := axe.run(page)).violations_count else []
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,8 @@ def subjects(make_translator: Any, make_language_model: Any) -> list[tuple[Subje
 
 def score(subject: Subject, text: str, until: int, factors: dict[int, float]) -> float:
     """ln p of the first output tokens with the vector of each input times a factor."""
+    if not until:
+        return 0.0
     asked = _Query(subject, text, None)
     table: list[Any] = []
 
@@ -37,7 +39,7 @@ def score(subject: Subject, text: str, until: int, factors: dict[int, float]) ->
 
 
 @pytest.mark.slow
-def test_gradient_times_input_is_the_derivative_by_a_factor_of_the_input(
+def test_gradient_times_input_is_a_derivative_and_integrated_gradients_sum_to_what_they_explain(
     make_translator: Any, make_language_model: Any
 ) -> None:
     for subject, text in subjects(make_translator, make_language_model):
@@ -47,26 +49,16 @@ def test_gradient_times_input_is_the_derivative_by_a_factor_of_the_input(
             for place in range(0, len(found.inputs), 2):
                 sides = []
                 for step in (1e-5, -1e-5):
-                    whole, before = (
-                        score(subject, text, until, {place: 1 + step}) if until else 0.0 for until in (token, token - 1)
-                    )
+                    whole, before = (score(subject, text, until, {place: 1 + step}) for until in (token, token - 1))
                     sides.append(whole - before)
                 assert found.values[token - 1][place] == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=1e-6)
-
-
-@pytest.mark.slow
-def test_integrated_gradients_sum_to_what_they_explain(make_translator: Any, make_language_model: Any) -> None:
-    for subject, text in subjects(make_translator, make_language_model):
-        outputs = attribution(subject, text).outputs
-        for token in (1, len(outputs)):
-            found = token_attribution(subject, text, token=token, steps=40)
-            assert abs(found.difference) < 1e-3 * max(1.0, abs(found.explained))
-            assert found.most_first[0] == found.least_first[0]
-            assert found.most_first[-1] == found.least_first[-1] == pytest.approx(found.most_first[0] - found.explained)
-            coarse = token_attribution(subject, text, token=token, steps=2)
-            assert abs(coarse.difference) > abs(found.difference)
-            fine = token_attribution(subject, text, token=token, steps=100)
-            assert abs(fine.difference) < max(abs(found.difference), 1e-5)
+        for token in (1, len(found.outputs)):
+            integrated = token_attribution(subject, text, token=token, steps=40)
+            assert abs(integrated.difference) < 1e-3 * max(1.0, abs(integrated.explained))
+            most, least = integrated.most_first, integrated.least_first
+            assert most[0] == least[0] and most[-1] == least[-1] == pytest.approx(most[0] - integrated.explained)
+            coarse, fine = (token_attribution(subject, text, token=token, steps=steps) for steps in (2, 100))
+            assert abs(fine.difference) < max(abs(integrated.difference), 1e-5) < abs(coarse.difference)
 
 
 def test_a_contrast_is_the_difference_of_two_tokens(make_translator: Any) -> None:
@@ -77,10 +69,6 @@ def test_a_contrast_is_the_difference_of_two_tokens(make_translator: Any) -> Non
     same = token_attribution(subject, "adf", token=1, instead=found.outputs[0], steps=1)
     assert same.values == pytest.approx([0.0] * len(same.values), abs=1e-12) and same.explained == 0
     assert abs(against.difference) < 0.01 and against.instead == other
-
-
-def test_what_cannot_be_attributed_is_refused(make_translator: Any) -> None:
-    subject = make_translator("lstm")
     with pytest.raises(ConfigError, match=r"has \d+ tokens, but token 99 was asked for"):
         token_attribution(subject, "adf", token=99)
     with pytest.raises(ConfigError, match="'xyz' is no token of the vocabulary"):

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,65 +11,50 @@ from anaphora.errors import MissingExtraError
 from anaphora.events import Event, Note, Update, Validated, silent
 from anaphora.inspection.board import board
 from anaphora.run import Run
-from tests.conftest import TINY_LANGUAGE_MODEL
 
 
 def update(number: int, **norms: float) -> Update:
     return Update(number, 1, number, 9, 1, 2.0 / number, 5, 0.1, 3.0, 0.5, gradient_norms=norms)
 
 
-@pytest.fixture
-def scalars() -> Any:
-    """Reads every scalar of a folder: pairs of update and value by name."""
+def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    """Every scalar of a folder: pairs of update and value by name."""
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-
-    def read(folder: Path) -> dict[str, list[tuple[int, float]]]:
-        found = accumulator.EventAccumulator(str(folder))
-        found.Reload()
-        return {name: [(one.step, one.value) for one in found.Scalars(name)] for name in found.Tags()["scalars"]}
-
-    return read
+    found = accumulator.EventAccumulator(str(folder))
+    found.Reload()
+    return {name: [(one.step, one.value) for one in found.Scalars(name)] for name in found.Tags()["scalars"]}
 
 
-def test_each_event_becomes_its_scalars_and_reaches_the_listener(tmp_path: Path, scalars: Any) -> None:
-    heard: list[Event] = []
-    events = [
-        Note("begun"),
-        update(1, **{"encoder.weights.input0.weight": 3.0, "encoder.weights.input0.bias": 4.0, "table": 1.0}),
-        Validated(1, 1, {"loss": 1.5, "bleu": 20.0}, True),
-    ]
-    with board(tmp_path / "board", heard.append) as report:
+def report_all(folder: Path, *events: Event) -> list[Event]:
+    heard = list[Event]()
+    with board(folder, heard.append) as report:
         for event in events:
             report(event)
-    assert heard == events
-    assert scalars(tmp_path / "board") == {
-        "training/loss": [(1, 2.0)],
-        "training/learning_rate": [(1, pytest.approx(0.1))],
-        "gradient_norm/all": [(1, 3.0)],
-        "gradient_norm/encoder.input0": [(1, 5.0)],
-        "gradient_norm/table": [(1, 1.0)],
-        "validation/loss": [(1, 1.5)],
-        "validation/bleu": [(1, 20.0)],
-    }
+    return heard
 
 
-def test_a_resumed_training_replaces_what_came_after_its_checkpoint(tmp_path: Path, scalars: Any) -> None:
-    with board(tmp_path / "board", silent) as report:
-        report(Note("no data"))
+def test_each_event_becomes_its_scalars_and_reaches_the_listener(tmp_path: Path) -> None:
+    norms = {"encoder.weights.input0.weight": 3.0, "encoder.weights.input0.bias": 4.0, "table": 1.0}
+    events = [Note("begun"), update(1, **norms), Validated(1, 1, {"loss": 1.5, "bleu": 20.0}, True)]
+    assert report_all(tmp_path / "board", *events) == events
+    expected = {"training/loss": 2.0, "training/learning_rate": 0.1, "gradient_norm/all": 3.0}
+    expected |= {"gradient_norm/encoder.input0": 5.0, "gradient_norm/table": 1.0}
+    expected |= {"validation/loss": 1.5, "validation/bleu": 20.0}
+    found = scalars(tmp_path / "board")
+    assert {name: value for name, [(_, value)] in found.items()} == pytest.approx(expected)
+
+
+def test_a_resumed_training_replaces_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+    report_all(tmp_path / "board", Note("no data"))
     assert not (tmp_path / "board").exists()  # nothing is left of a training that never began
     for numbers in ((1, 2, 3, 4), (3, 4, 5)):
-        with board(tmp_path / "board", silent) as report:
-            for number in numbers:
-                report(update(number))
+        report_all(tmp_path / "board", *map(update, numbers))
     assert [step for step, _ in scalars(tmp_path / "board")["training/loss"]] == [1, 2, 3, 4, 5]
 
 
-def test_the_command_writes_what_was_logged(tmp_path: Path, scalars: Any) -> None:
-    (tmp_path / "book.txt").write_text("".join(f"line {n} of the little book\n" for n in range(40)))
-    (tmp_path / "m.toml").write_text(TINY_LANGUAGE_MODEL)
-    files = [str(tmp_path / name) for name in ("m.toml", "book.txt", "run", "board")]
-    command = ["train", files[0], "--data", files[1], "--run", files[2], "--board", files[3]]
-    assert main([*command, "--set", "training.epochs=1"]) == 0
+def test_the_command_writes_what_was_logged(tmp_path: Path, toy_book: Path, tiny_language_model: Path) -> None:
+    command = ["train", tiny_language_model, "--data", toy_book, "--run", tmp_path / "run"]
+    assert main([*map(str, command), "--board", str(tmp_path / "board"), "--set", "training.epochs=1"]) == 0
     lines = [line for line in Run.open(tmp_path / "run").metrics.lines() if "loss" in line]
     found = scalars(tmp_path / "board")
     assert found["training/loss"] == [(line["update"], pytest.approx(line["loss"])) for line in lines]

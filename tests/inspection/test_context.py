@@ -1,18 +1,17 @@
 """The context of a language model: cut, shuffled, and the least that is enough."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.segments import SegmentMetric, fraction
 from anaphora.inspection import context
 from anaphora.inspection.context import EffectiveContext, effective_context
 from anaphora.inspection.subject import Subject
+from tests.batches import text_batch
 
 TEXT = "".join(f'line {n} of "the (little) book"\n' for n in range(8))
 
@@ -22,18 +21,13 @@ def test_a_loss_is_that_of_the_tokens_in_the_context_alone(language_model: Subje
     assert found.sizes == (1, 2, 4, 8) and found.predicted == 5
     for losses, intervals in zip((found.cut, found.shuffled), found.intervals, strict=True):
         assert all(low <= loss <= high for loss, (low, high) in zip(losses, intervals, strict=True))
-    example = language_model.example(TEXT)
-    ids_T = torch.from_numpy(example.batch.target_ids.ids_BT[0])
+    ids = language_model.example(TEXT).batch.target_ids.ids_BT[0].tolist()
     model: Any = language_model.trained.model
-    ends = [16 + (len(ids_T) - 17) * n // 4 for n in range(5)]
+    ends = [16 + (len(ids) - 17) * n // 4 for n in range(5)]
     for size, loss in (*zip(found.sizes, found.cut, strict=True), (16, found.whole)):
-        nats = 0.0
-        for end in ends:
-            state, step = model.recurrence.initial_state(1), torch.zeros(0)
-            for token in ids_T[end - size : end]:
-                step, state = model.recurrence.advance(model.embedding.vectors(token.view(1, 1)), state)
-            nats -= float(model.output.log_probs(step)[0, ids_T[end]].detach())
-        assert loss == pytest.approx(nats / 5, abs=1e-5)
+        texts = [ids[end - size : end + 1] for end in ends]
+        log_probs_BT, _ = model.target_log_probs(text_batch(texts))
+        assert loss == pytest.approx(-log_probs_BT[:, -1].mean(), abs=1e-5)
 
 
 def test_shuffling_leaves_the_nearest_tokens_and_the_set_of_the_rest(
@@ -59,9 +53,9 @@ def test_the_effective_context_is_the_least_within_one_percent() -> None:
 def test_what_has_no_such_context_is_refused(
     language_model: Subject, translator: Subject, make_language_model: Any
 ) -> None:
-    with pytest.raises(ConfigError, match="no context to measure: it is no language model"):
-        effective_context(translator, TEXT)
-    with pytest.raises(DataError, match=re.escape("takes more than 612 tokens, but the text has")):
+    of_sentences = make_language_model("gru", 1, "reads=sentences", "data.steps=100")
+    for subject, said in ((translator, "measure: it is no language model"), (of_sentences, "every line by itself")):
+        with pytest.raises(ConfigError, match=said):
+            effective_context(subject, TEXT)
+    with pytest.raises(DataError, match="takes more than 612 tokens, but the text has"):
         effective_context(language_model, TEXT[:100])
-    with pytest.raises(ConfigError, match="it reads every line by itself"):
-        effective_context(make_language_model("gru", 1, "reads=sentences", "data.steps=100"), TEXT)

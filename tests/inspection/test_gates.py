@@ -7,19 +7,7 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.inspection.gates import (
-    BINS,
-    PROPERTIES,
-    WEAK,
-    bracket_depth,
-    followers,
-    gates,
-    inside_quotes,
-    lacks_gates,
-    line_length,
-    position,
-    saturation,
-)
+from anaphora.inspection.gates import BINS, PROPERTIES, WEAK, followers, gates, lacks_gates, saturation
 from anaphora.inspection.subject import LONGEST, Subject
 
 
@@ -48,24 +36,20 @@ def test_saturation_counts_every_value_once(language_model: Subject) -> None:
     for gate in found.gates:
         assert len(gate.histogram) == BINS and sum(gate.histogram) == 12 * 5
         assert len(gate.low) == len(gate.high) == 5
-    shown = gates(language_model, "line 3").units[0].values["f"]
-    more = gates(language_model, "book").units[0].values["f"]
-    f = torch.tensor((*shown, *more))
+    f = torch.tensor([row for text in ("line 3", "book") for row in gates(language_model, text).units[0].values["f"]])
     [of_f] = [gate for gate in found.gates if gate.unit == "recurrence layer0" and gate.gate == "f"]
     assert of_f.high == pytest.approx((f > 0.9).float().mean(0).tolist())
 
 
-PIECES = ("</s>", *'a"b(c[d])"', "</s>", "e", "f")
-
-
 def test_properties_are_what_one_counts() -> None:
-    assert position(PIECES) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2]
-    assert inside_quotes(PIECES) == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0]
-    assert bracket_depth(PIECES) == [0, 0, 0, 0, 1, 1, 2, 2, 1, 0, 0, 0, 0, 0]
-    assert line_length(PIECES) == [10] * 11 + [2] * 3
-    assert inside_quotes(["“a", "b", "”", "c"]) == [1, 1, 0, 0]
-    assert inside_quotes(['"', "</s>", "a"]) == [1, 0, 0]
-    assert set(PROPERTIES) == {"position", "quote", "bracket", "line length"}
+    pieces = ("</s>", *'a"b(c[d])"', "</s>", "e", "f")
+    assert {name: count(pieces) for name, count in PROPERTIES.items()} == {
+        "position": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2],
+        "quote": [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0],
+        "bracket": [0, 0, 0, 0, 1, 1, 2, 2, 1, 0, 0, 0, 0, 0],
+        "line length": [10] * 11 + [2] * 3,
+    }
+    assert PROPERTIES["quote"](["“a", "b", "”", "c", '"', "</s>", "a"]) == [1, 1, 0, 0, 1, 0, 0]
 
 
 def test_the_cells_that_follow_a_property_best_are_found_with_their_correlation(language_model: Subject) -> None:
@@ -77,7 +61,7 @@ def test_the_cells_that_follow_a_property_best_are_found_with_their_correlation(
         own = [abs(one.correlation) for one in found.found if one.property == name]
         assert len(own) == 3 and own == sorted(own, reverse=True)
     best = found.found[0]
-    both = torch.tensor([best.values, position(pieces)])
+    both = torch.tensor([best.values, PROPERTIES["position"](pieces)])
     assert best.correlation == pytest.approx(float(torch.corrcoef(both)[0, 1]), abs=1e-4)
     assert not [one for one in followers(language_model, "line").found if one.property == "bracket"]
     assert all(abs(one.correlation) >= WEAK for one in found.found)
@@ -92,25 +76,16 @@ def test_an_excerpt_is_where_its_property_varies(language_model: Subject) -> Non
     assert quotes.steps[quotes.values.index(1)] == '"' and "b" in quotes.steps
 
 
-def test_units_without_gates_are_named(make_language_model: Any) -> None:
-    subject = make_language_model("elman")
-    assert "no gates" in lacks_gates(subject)
-    with pytest.raises(ConfigError, match="its cells have none"):
-        gates(subject, "line")
-    assert followers(subject, "line 12 of").found
-
-
-def test_what_cannot_be_shown_is_refused(language_model: Subject) -> None:
-    with pytest.raises(ConfigError, match=f"at most {LONGEST} are shown"):
-        gates(language_model, "a" * LONGEST)
+def test_what_cannot_be_shown_is_refused(language_model: Subject, make_language_model: Any) -> None:
+    elman, counts = make_language_model("elman"), Subject.open(Path(__file__).parents[1] / "runs/kinds-2/counts")
+    assert "no gates" in lacks_gates(elman) and followers(elman, "line 12 of").found
+    for subject, given, said in (
+        (elman, ["line"], "its cells have none"),
+        (counts, ["line"], "cannot be looked into: it has no recurrent layers"),
+        (language_model, ["a" * LONGEST], f"at most {LONGEST} are shown"),
+        (language_model, ["line", "a target"], "leave it out"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            gates(subject, *given)
     with pytest.raises(DataError, match="no lines"):
         saturation(language_model, [])
-    with pytest.raises(ConfigError, match="leave it out"):
-        gates(language_model, "line", "a target")
-
-
-def test_an_n_gram_model_has_nothing_to_look_into() -> None:
-    subject = Subject.open(Path(__file__).parents[1] / "runs" / "kinds-2" / "counts")
-    assert subject.lacks_layers() == "it has no recurrent layers"
-    with pytest.raises(ConfigError, match="cannot be looked into: it has no recurrent layers"):
-        gates(subject, "line")

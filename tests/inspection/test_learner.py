@@ -17,10 +17,9 @@ def drawn(task: str, distance: int, seed: int) -> Sequences:
 @given(distances, seeds)
 def test_copy_asks_for_each_symbol_at_its_distance(distance: int, seed: int) -> None:
     found = drawn("copy", distance, seed)
-    steps = len(found.inputs_TBD)
-    for place, answer_B in enumerate(found.targets_AB):
-        read_BD = found.inputs_TBD[steps - COPIED + place - distance]
-        assert (read_BD[:, :SYMBOLS].argmax(1) == answer_B).all() and (read_BD[:, :SYMBOLS].sum(1) == 1).all()
+    first = len(found.inputs_TBD) - COPIED - distance
+    read_ABD = found.inputs_TBD[first : first + COPIED, :, :SYMBOLS]
+    assert (read_ABD.argmax(2) == found.targets_AB).all() and (read_ABD.sum(2) == 1).all()
     blanks_TBD = found.inputs_TBD[COPIED:]
     assert not blanks_TBD[:, :, :SYMBOLS].any() and blanks_TBD[:, :, SYMBOLS].sum(0).eq(1).all()
 

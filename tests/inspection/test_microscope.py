@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from anaphora.batch import Batch, Constraints, pad
+from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
+from anaphora.inspection.subject import Recorder
 from anaphora.kernels.cells import AnyCell
-from anaphora.kernels.observer import Trajectory
 from anaphora.kernels.runtime import current, running
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
 from anaphora.tasks.translation.constraints import max_length
+from tests.batches import pair_batch
 from tests.inference.test_networks import LANGUAGE_MODELS, drawn, made, merged
 from tests.inspection.test_microscope_text import TOKENIZERS, network_in, node, printed_by
 from tests.networks import (
@@ -128,8 +128,11 @@ def test_a_page_computes_each_step_as_the_package_does(tmp_path: Path, name: str
         assert answer["ids"] == tokenizer.encode(sentence)
         read = [*answer["ids"], tokenizer.symbols.eos] if "source" in trained.tokenizers else [0]
         start = stepper.start(Batch(pad([read]), None, np.array([0]), np.array([False])))
-        state = start.state
-        for token, found in zip(forced, answer["steps"], strict=True):
+        state, inside = start.state, inside_of(model, forced) if name.startswith("units") else {}
+        for place, (token, found) in enumerate(zip(forced, answer["steps"], strict=True)):
+            for gate, values in inside.items():
+                np.testing.assert_allclose(dict(found["gates"])[gate], values[place, 0], atol=1e-5)
+            assert not inside or all(len(gate.split(".")[1]) == 1 for gate, _ in found["gates"])
             step = stepper.advance(start.memory, state, np.array([token]))
             state = step.state
             np.testing.assert_allclose(np.array(found["log_probs"], float), _finite(step.log_probs_NV)[0], 1e-4, 1e-4)
@@ -141,32 +144,12 @@ def _finite(log_probs: Any) -> Any:
     return np.where(np.isinf(log_probs), np.nan, log_probs)
 
 
-@pytest.mark.matrix
-@node
-@pytest.mark.parametrize("cell", members(AnyCell))
-def test_the_gates_of_a_page_are_those_that_the_cell_declares(tmp_path: Path, cell: str) -> None:
-    trained = recurrent(cell=cell)
-    page, model = page_of(trained, "A page"), rounded(trained)
-    forced = [3, 5, 7, 4]
-    [answer] = computed(page, tmp_path, SENTENCES[:1], forced=forced)
-    observer = Observer()
-    with running(replace(current(), observer=observer)):
+def inside_of(model: Any, forced: list[int]) -> Mapping[str, Any]:
+    """Return what the units of a language model compute between reading and writing."""
+    recorder = Recorder()
+    with running(replace(current(), observer=recorder)):
         model.target_log_probs(Batch.of_rows([0], pad([forced]), pad([forced])))
-    for place, step in enumerate(answer["steps"]):
-        gates = dict(step["gates"])
-        assert all(len(letter) == 1 for letter in (name.split(".")[1] for name in gates))
-        for name, inside in observer.inside.items():
-            np.testing.assert_allclose(gates[name], inside[place, 0], atol=1e-5)
-
-
-class Observer:
-    """What units compute between reading and writing."""
-
-    def forward(self, seen: Trajectory) -> None:
-        self.inside = seen.inside
-
-    def backward(self, seen: Trajectory, gradients: Any) -> None:
-        raise AssertionError
+    return recorder.seen[-1].inside
 
 
 @pytest.mark.matrix
@@ -175,12 +158,10 @@ class Observer:
 @pytest.mark.parametrize("kind", ["bpe", "word moses"])
 def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
     trained = untrained_translator(name, kind)
-    page = page_of(trained, "A page")
+    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, 3, 0.6)
     model = rounded(trained)
-    predictor = task_of(trained.experiment).predictor(trained)
-    answers = computed(page, tmp_path, SENTENCES, 3, 0.6)
     options: dict[str, Any] = {"length_penalty": 0.6, "attention": True, "protect": ()}
-    expected = predictor.translate(SENTENCES, beam=3, **options)
+    expected = task_of(trained.experiment).predictor(trained).translate(SENTENCES, beam=3, **options)
     for answer, translation in zip(answers, expected, strict=True):
         assert answer["text"] == translation.text
         assert answer["score"] == pytest.approx(translation.score, abs=1e-3)
@@ -192,35 +173,22 @@ def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: 
 @node
 def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path) -> None:
     trained = recurrent(cell="lstm", initial_state="learned")
-    page = page_of(trained, "A page")
+    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, 2)
     model = rounded(trained)
     stepper = model.stepper()
-    answers = computed(page, tmp_path, SENTENCES, 2)
     for sentence, answer in zip(SENTENCES, answers, strict=True):
         ids = trained.tokenizers["text"].encode(sentence)
-        batch = Batch(
-            pad([[0]]), None, torch.tensor([0]), torch.tensor([False]), constraints=Constraints(prefixes=pad([ids]))
-        )
+        batch = pair_batch([[0]], prefixes=[ids])
         [[best, *_]] = beam(stepper, batch, beam=2, max_length=len(ids) + 20, banned_tokens=model.symbols.unwritten)
         assert (answer["found"], answer["score"]) == (list(best.ids), pytest.approx(best.score, abs=1e-3))
 
 
 @node
-def test_a_page_computes_the_same_where_a_browser_has_no_webassembly(tmp_path: Path) -> None:
-    page, forced = page_of(untrained_translator("bahdanau"), "A page"), [2, 5, 7, 4]
-    fast, slow = (
-        computed(page, tmp_path, SENTENCES[:1], forced=forced, first=first)
-        for first in ("", "globalThis.WebAssembly = undefined;")
-    )
-    for one, other in zip(fast[0]["steps"], slow[0]["steps"], strict=True):
-        np.testing.assert_allclose(one["log_probs"], other["log_probs"], 1e-4, 1e-4)
-
-
-@node
-def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", ["", "globalThis.WebAssembly = undefined;"])
+def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path, first: str) -> None:
     stored = json.loads((RUN / "translations.json").read_text())
     sentences = [one["source"] for one in stored if one["source"]]
-    answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, 2, 0.5)
+    answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, 2, 0.5, first=first)
     assert [answer["text"] for answer in answers] == [one["text"] for one in stored if one["source"]]
 
 
@@ -233,8 +201,8 @@ def test_what_is_written_into_a_page_cannot_end_its_data() -> None:
 
 def records(count: int) -> str:
     pair = {"source": ["a" * 60, "</s>"], "target": ["b", "</s>"], "weights": [[1.0, 0.0], [0.25, 0.75]]}
-    lines = [[{"update": n, "loss": 1.0}, {"update": n, "alignments": [pair]}] for n in range(1, count + 1)]
-    return "".join(f"{json.dumps(line)}\n" for both in lines for line in both)
+    lines = ({"update": n, **line} for n in range(1, count + 1) for line in ({"loss": 1.0}, {"alignments": [pair]}))
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
 @pytest.mark.parametrize(("count", "kept"), [(0, 0), (60, 60), (61, 31)])

@@ -32,39 +32,25 @@ def printed_by(*command: Path) -> Any:
     return json.loads(answer.stdout)
 
 
-def text_scripts() -> str:
-    own = files("anaphora.inspection.microscope")
-    return "\n".join((own / name).read_text(encoding="utf-8") for name in ("moses.js", "tokens.js"))
-
-
 @node
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_page_reads_spaces_and_their_sign_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = untrained_translator("luong", kind), random.Random(1)
-    texts = ["".join(draws.choices("aetB1.,'- \u2581\u00ad\u00e9", k=draws.randint(0, 12))) for _ in range(1_000)]
-    script = text_scripts()
-    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["source"])
-    (tmp_path / "texts.js").write_text(
-        f"{script}\nconst tokens = new Tokens({table});\n"
-        f"console.log(JSON.stringify({json.dumps(texts)}.map((text) => tokens.encode(text))));"
-    )
-    assert printed_by(tmp_path / "texts.js") == [trained.tokenizers["source"].encode(text) for text in texts]
-
-
-@node
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = untrained_translator("luong", kind), random.Random(1)
-    tokenizer = trained.tokenizers["target"]
+def test_a_page_reads_any_text_and_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
+    trained, draws, own = untrained_translator("luong", kind), random.Random(1), files("anaphora.inspection.microscope")
+    tokenizer = trained.tokenizers["source"]  # that of the target as well
     last = tokenizer.symbols.size - 1
+    texts = ["".join(draws.choices("aetB1.,'- \u2581\u00ad\u00e9", k=draws.randint(0, 12))) for _ in range(1_000)]
     lists = [[draws.randint(0, draws.choice([9, last])) for _ in range(draws.randint(0, 9))] for _ in range(2_000)]
-    script = text_scripts()
-    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["target"])
-    (tmp_path / "ids.js").write_text(
-        f"{script}\nconst tokens = new Tokens({table});\n"
-        f"console.log(JSON.stringify({json.dumps(lists)}.map((ids) => tokens.decode(ids))));"
+    script = "\n".join((own / name).read_text(encoding="utf-8") for name in ("moses.js", "tokens.js"))
+    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["source"])
+    asked = (
+        f"{json.dumps(texts)}.map((text) => tokens.encode(text)), {json.dumps(lists)}.map((ids) => tokens.decode(ids))"
     )
-    assert printed_by(tmp_path / "ids.js") == [tokenizer.decode(ids) for ids in lists]
+    (tmp_path / "asked.js").write_text(
+        f"{script}\nconst tokens = new Tokens({table});\nconsole.log(JSON.stringify([{asked}]));"
+    )
+    read, written = printed_by(tmp_path / "asked.js")
+    assert read == [tokenizer.encode(text) for text in texts]
+    assert written == [tokenizer.decode(ids) for ids in lists]
 
 
 @pytest.mark.parametrize("language", ["cs", "ja"])

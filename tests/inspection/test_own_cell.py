@@ -61,31 +61,19 @@ def subject(language_model: Subject) -> Subject:
     return replace(language_model, trained=language_model.trained._replace(model=model))
 
 
-def test_gates_carry_the_names_of_the_cell(subject: Subject) -> None:
+def test_gates_carry_the_names_of_the_cell_and_what_is_kept_is_what_it_declares(subject: Subject) -> None:
     [unit] = gates(subject, TEXT).units
     assert list(unit.values) == ["f", "n", "k", "c", "h"] and (unit.state, unit.candidate) == (("h", "c"), "n")
     f, n, k, c, h = (torch.tensor(rows) for rows in unit.values.values())
     before = torch.cat([torch.zeros(1, 5), c[:-1]])
     assert_close(c, k * before + n, atol=1e-4, rtol=0)
     assert_close(h, f * c, atol=1e-4, rtol=0)
-    assert [(one.gate, one.candidate) for one in saturation(subject, [TEXT]).gates] == [
-        ("f", False),
-        ("n", True),
-        ("k", False),
-    ]
-
-
-def test_cells_that_follow_a_property_are_those_of_the_memory(subject: Subject) -> None:
-    best = followers(subject, TEXT, best=1).found[0]
-    [unit] = gates(subject, TEXT).units
-    assert best.values == pytest.approx([row[best.cell] for row in unit.values["c"]], abs=1e-4)
-
-
-def test_what_is_kept_is_what_the_cell_declares(subject: Subject) -> None:
+    assert {one.gate: one.candidate for one in saturation(subject, [TEXT]).gates} == {"f": False, "n": True, "k": False}
+    best = followers(subject, TEXT, best=1).found[0]  # a cell of the memory
+    assert best.values == pytest.approx(c[:, best.cell].tolist(), abs=1e-4)
     [reach] = gradients(subject, TEXT).reach
     [layer] = layers_of(subject, subject.example(TEXT), gradients=True)
-    [unit] = layer.units()
-    k_TH = layer.gates(unit)["k"]
+    k_TH = layer.gates(*layer.units())["k"]
     assert reach.direct == pytest.approx(k_TH.flip(0).cumprod(0).amax(1).tolist())
     assert reach.memory == () and reach.terms == ()
 

@@ -1,7 +1,6 @@
 """One page of a run: every verb once, real text, nothing from elsewhere."""
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +26,18 @@ def page(found: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def lacking(found: Report) -> dict[str, str]:
-    return {one.title: one.lacks for one in found.sections if not one.results}
-
-
 def test_a_report_has_what_each_verb_finds(found: Report) -> None:
-    assert lacking(found) == {"Embeddings": "No word of the text is one token."}
+    lacking = {one.title: one.lacks for one in found.sections if not one.results}
+    assert lacking == {"Embeddings": "No word of the text is one token."}
     assert [one["title"] for one in found.json()["sections"]] == [one.title for one in found.sections]
     assert found.sections[0].results[0].output == "fda"
     assert found.output and str(found).startswith(f"{found.run}: adf -> {found.output}")
 
 
 def test_what_a_model_lacks_and_what_does_not_fit_on_a_page_is_one_sentence(language_model: Subject) -> None:
-    found = lacking(report(language_model, ["3 " + "a" * 130]))
-    assert "it writes no text from a source" in found["Attention"] and "at most 120 are shown" in found["Gates"]
-    assert "Embeddings" not in found
+    found = {one.title: one for one in report(language_model, ["3 " + "a" * 130]).sections}
+    assert "it writes no text from a source" in found["Attention"].lacks
+    assert "at most 120 are shown" in found["Gates"].lacks and found["Embeddings"].results
     with pytest.raises(DataError, match="takes a text"):
         report(language_model, [])
 
@@ -57,28 +53,19 @@ def test_a_page_has_real_text_and_loads_nothing(page: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_shows_the_page_in_light_and_dark(page: Path, scheme: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    from playwright.sync_api import sync_playwright
-
-    messages: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        shown = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme=scheme, bypass_csp=True)
-        shown.on("console", lambda message: messages.append(message.text))
-        shown.on("request", lambda request: messages.append(request.url))
-        shown.goto(page.as_uri())
-        assert shown.locator("h2").all_inner_texts()[:2] == ["Attention", "Gradients"]
-        assert shown.locator("svg").count() >= 6
-        assert shown.evaluate("document.documentElement.scrollWidth") <= 380
-        background = shown.evaluate("getComputedStyle(document.documentElement).colorScheme")
-        assert background == "light dark"
-        found = axe.run(shown)
-        assert found.violations_count == 0, found.generate_report()
-        shown.locator("summary").first.focus()
-        shown.keyboard.press("Enter")
-        shown.locator("details[open] pre").first.wait_for()
-        browser.close()
+def test_a_browser_shows_the_page_in_light_and_dark(page: Path, scheme: Any, browser: Any, violations: Any) -> None:
+    messages = list[str]()
+    shown = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme=scheme, bypass_csp=True)
+    shown.on("console", lambda message: messages.append(message.text))
+    shown.on("request", lambda request: messages.append(request.url))
+    shown.goto(page.as_uri())
+    assert shown.locator("h2").all_inner_texts()[:2] == ["Attention", "Gradients"]
+    assert shown.locator("svg").count() >= 6
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 380
+    assert shown.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light dark"
+    assert violations(shown) == []
+    shown.locator("summary").first.focus()
+    shown.keyboard.press("Enter")
+    shown.locator("details[open] pre").first.wait_for()
     assert messages == [page.as_uri()]

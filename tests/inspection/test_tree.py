@@ -1,8 +1,8 @@
 """The tree of a beam search has every hypothesis of the beam with its score, and greedy search's path."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import exp, inf, log
-from typing import Any
 
 import numpy as np
 import pytest
@@ -81,15 +81,13 @@ def test_the_tree_has_the_scores_of_the_model_the_results_of_both_searches_and_w
         steps = [float(model.log_probs(path[:n])[path[n]]) for n in range(1, len(path))]
         assert node.log_prob == pytest.approx(steps[-1]) and node.score == pytest.approx(sum(steps))
         assert node.step == len(steps)
-    best = [node for node in found.nodes if node.best]
-    [[first, *_]] = beam(model, search.batch, beam=size, max_length=6)
-    assert [WORDS.index(node.token) for node in best] == [*first.ids, 3]
-    assert best[-1].fate == "finished" and best[-1].score == pytest.approx(first.score) == pytest.approx(found.score)
-    [[greedy]] = beam(model, search.batch, beam=1, max_length=6)
-    nodes = [node for node in found.nodes if node.greedy]
-    assert [WORDS.index(node.token) for node in sorted(nodes, key=lambda node: node.step)] == [*greedy.ids, 3]
-    assert found.greedy_score == pytest.approx(greedy.score)
-    assert nodes[0].greedy and (size > 1 or all(node.best for node in nodes))
+    best, greedy = ([node for node in found.nodes if getattr(node, name)] for name in ("best", "greedy"))
+    for nodes, width, score in ((best, size, found.score), (greedy, 1, found.greedy_score)):
+        [[first, *_]] = beam(model, search.batch, beam=width, max_length=6)
+        assert [WORDS.index(node.token) for node in sorted(nodes, key=lambda node: node.step)] == [*first.ids, 3]
+        assert score == pytest.approx(first.score)
+    assert best[-1].fate == "finished" and best[-1].score == pytest.approx(found.score)
+    assert size > 1 or all(node.best for node in greedy)
     for step in range(1, len(found.mass) + 1):
         own = [node for node in found.nodes if node.step == step]
         kept = [node.score for node in own if node.fate != "pruned"]
@@ -110,9 +108,8 @@ class Deceiving(Table):
     """Greedy search takes "a" (0.5), after which nothing is likely; "b" (0.4) leads to 0.4 x 0.9."""
 
     def log_probs(self, path: Sequence[int]) -> Array:
-        first, after_b, after_others = {4: 0.5, 5: 0.4, 6: 0.1}, {4: 0.9, 5: 0.05, 6: 0.05}, {4: 0.3, 5: 0.3, 6: 0.4}
-        table = {1: first, 2: after_b if path[-1] == 5 else after_others}.get(len(path), {3: 1.0})
-        return np.array([log(table[token]) if token in table else -inf for token in range(self.size)], np.float32)
+        table = [{4: 0.5, 5: 0.4, 6: 0.1}, {4: 0.9, 5: 0.1} if path[-1] == 5 else {4: 0.3, 5: 0.3, 6: 0.4}, {3: 1.0}]
+        return np.array([log(table[len(path) - 1].get(token, 1e-99)) for token in range(self.size)], np.float32)
 
 
 def test_where_greedy_search_is_misled_the_tree_shows_both_paths() -> None:
@@ -136,18 +133,14 @@ def test_a_translator_and_a_language_model_show_their_searches(translator: Subje
     assert all(node.step <= 60 for node in continued.nodes)
 
 
-def test_greedy_and_beam_are_compared_over_a_text(translator: Subject) -> None:
+def test_greedy_and_beam_are_compared_over_a_text_and_what_cannot_be_drawn_is_refused(translator: Subject) -> None:
     texts = ["adf", "beg", "cdh", "aeh"]
     found = greedy_against_beam(translator, texts, 3)
-    options: dict[str, Any] = {"length_penalty": 0}
-    greedy, wide = (translator.predictor.translate(texts, beam=size, **options) for size in (1, 3))
+    greedy, wide = (translator.predictor.translate(texts, beam=size, length_penalty=0) for size in (1, 3))
     gains = [w.score - g.score for g, w in zip(greedy, wide, strict=True)]
     assert found.below == sum(gain > 1e-6 for gain in gains)
     assert found.sentences == found.below + found.equal + found.above == 4
     assert found.mean_gain == pytest.approx(sum(gains) / 4, abs=1e-6)
-
-
-def test_what_cannot_be_drawn_is_refused(translator: Subject) -> None:
     with pytest.raises(ConfigError, match=f"1 to {LARGEST}"):
         tree(translator, "adf", LARGEST + 1)
     with pytest.raises(DataError, match="no lines"):
@@ -174,13 +167,14 @@ def test_a_tree_is_readable_on_a_slide_and_its_result_is_one_straight_line_in_ea
     figure = tree_figure(found)
     width, height = figure.get_size_inches()
     assert width < 13.4 and (size > 5 or height < 7.6)
-    best = [line for line in figure.axes[0].lines if line.get_gid() == "best"]
-    assert len(best) == len([node for node in found.nodes if node.best]) - 1
+    [axes] = figure.axes
+    best = [line for line in axes.lines if line.get_gid() == "best"]
+    assert len(best) == sum(node.best for node in found.nodes) - 1
     assert all(len(set(line.get_ydata())) == 1 for line in best)
     assert len({line.get_ydata()[0] for line in best}) <= 1 + (steps > 12)
-    assert all(line.get_linewidth() < best[0].get_linewidth() for line in figure.axes[0].lines if line not in best)
+    assert all(line.get_linewidth() < best[0].get_linewidth() for line in axes.lines if line not in best)
     renderer = FigureCanvasAgg(figure).get_renderer()
-    places = [one.get_window_extent(renderer).padded(-2) for one in figure.axes[0].texts]
-    assert not [one for n, one in enumerate(places) for other in places[n + 1 :] if one.overlaps(other)]
-    written = {one.get_text() for one in figure.axes[0].texts}
+    places = [one.get_window_extent(renderer).padded(-2) for one in axes.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(places, 2))
+    written = {one.get_text() for one in axes.texts}
     assert {f"{node.score:.2f}" for node in found.nodes if node.fate != "pruned"} <= written

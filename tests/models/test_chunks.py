@@ -28,34 +28,29 @@ def make(truncation: Any, **recurrence: Any) -> LanguageModel:
 def summed(model: LanguageModel, borders: list[int]) -> tuple[float, list[Tensor], Carry]:
     """The loss of the text in chunks that end there, its gradients added up, and what is carried at the end."""
     carry: Carry = {}
-    loss, weights = 0.0, [weight for weight in model.parameters() if weight.numel()]
-    total = [torch.zeros_like(weight) for weight in weights]
+    losses, weights = list[Tensor](), [weight for weight in model.parameters() if weight.numel()]
     for start, end in zip([0, *borders], [*borders, STEPS], strict=True):
         with updating():
             found, carry = model(text_batch(IDS[:, start : end + 1], start > 0), carry or None)
-        loss += found.sum.item()
-        for whole, part in zip(total, torch.autograd.grad(found.sum, weights), strict=True):
-            whole += part
-    return loss, total, carry
+        losses.append(found.sum)
+    total = torch.stack(losses).sum()
+    return total.item(), list(torch.autograd.grad(total, weights)), carry
 
 
 @cache
 def by_definition(back: int) -> list[Tensor]:
     """Each loss by itself: the steps t - back to t, from a state that is a constant."""
-    model = make("chunk")
-    weights = [weight for weight in model.parameters() if weight.numel()]
-    total = [torch.zeros_like(weight) for weight in weights]
+    model, losses = make("chunk"), list[Tensor]()
     for t in range(STEPS):
         start, carry = max(0, t - back), None
         if start:
             with torch.no_grad():
                 carry = model.carry_after(text_batch(IDS[:, : start + 1], False))
-        loss = model(text_batch(IDS[:, start : t + 2], start > 0), carry)[0].sum
+        losses.append(model(text_batch(IDS[:, start : t + 2], start > 0), carry)[0].sum)
         if t > start:
-            loss = loss - model(text_batch(IDS[:, start : t + 1], start > 0), carry)[0].sum
-        for whole, part in zip(total, torch.autograd.grad(loss, weights), strict=True):
-            whole += part
-    return total
+            losses.append(-model(text_batch(IDS[:, start : t + 1], start > 0), carry)[0].sum)
+    weights = [weight for weight in model.parameters() if weight.numel()]
+    return list(torch.autograd.grad(torch.stack(losses).sum(), weights))
 
 
 @pytest.mark.matrix
@@ -80,26 +75,18 @@ def test_the_first_chunk_alone_trains_a_learned_initial_state(truncation: Any) -
         assert all((one is not None and bool(one.any())) is (start == 0) for one in gradients)
 
 
-def test_the_carry_of_older_checkpoints_suffices() -> None:
+def test_the_carry_of_older_checkpoints_suffices_and_rows_that_begin_anew_have_no_context() -> None:
     model = make({"kind": "window", "steps": 5})
     _, _, carry = summed(model, [6])
     state = {name: h for name, h in carry.items() if name.startswith("layer")}
     assert carry.keys() > state.keys()
     with updating():
         with_it, without = (model(text_batch(IDS[:, :7], True), one)[0].sum for one in (carry, state))
+        begun = model(text_batch(IDS[:, :7], torch.tensor([True, False, True])), carry)[0].sum
     torch.testing.assert_close(with_it, without, rtol=1e-12, atol=0)
-
-
-def test_rows_that_begin_anew_have_no_context() -> None:
-    model = make({"kind": "window", "steps": 5})
-    _, _, carry = summed(model, [6])
-    with updating():
-        begun = model(text_batch(IDS[:, :7], torch.tensor([True, False, True])), carry)[0]
-    alone = model(text_batch(IDS[1:2, :7], False))[0]
-    others = model(
-        text_batch(IDS[[0, 2], :7], True), {n: h[[0, 2]] for n, h in carry.items() if n.startswith("layer")}
-    )[0]
-    torch.testing.assert_close(begun.sum, alone.sum + others.sum, rtol=1e-12, atol=0)
+    alone = model(text_batch(IDS[1:2, :7], False))[0].sum
+    others = model(text_batch(IDS[[0, 2], :7], True), {name: h[[0, 2]] for name, h in state.items()})[0].sum
+    torch.testing.assert_close(begun, alone + others, rtol=1e-12, atol=0)
 
 
 @torch.no_grad()
@@ -107,17 +94,11 @@ def test_rows_that_begin_anew_have_no_context() -> None:
 def test_a_row_goes_on_from_its_state_where_it_is_asked_to_and_from_zeros_elsewhere(cell: str) -> None:
     model = make("chunk", cell=cell).eval()
     _, carry = model(text_batch(IDS[:, :7], False))
+    assert carry.keys() == {f"layer{n}.{field}" for n in (0, 1) for field in model.config.recurrence.cell.state}
     found = model(text_batch(IDS[:, 6:], torch.tensor([True, False, True])), carry)[0].sum
     whole, first = (model(text_batch(IDS[[0, 2], :end], False))[0].sum for end in (STEPS + 1, 7))
     anew = model(text_batch(IDS[1:2, 6:], False))[0].sum
     torch.testing.assert_close(found, whole - first + anew, rtol=1e-12, atol=0)
-
-
-@torch.no_grad()
-def test_evaluation_carries_the_state_alone() -> None:
-    model = make({"kind": "window", "steps": 5}).eval()
-    _, carry = model(text_batch(IDS, False))
-    assert carry.keys() == {"layer0.h", "layer0.c", "layer1.h", "layer1.c"}
 
 
 @pytest.mark.parametrize("probability", [0.3, {"kind": "variational", "probability": 0.2, "recurrent": 0.2}])

@@ -53,25 +53,20 @@ def make(tables: dict[str, Any]) -> Translator:
 @EVERY_SYSTEM
 def test_readout_gate_and_output_learn_and_nothing_else_moves(tables: dict[str, Any]) -> None:
     model = make(tables).train()
-    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    optimizer, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
-    for update in range(2):
-        optimizer.zero_grad()
-        with updating(1, update):
-            model(ALL)[0].sum.backward()
-        optimizer.step()
-        losses.append(model.eval()(ALL)[0].sum.item())
-        model.train()
-    moved = {name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])}
+    with updating(1, 1):
+        model(ALL)[0].sum.backward()
+    moved = {name for name, weight in model.named_parameters() if weight.grad is not None and weight.grad.any()}
     tuned = {"output.weight", "output.bias"} if "output" not in tables else {"target_embedding.weight", "output.bias"}
-    tuned |= {name for name in before if name.startswith(("decoder.weights.combine_", "decoder.weights.gate."))}
+    names = (name for name, _ in model.named_parameters())
+    tuned |= {name for name in names if name.startswith(("decoder.weights.combine_", "decoder.weights.gate."))}
     assert moved == tuned
-    assert losses == sorted(losses, reverse=True)
 
 
 @EVERY_SYSTEM
 def test_a_translator_is_one_model_trained_or_stepped_alone_or_in_any_batch(tables: dict[str, Any]) -> None:
     assert_one_model(make(tables))
+    if tables in (SYSTEMS["luong"], BAHDANAU, SYSTEMS["conditional"]):
+        assert_naive_reading(make(tables))
 
 
 def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
@@ -97,11 +92,6 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
         states_BTL, *_ = alone.eval().states_and_target_log_probs(text)
     shifted_TB = torch.cat([torch.full((2, 1), SYMBOLS.bos), ids], 1)[:, :3].T
     assert torch.equal(fused.language_model(shifted_TB, lengths).transpose(0, 1), torch.from_numpy(states_BTL))
-
-
-@pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional"])
-def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
-    assert_naive_reading(make(SYSTEMS[name]))
 
 
 @pytest.mark.parametrize(

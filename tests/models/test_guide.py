@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.batch import Batch, Ids, Supervision
+from anaphora.batch import Batch, Supervision, pad
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
@@ -16,7 +15,6 @@ from tests.kernels import naive
 from tests.networks import build, made
 
 SIDES = dict.fromkeys(("source", "target"), VocabularyInfo(11, 0, 1, 2, 3))
-LENGTHS = (torch.tensor([4, 2]), torch.tensor([3, 2]))
 
 
 def translator(query: str, context: str) -> Translator:
@@ -31,19 +29,11 @@ def translator(query: str, context: str) -> Translator:
 
 
 def batch(aligned: bool = True) -> Batch:
-    inputs = Ids(np.array([[4, 5, 6, 3], [7, 3, 0, 0]]), LENGTHS[0].numpy())
-    targets = Ids(np.array([[8, 9, 3], [10, 3, 0]]), LENGTHS[1].numpy())
     alignments_BTS = np.zeros((2, 3, 4), np.float32)
     alignments_BTS[0, 0, 1] = alignments_BTS[1, 0, 0] = 1
     alignments_BTS[0, 1, [0, 2]] = 0.5
     supervision = Supervision(alignments_BTS=alignments_BTS if aligned else None)
-    return Batch.of_rows(range(2), inputs, targets, supervision)
-
-
-def weights_of(model: Translator) -> Tensor:
-    memory, first, _ = model.encode(batch().to(torch.device("cpu")))
-    x_TBD = model.target_embedding.vectors(torch.tensor([[2, 2], [8, 10], [9, 3]]))
-    return model.decoder(x_TBD, LENGTHS[1], first, memory)["weights"]
+    return Batch.of_rows(range(2), pad([[4, 5, 6, 3], [7, 3]]), pad([[8, 9, 3], [10, 3]]), supervision)
 
 
 @pytest.mark.parametrize(("query", "context"), [("current", "output"), ("previous", "state"), ("current", "state")])
@@ -52,7 +42,8 @@ def test_the_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: 
     assert guided.supervision.alignments_BTS is not None
     together, alone = model(guided)[0], model(batch(aligned=False))[0]
     alignments_TBS = torch.from_numpy(guided.supervision.alignments_BTS).double().transpose(0, 1)
-    assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_of(model), alignments_TBS))
+    weights_TBS = model.target_signals(guided)[0]["weights"]
+    assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_TBS, alignments_TBS))
     assert together.sum == alone.sum and together.count == alone.count
     doubled = replace(guided, supervision=replace(guided.supervision, weights_B=np.array([2.0, 2.0])))
     assert_close(model(doubled)[0].minimised, 2 * together.minimised)

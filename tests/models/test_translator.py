@@ -2,15 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
+from anaphora.search.scoring import score
 from tests.networks import made
 from tests.runtimes import updating
 
+from ..batches import pair_batch
 from .four_pairs import ALL, SYMBOLS, cost_after_its_own_likeliest_words
 
 
@@ -45,10 +48,17 @@ def test_weights_start_from_the_seed() -> None:
     first, again = make({}), make({})
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
     again.initialise(seed=4)
-    assert not torch.equal(
-        first.encoder.stack(0, "left_to_right").weights.tensors()["layer0.h"],
-        again.encoder.stack(0, "left_to_right").weights.tensors()["layer0.h"],
-    )
+    assert not torch.equal(first.source_embedding.weight, again.source_embedding.weight)
+
+
+def test_positions_are_those_of_the_sentence_where_the_encoder_reads_it_in_reverse() -> None:
+    window = {"query": "current", "context": "output", "window": {"kind": "local-m", "radius": 1}}
+    model = make({"encoder": {"bidirectional": False, "reversed": True}, "attention": window, "decoder": {"size": 8}})
+    rows = [[4, 5, 6, 7, 8, 3], [9, 10, 3]]
+    for forced, row in zip(score(model.stepper(), pair_batch(rows, rows)), rows, strict=True):
+        assert forced.weights is not None
+        for step, weights_S in enumerate(forced.weights):
+            assert np.flatnonzero(weights_S).tolist() == [s for s in range(step - 1, step + 2) if 0 <= s < len(row)]
 
 
 SAMPLING = [

@@ -1,8 +1,6 @@
 """Networks of real-valued sequences: they learn, and what they say of a row does not depend on other rows."""
 
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -60,21 +58,18 @@ def test_a_network_learns_and_expects_what_its_loss_says(
     assert carry == {} and loss.count == 9
     expected = network.predict(given)
     open_BT = given.targets.mask_BT  # type: ignore[union-attr]
-    if expected.log_probs_BT is None:
+    of_vectors = expected.log_probs_BT
+    if of_vectors is None:
         errors = expected.means_BTD - given.targets.values_BTD[..., : network.output.size]  # type: ignore[union-attr]
         of_vectors = -0.5 * (errors**2).sum(2)
-    else:
-        of_vectors = expected.log_probs_BT
     total = -(of_vectors + expected.flag_log_probs_BT)[open_BT].sum()
     assert total == pytest.approx(loss.sum.item(), rel=1e-4, abs=1e-4)
-    optimizer, losses = torch.optim.Adam(network.parameters(), lr=1e-3), []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss, _ = network(given)
-        loss.sum.backward()
-        optimizer.step()
-        losses.append(loss.sum.item())
-    assert all(after < before for before, after in pairwise(losses))
+    loss.sum.backward()
+    with torch.no_grad():
+        for weight in network.parameters():
+            if weight.grad is not None:
+                weight -= 1e-4 * weight.grad.sign()
+    assert network(given)[0].sum < loss.sum
 
 
 @pytest.mark.parametrize("build", [prediction, synthesis])
@@ -92,23 +87,11 @@ def test_a_step_at_a_time_gives_the_states_of_the_whole_sequence(build: type) ->
         x_BX = targets_BTX[:, step]
 
 
-def test_padding_never_changes_the_loss() -> None:
-    for network, text in ((prediction(STROKES, OUTPUTS[0]), False), (synthesis(STROKES, OUTPUTS[0]), True)):
-        given = batch(2, 1, text)
-        before, _ = network(given)
-        for items in (given.inputs, given.targets):
-            if isinstance(items, Values):
-                items.values_BTD[1, 3:] = 7.0
-        after, _ = network(given)
-        assert after.sum == before.sum
-
-
 def test_batches_of_another_kind_are_refused() -> None:
     with pytest.raises(ShapeError, match="inputs are Values"):
         prediction(STROKES, OUTPUTS[0])(batch(2, 1, text=True))
     with pytest.raises(ShapeError, match="Values of 2 numbers and 2 flags"):
-        network = prediction(STROKES, OUTPUTS[0])
-        network.output.loss(torch.zeros(5, 3, 6), batch(4, 1).to(torch.device("cpu")).targets)
+        prediction(STROKES, OUTPUTS[0]).output.loss(torch.zeros(5, 3, 6), batch(4, 1).to(torch.device("cpu")).targets)
 
 
 def test_the_recipe_of_strokes_builds_a_network_that_learns() -> None:
@@ -116,9 +99,7 @@ def test_the_recipe_of_strokes_builds_a_network_that_learns() -> None:
     own = {name: value for name, value in experiment.tables().items() if name in SynthesisConfig.model_fields}
     network = SynthesisNetwork(SynthesisConfig.parse({**own, "values": STROKES}, "strokes"), SYMBOLS)
     network.initialise(1)
-    given = batch(2, 1, text=True)
-    loss, _ = network.eval()(given)
-    loss.sum.backward()
+    network.eval()(batch(2, 1, text=True))[0].sum.backward()
     assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in network.output.parameters())
     assert {part.kind for part in network.programs()["decoder"]} >= {"GaussianWindow", "Move"}
 
@@ -140,27 +121,11 @@ def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(buil
     network, given = build(STROKES, OUTPUTS[0]), batch(2, 1, build is synthesis)
     together = network.predict(given)
     for row in range(3):
-        rows = slice(row, row + 1)
-
-        def alone(items: Any, rows: slice = rows) -> Any:
-            return replace(items, **{name: tensor[rows] for name, tensor in vars(items).items()})
-
-        single = Batch(alone(given.inputs), alone(given.targets), given.example_ids_B[rows], given.carry_mask_B[rows])
-        found, length = network.predict(single), int(single.targets.lengths_B[0])  # type: ignore[union-attr]
+        read, written = (
+            replace(items, **{name: tensor[row : row + 1] for name, tensor in vars(items).items()})  # type: ignore[type-var]
+            for items in (given.inputs, given.targets)
+        )
+        found, length = network.predict(Batch.of_rows([row], read, written)), int(written.lengths_B[0])
         for whole, part in zip(together, found, strict=True):
             assert whole is not None and part is not None
             np.testing.assert_array_equal(whole[row, :length], part[0, :length])
-
-
-@pytest.mark.parametrize("values", [STROKES, VECTORS], ids=["strokes", "vectors"])
-def test_what_is_drawn_for_a_row_has_the_same_bits_alone_and_among_others(values: dict[str, object]) -> None:
-    output, size = prediction(values, OUTPUTS[0]).output, len(values["mean"])  # type: ignore[arg-type]
-    source = np.random.default_rng(7)
-    states_NH = 9 * source.standard_normal((21, 6), np.float32)
-    draws = Draws(source.random(21), source.standard_normal((21, size)), source.random((21, 2)))
-    with torch.inference_mode():
-        together = output.draw(states_NH, draws, 0.5)
-        for row in range(21):
-            rows = slice(row, row + 1)
-            alone = output.draw(states_NH[rows], Draws(*(numbers[rows] for numbers in draws)), 0.5)
-            np.testing.assert_array_equal(together[rows], alone)

@@ -101,7 +101,7 @@ def _remedies(remedies: bool, report: Report) -> "Results":
 def _span(quick: bool, report: Report, output: Path | None = None) -> Any:
     if output is None and not quick:
         raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
-    return span.spans(span.PLANS[quick], output, report)
+    return span.spans(span.QUICK if quick else span.FULL, output, report)
 
 
 def _context(subject: Subject, texts: Texts, report: Report) -> "Results":

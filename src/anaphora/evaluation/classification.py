@@ -63,11 +63,6 @@ class ClassificationScores:
         return {label: Matches(sum(column), sum(self.confusion[c]), column[c]) for c, (label, column) in columns}
 
     @property
-    def f1(self) -> tuple[float, ...]:
-        """F1 of each class; 0 for a class that is neither true nor predicted anywhere."""
-        return tuple(one.f1 for one in self.by_label.values())
-
-    @property
     def macro_f1(self) -> float:
         """Mean F1 of the classes that are true or predicted somewhere."""
         return mean_f1(self.by_label.values())
@@ -93,7 +88,7 @@ class ClassificationScores:
             "reliability": [one._asdict() for one in self.reliability],
             "count": self.count,
             "labels": list(self.labels),
-            "f1": dict(zip(self.labels, self.f1, strict=True)),
+            "f1": {label: one.f1 for label, one in self.by_label.items()},
             "confusion": [list(row) for row in self.confusion],
         }
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
+from anaphora.formats.json_text import attributes
 
 Symbols = Sequence[str]
 
@@ -79,8 +80,7 @@ class StringScores:
         return sum(self.edits_of) / max(1, sum(self.symbols_of))
 
     def json(self) -> dict[str, Any]:
-        names = ("inputs", "accuracy", "word_error_rate", "symbol_error_rate", "edit_distance")
-        return {name: getattr(self, name) for name in names}
+        return attributes(self, "inputs", "accuracy", "word_error_rate", "symbol_error_rate", "edit_distance")
 
     def segment_metrics(self) -> list[SegmentMetric]:
         """Accuracy, symbol error rate and edit distance as sums over inputs."""

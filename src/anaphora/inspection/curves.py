@@ -29,21 +29,14 @@ class Curves(Result):
         last = {name: points[-1] for name, points in {**self.training, **self.validation}.items()}
         best = "" if self.best is None else f", best at update {self.best:,}"
         updates = max((update for update, _ in last.values()), default=0)
-        validation = ", ".join(f"{name} {self._at_best(points):.4g}" for name, points in self.validation.items())
+        at_best = {name: dict(points).get(self.best or -1, points[-1][1]) for name, points in self.validation.items()}
+        validation = ", ".join(f"{name} {value:.4g}" for name, value in at_best.items())
         return [f"{self.run}: {inflect(updates, 'update')}{best}; {validation or 'no validation yet'}"]
 
     def only(self, split: str, name: str) -> "Curves":
         """Return one quantity alone."""
-        own = {one: points for one, points in getattr(self, split).items() if one == name}
-        return (
-            replace(self, training=own, validation={})
-            if split == "training"
-            else replace(self, training={}, validation=own)
-        )
-
-    def _at_best(self, points: Points) -> float:
-        by_update = dict(points)
-        return by_update.get(self.best or -1, points[-1][1])
+        own = {split: {one: points for one, points in getattr(self, split).items() if one == name}}
+        return replace(self, training=own.get("training", {}), validation=own.get("validation", {}))
 
 
 def curves(runs: Sequence[str | Path]) -> list[Curves]:

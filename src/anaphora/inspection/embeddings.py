@@ -102,7 +102,7 @@ def word_neighbours(subject: Subject, texts: Sequence[str], nearest: int = 10) -
         for side, number in sides.items():
             counts_V, is_known = counts[side]
             ids, cosines = _nearest(tables[side], number, counts_V, nearest)
-            pieces = [_plain(piece) for piece in subject.trained.tokenizers[side].pieces(ids)]
+            pieces = [piece.replace("▁", "") or "␣" for piece in subject.trained.tokenizers[side].pieces(ids)]
             own = tuple(counts_V[[number, *ids]].tolist()) if is_known else ()
             found.append(Neighbours(side, word, tuple(zip(pieces, cosines, strict=True)), own))
             rows = [number, *ids] if ids else []
@@ -176,7 +176,3 @@ def _nearest(table_VD: Tensor, row: int, counts_V: Tensor, most: int) -> tuple[l
     cosine_V[:4] = -torch.inf  # special tokens
     values, ids = cosine_V.topk(min(most, int(cosine_V.isfinite().sum())) if counts_V[row] else 0)
     return ids.tolist(), values.tolist()
-
-
-def _plain(piece: str) -> str:
-    return piece.replace("▁", "") or "␣"

@@ -23,8 +23,6 @@ BINS = 20
 WEAK = 0.2
 """Absolute correlation below which a cell does not follow a property."""
 
-Rows = tuple[tuple[float, ...], ...]
-
 
 @dataclass(frozen=True)
 class UnitGates:
@@ -34,7 +32,7 @@ class UnitGates:
     """Module and unit: "encoder.layers.0.left_to_right layer0"."""
     steps: tuple[str, ...]
     """T pieces, in the order in which the unit reads them."""
-    values: Mapping[str, Rows] = field(repr=False)
+    values: Mapping[str, tuple[tuple[float, ...], ...]] = field(repr=False)
     """T rows of H numbers by letter of a gate, then for each of ``state``, the memory first."""
     state: tuple[str, ...]
     """Names of the unit's state, its output first."""
@@ -162,7 +160,8 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
         for unit, of_unit in _gated(layer):
             state = unit.cell.state
             of_state = {name: layer.signal(f"{unit.name}.{name}") for name in reversed(state)}
-            values = {name: _rows(values_TH) for name, values_TH in (of_unit | of_state).items()}
+            rows = {name: values_TH.tolist() for name, values_TH in (of_unit | of_state).items()}
+            values = {name: tuple(tuple(round(one, 5) for one in row) for row in own) for name, own in rows.items()}
             names = {name: _name(unit, name) for name in values}
             found.append(UnitGates(f"{layer.name} {unit.name}", layer.steps, values, state, unit.cell.candidate, names))
     subject.demand("has no gates to show", "" if found else "its cells have none")
@@ -175,9 +174,8 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
     Raises DataError for no text, ConfigError for a run without gates.
     """
     steps, blocks = 0, dict[tuple[str, str, bool, str], list[Tensor]]()
-    texts = list(texts)
-    for text, target in zip(texts, _targets(subject, texts), strict=True):
-        layers = layers_of(subject, subject.example(text, target))
+    for text in texts:
+        layers = layers_of(subject, subject.example(text))
         steps += sum(layer.size for layer in layers)
         for layer in layers:
             for unit, of_unit in _gated(layer):
@@ -195,13 +193,6 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
         rows = tuple(low.tolist()), tuple(high.tolist())
         found.append(GateSaturation(unit_name, gate, counts, *rows, candidate, name))
     return Saturation(subject.name, steps, tuple(found))
-
-
-def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
-    """Return the greedy translations of all texts; nothing for a model that does not translate."""
-    if "target" not in subject.trained.tokenizers or not hasattr(subject.predictor, "searched"):
-        return [None] * len(texts)
-    return [found for found, _ in subject.predictor.search(texts, 1)]
 
 
 def followers(subject: Subject, text: str, best: int = 5) -> Followers:
@@ -240,7 +231,7 @@ def _running(pieces: Sequence[str], step: Callable[[float, str], float]) -> list
     """Return a number after each piece, which a ``step`` follows from the one before; 0 where a line ends."""
     found, value = [], 0.0
     for piece in pieces:
-        value = 0.0 if _ends_line(piece) else step(value, piece)
+        value = 0.0 if piece in ("<s>", "</s>") or "\n" in piece else step(value, piece)
         found.append(value)
     return found
 
@@ -284,10 +275,6 @@ PROPERTIES: Mapping[str, Callable[[Sequence[str]], list[float]]] = {
 }
 
 
-def _ends_line(piece: str) -> bool:
-    return piece in ("<s>", "</s>") or "\n" in piece
-
-
 def _gated(layer: Layer) -> list[tuple[Unit, dict[str, Tensor]]]:
     """Return the units that have gates, and these (T x H) by letter."""
     return [(unit, of_unit) for unit in layer.units() if (of_unit := layer.gates(unit))]
@@ -305,7 +292,3 @@ def _correlation(states_TH: Tensor, value_T: Tensor) -> Tensor:
     x_TH, y_T = states_TH - states_TH.mean(0), value_T - value_T.mean()
     scale_H = x_TH.norm(dim=0) * y_T.norm()
     return torch.where(scale_H > 1e-9, (x_TH * y_T.unsqueeze(1)).sum(0) / scale_H.clamp(min=1e-12), 0.0)
-
-
-def _rows(values_TH: Tensor) -> Rows:
-    return tuple(tuple(round(value, 5) for value in row) for row in values_TH.tolist())

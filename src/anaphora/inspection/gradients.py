@@ -127,18 +127,15 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
     layers = layers_of(subject.fresh() if fresh else subject, example, gradients=True)
     for layer in layers:
         demand_page(layer.steps)
+    units = [(layer, unit) for layer in layers for unit in layer.units()]
     return GradientFlow(
         subject.name,
         text,
         fresh,
-        tuple(reach_of(layer, unit) for layer in layers for unit in _remembering(layer)),
+        # of units whose state the next step reads: of two transitions in one step, the second
+        tuple(reach_of(layer, unit) for layer, unit in units if f"{unit.name}.h" in layer.seen.first),
         tuple(itemise(layer) for layer in layers if layer.gradients),
     )
-
-
-def _remembering(layer: Layer) -> list[Unit]:
-    """Return its units whose state the next step reads; of two transitions in one step, the second."""
-    return [unit for unit in layer.units() if f"{unit.name}.h" in layer.seen.first]
 
 
 def reach_of(layer: Layer, unit: Unit) -> Reach:
@@ -147,6 +144,7 @@ def reach_of(layer: Layer, unit: Unit) -> Reach:
     found = jacobians(layer, h)
     norms = _norms(torch.cat([found.signals[h][: layer.size - 1].flip(0), found.first[h].unsqueeze(0)]))
     plain = isinstance(unit.cell, Lstm) and not (unit.normalised or unit.masked or unit.before)
+    terms = lstm_terms(layer, unit) if plain else ()
     return Reach(
         f"{layer.name} {unit.name}",
         unit.cell.kind,
@@ -155,7 +153,7 @@ def reach_of(layer: Layer, unit: Unit) -> Reach:
         _bound(layer, unit),
         _direct(layer, unit),
         _memory(layer, unit) if plain else (),
-        lstm_terms(layer, unit) if plain else (),
+        tuple({name: float(torch.linalg.matrix_norm(one, 2)) for name, one in of_step.items()} for of_step in terms),
         unit.normalised and not layer.seen.first[h].any(),
     )
 
@@ -234,18 +232,12 @@ def itemise(layer: Layer) -> ItemisedGradients:
     )
 
 
-def lstm_terms(layer: Layer, unit: Unit) -> tuple[Mapping[str, float], ...]:
-    """Return norms of the terms of dh_t/dh_{t-1} at fixed c_{t-1}, with m = tanh(c_t), through each gate.
+def lstm_terms(layer: Layer, unit: Unit) -> Iterator[dict[str, Tensor]]:
+    """Yield for each step the terms (H x H) of dh_t/dh_{t-1} at fixed c_{t-1}, through each gate, and their total.
 
-    o: diag(m o (1 - o)) W_o;  f: diag(o (1 - m^2) c_{t-1} f (1 - f)) W_f;  i: diag(o (1 - m^2) g i (1 - i)) W_i;
-    g: diag(o (1 - m^2) i (1 - g^2)) W_g.
+    With m = tanh(c_t), o: diag(m o (1 - o)) W_o;  f: diag(o (1 - m^2) c_{t-1} f (1 - f)) W_f;
+    i: diag(o (1 - m^2) g i (1 - i)) W_i;  g: diag(o (1 - m^2) i (1 - g^2)) W_g.
     """
-    every = [terms | {"total": torch.stack(list(terms.values())).sum(0)} for terms in lstm_term_matrices(layer, unit)]
-    return tuple({name: float(torch.linalg.matrix_norm(one, 2)) for name, one in terms.items()} for terms in every)
-
-
-def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
-    """Return the four terms themselves (H x H) for each step."""
     gates, c_TH = layer.gates(unit), layer.signal(f"{unit.name}.c")
     i, f, g, o = (gates[gate] for gate in "ifgo")
     before_TH = torch.cat([layer.seen.first[f"{unit.name}.c"][:1], c_TH[:-1]]).detach()
@@ -258,10 +250,9 @@ def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
         "g": through_c * i * (1 - g * g),
     }
     blocks = dict(zip(unit.cell.blocks, layer.seen.weights[f"{unit.name}.h"].detach().chunk(4), strict=True))
-    return [
-        {gate: scale_TH[step].unsqueeze(1) * blocks[gate] for gate, scale_TH in scales.items()}
-        for step in range(layer.size)
-    ]
+    for step in range(layer.size):
+        terms = {gate: scale_TH[step].unsqueeze(1) * blocks[gate] for gate, scale_TH in scales.items()}
+        yield terms | {"total": torch.stack(list(terms.values())).sum(0)}
 
 
 def _memory(layer: Layer, unit: Unit) -> Numbers:

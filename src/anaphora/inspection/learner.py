@@ -50,8 +50,6 @@ class SpanTask:
     """D, numbers of an input."""
     outputs: int
     """Numbers of an answer: one for each symbol, or one."""
-    shortest: int
-    """The shortest distance there is."""
 
     def loss(self, answers_ABO: Tensor, targets_AB: Tensor) -> Tensor:
         """Return the loss: the mean negative log-likelihood of symbols, the mean squared error of numbers."""
@@ -94,9 +92,9 @@ def _adding(distance: int, count: int, generator: torch.Generator) -> Sequences:
 
 
 TASKS: Mapping[str, SpanTask] = {
-    "copy": SpanTask("copy", _copy, SYMBOLS + 1, SYMBOLS, COPIED),
-    "adding": SpanTask("adding", _adding, 2, 1, 2),
-    "recall": SpanTask("recall", _recall, SYMBOLS + 2, SYMBOLS, 1),
+    "copy": SpanTask("copy", _copy, SYMBOLS + 1, SYMBOLS),
+    "adding": SpanTask("adding", _adding, 2, 1),
+    "recall": SpanTask("recall", _recall, SYMBOLS + 2, SYMBOLS),
 }
 
 

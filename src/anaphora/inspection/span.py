@@ -8,7 +8,7 @@ shortest distance with the fewest sequences, or fails best, with the first seed.
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -73,8 +73,6 @@ class Plan:
 
 FULL = Plan("full")
 QUICK = Plan("quick", 64, 32, 32_000, (3e-3,), (1,), 4, 64, ("elman", "lstm, forget bias 1", "gru"), ())
-PLANS: Mapping[bool, Plan] = {False: FULL, True: QUICK}
-"""Plans by whether they are quick."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Run under inspection: its network, its predictor, and its recurrent layers at work on a text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -152,16 +152,11 @@ def layers_of(subject: Subject, example: Example, *, gradients: bool = False) ->
     names = {id(weight): name for name, weight in model.named_parameters()}
     found: dict[str, Layer] = {}
     for seen in recorder.seen:
-        name = _module(seen.weights, names)
+        name = next((names[id(one)].split(".weights.")[0] for one in seen.weights.values() if id(one) in names), "")
         read = example.reads.get(name.split(".")[0])
         if read is not None and name not in found:
             found[name] = Layer(name, _in_order(subject, name, read), seen, recorder.gradients.get(id(seen)))
     return list(found.values())
-
-
-def _module(weights: Mapping[str, Tensor], names: Mapping[int, str]) -> str:
-    """Return the module whose weights a scan ran with."""
-    return next((names[id(one)].split(".weights.")[0] for one in weights.values() if id(one) in names), "")
 
 
 def _in_order(subject: Subject, name: str, read: Sequence[str]) -> tuple[str, ...]:

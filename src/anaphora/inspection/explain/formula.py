@@ -50,9 +50,6 @@ class Operand:
         term = term_of(self)
         return Term(-term.value, f"{_SIGN}{_bracketed(term, _TIMES)}", _ADD)
 
-    def __index__(self) -> int:
-        return int(term_of(self).value)
-
 
 @dataclass(frozen=True, eq=False)
 class Term(Operand):
@@ -155,8 +152,6 @@ class Formulas:
                 return value(node.body if value(node.test) else node.orelse)
             case ast.GeneratorExp():
                 return (self._value(node.elt, one) for one in self._turns(node.generators, names))
-            case ast.ListComp():
-                return [self._value(node.elt, one) for one in self._turns(node.generators, names)]
             case ast.Call(func=ast.Name(id="steps")):
                 return steps(*map(value, node.args))
             case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
@@ -196,9 +191,8 @@ def _milliseconds(n: int, rows: int, together: int) -> float:
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in ("abs", "exp", "outer", "sqrt", "tanh")},
+    **{name: getattr(np, name) for name in ("exp", "outer", "sqrt", "tanh")},
     "argmax": lambda vector: int(np.argmax(vector)) + 1,
-    "concat": lambda *vectors: np.concatenate(vectors),
     "ln": np.log,
     "max": lambda *values: np.max(values),
     "milliseconds": _milliseconds,
@@ -206,7 +200,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "norm": np.linalg.norm,
     "onehot": lambda place, size: np.eye(size)[place - 1],
     "prod": lambda *values: math.prod(values),
-    "relu": lambda a: np.maximum(a, 0),
     "sigm": lambda a: 1 / (1 + np.exp(-a)),
     "softmax": lambda scores: np.exp(scores) / np.exp(scores).sum(),
     "sort": lambda vector: -np.sort(-vector),
@@ -258,7 +251,7 @@ def _compared(name: str, one: Any, other: Any) -> bool:
     return bool(getattr(operator, name)(term_of(one).value, term_of(other).value))
 
 
-for _name in ("add", "sub", "mul", "matmul", "truediv", "pow", "floordiv", "mod"):
+for _name in ("add", "sub", "mul", "matmul", "truediv", "pow", "floordiv"):
     setattr(Operand, f"__{_name}__", lambda one, other, name=_name: _joined(name, one, other))
     setattr(Operand, f"__r{_name}__", lambda one, other, name=_name: _joined(name, other, one))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -284,9 +277,8 @@ def _call(name: str, *arguments: Any) -> Term:
             return Term(value, _either(f"<msub>{_ONE}{_row(place.shown)}</msub>", typeset(value)))
         case "sqrt", [inner]:
             return Term(value, f"<msqrt>{_row(inner.shown)}</msqrt>")
-        case "norm" | "abs", [inner]:
-            bar = "<mo>|</mo>" if name == "abs" else "<mo>\u2016</mo>"
-            return Term(value, _row(f"{bar}{inner.shown}{bar}"))
+        case "norm", [inner]:
+            return Term(value, _row(f"<mo>\u2016</mo>{inner.shown}<mo>\u2016</mo>"))
     # a negative number alone needs no brackets of its own
     parts = (one.shown.replace(f"\2{typeset(one.value)}\3", f"\2{typeset(one.value, True)}\3") for one in terms)
     found = Term(value, f"<mi>{name}</mi>{_brackets('<mo>,</mo>'.join(parts))}")

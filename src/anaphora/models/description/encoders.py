@@ -78,7 +78,10 @@ def encode(graph: Graph, encoder: Encoder, x: str) -> Encoded:
                 x = graph.add("add_rows", x, weight=graph.names.of(weights["positions.weight"]))
             return Encoded(x, [{"h": graph.add("mean", x)}])
         case CnnEncoder(config=config):
-            sums = [_convolve(graph, encoder, width, x) for width in config.widths]
+            sums = []
+            for width in config.widths:
+                own = {name: graph.names.of(weights[f"width{width}.{name}"]) for name in ("weight", "bias")}
+                sums.append(graph.add("convolve", x, width=width, **own))
             x = graph.add("relu", graph.join(sums))
             return Encoded(x, [{"h": graph.add("last", x)}])
         case GatedConvolutionEncoder():
@@ -96,12 +99,6 @@ def encode(graph: Graph, encoder: Encoder, x: str) -> Encoded:
 
 def _prefix(graph: Graph, encoder: Encoder) -> str:
     return graph.names.prefix(encoder.weights)
-
-
-def _convolve(graph: Graph, encoder: CnnEncoder, width: int, x: str) -> str:
-    weights = encoder.weights.tensors()
-    names = {name: graph.names.of(weights[f"width{width}.{name}"]) for name in ("weight", "bias")}
-    return graph.add("convolve", x, width=width, **names)
 
 
 def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Encoded:
@@ -124,17 +121,8 @@ def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Encoded:
     return Encoded(graph.add("reverse", x, but=1) if config.reversed else x, summaries)
 
 
-class DecoderStart(NamedTuple):
-    """Signals that a decoder needs before its first step."""
-
-    memory: dict[str, str]
-    """By the names of memory tensors."""
-    state: dict[str, str]
-    """Initial values by carried signal."""
-
-
-def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
-    """Return the memory and the initial state of a decoder."""
+def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the signals of the memory of a decoder by their names, and of its initial state by carried signal."""
     annotations, summaries, words, features = encoded
     summaries = decoder.bridge.summaries(graph, summaries, decoder.weights.tensors())
     summary = summaries[-1]["h"]
@@ -146,8 +134,9 @@ def start(graph: Graph, decoder: Decoder, encoded: Encoded) -> DecoderStart:
         if decoder.alignments:
             positions = decoder.project_positions(graph, annotations)
             memory |= {name: graph.add("rows_first", of, transposed=False) for name, of in positions.items()}
-        return DecoderStart(memory | decoder.project_features(graph, features), state)
-    return DecoderStart(decoder.project_summary(graph, summary) | decoder.project_features(graph, features), state)
+    else:
+        memory = decoder.project_summary(graph, summary)
+    return memory | decoder.project_features(graph, features), state
 
 
 def _attention_memory(graph: Graph, decoder: Decoder, annotations: str) -> dict[str, str]:

@@ -178,13 +178,7 @@ def _value_network(names: Names, model: ValueNetwork) -> Table:
     table: Table = {
         "size": output.size,
         "flags": output.flags,
-        "mixture": shape
-        and {
-            "components": shape.components,
-            "correlated": shape.correlated,
-            "size": shape.size,
-            "min_deviation": shape.min_deviation,
-        },
+        "mixture": shape and asdict(shape),
         "output": names.prefix(output.weights),
     }
     if isinstance(model, SynthesisNetwork):

@@ -77,7 +77,9 @@ class NgramModel(nn.Module):
             )
             smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back, block=block, folder=folder)
         for n, (of_order, values) in enumerate(zip(grams, smoothed, strict=True), 1):
-            self._set(n, of_order.keys, *values)
+            setattr(self, f"keys{n}", torch.from_numpy(of_order.keys))
+            for name, values_N in values._asdict().items():
+                setattr(self, f"{name}{n}", torch.from_numpy(values_N.astype(np.float32, copy=False)))
 
     def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of a saved model, so that its numbers can be filled in."""
@@ -120,8 +122,3 @@ class NgramModel(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Stay on the CPU, where it is read, and of one type."""
         return self
-
-    def _set(self, order: int, keys_N: Array, log_probs_N: Array, log_gammas_N: Array) -> None:
-        setattr(self, f"keys{order}", torch.from_numpy(keys_N))
-        for name, values_N in (("log_probs", log_probs_N), ("log_gammas", log_gammas_N)):
-            setattr(self, f"{name}{order}", torch.from_numpy(values_N.astype(np.float32, copy=False)))
