@@ -6,7 +6,7 @@ has the same bits with and without one, and without one nothing is kept for it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -56,14 +56,6 @@ class Gradients:
     """B x width by carried signal: what came from outside to its value at the last step."""
 
 
-@runtime_checkable
-class OpenedPart(Protocol):
-    """A part that shows what it computes between reading and writing."""
-
-    def inside(self, saved: Any) -> Mapping[str, Tensor]:
-        """X x B x width by name, from what ``forward`` saved."""
-
-
 class Observation:
     """One scan under an observer."""
 
@@ -84,8 +76,6 @@ class Observation:
         self._observer.forward(self._seen)
 
     def _inside(self, stage: Stage, part: Part, saved: Sequence[Any]) -> dict[str, Tensor]:
-        if not isinstance(part, OpenedPart):
-            return {}
         steps = [part.inside(kept) for kept in saved]
         found = {}
         for name in steps[0]:
