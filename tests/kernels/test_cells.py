@@ -10,23 +10,11 @@ from torch.func import functional_call
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import (
-    Cell,
-    Elman,
-    Gru,
-    Lstm,
-    LstmForget,
-    LstmNoOutputTanh,
-    MinGru,
-    MinLstm,
-    Mogrifier,
-    Multiplicative,
-    Peephole,
-    Qrnn,
-    Sru,
-    Ssru,
-    TwoGate,
-)
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.lstm_variants import LstmForget, LstmNoOutputTanh, TwoGate
+from anaphora.kernels.cells.mogrifier import Mogrifier
+from anaphora.kernels.cells.multiplicative import Multiplicative
 
 
 def test_the_derived_gradients_are_those_of_finite_differences(cell: Cell, layers: Callable) -> None:

@@ -6,25 +6,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import (
-    Cell,
-    Elman,
-    Gru,
-    Lstm,
-    LstmAdditive,
-    LstmInput,
-    LstmNoForget,
-    LstmNoOutputTanh,
-    MinGru,
-    MinLstm,
-    Mogrifier,
-    Multiplicative,
-    Peephole,
-    Qrnn,
-    Sru,
-    Ssru,
-    TwoGate,
-)
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.lstm_variants import LstmAdditive, LstmInput, LstmNoForget, LstmNoOutputTanh, TwoGate
+from anaphora.kernels.cells.mogrifier import Mogrifier
+from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.naive.units import UNITS
 from anaphora.kernels.scores import Dot
 from tests.kernels import naive

@@ -17,25 +17,11 @@ from torch.nn import Parameter
 from torch.testing import assert_close
 
 from anaphora.kernels import native, native_gradient
-from anaphora.kernels.cells import (
-    Cell,
-    Elman,
-    Gru,
-    Lstm,
-    LstmAdditive,
-    LstmForget,
-    LstmInput,
-    LstmNoForget,
-    LstmNoOutputTanh,
-    MinGru,
-    MinLstm,
-    Mogrifier,
-    Multiplicative,
-    Peephole,
-    Qrnn,
-    Sru,
-    Ssru,
-)
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.lstm_variants import LstmAdditive, LstmForget, LstmInput, LstmNoForget, LstmNoOutputTanh
+from anaphora.kernels.cells.mogrifier import Mogrifier
+from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.compiled.loop import has_loop
 from anaphora.kernels.lowering import Lowering
