@@ -14,8 +14,7 @@ from anaphora.kernels import softmax
 from anaphora.kernels.outputs import class_factored, hierarchical, shared_words
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
-from anaphora.kernels.outputs.hierarchical import hierarchical_log_probs, hierarchical_loss
-from anaphora.kernels.outputs.huffman import huffman_tree
+from anaphora.kernels.outputs.hierarchical import hierarchical_log_probs, hierarchical_loss, huffman_tree
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.kernels.softmax import softmax_loss
