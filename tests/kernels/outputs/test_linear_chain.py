@@ -57,15 +57,6 @@ def test_every_sequence_has_the_probability_that_brute_force_gives_it(
     assert_close(expected[best], max(expected.values()))
 
 
-def test_the_partition_function_sums_over_every_sequence_of_each_length() -> None:
-    emissions_TBC, scores = doubles(4, 3, 3), chain(3)
-    for row, length in enumerate(LENGTHS_B.tolist()):
-        p = naive.linear_chain(emissions_TBC[:length, row], *scores)[(0,) * length]
-        alone_B = torch.eye(3, dtype=torch.float64)[row]
-        tags_TB = torch.zeros(4, 3, dtype=torch.int64)
-        assert_close(linear_chain_loss(emissions_TBC, scores, tags_TB, LENGTHS_B, alone_B), -torch.log(p))
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tags", [1, 2, 5])
 def test_gradients_are_those_of_finite_differences_and_of_all_sequences(tags: int, weighted: bool) -> None:

@@ -204,15 +204,11 @@ def gradients(loss: Tensor, leaves: Leaves) -> tuple[Tensor, ...]:
     return torch.autograd.grad(3 * loss, leaves)
 
 
-def test_the_derived_gradients_are_those_of_finite_differences(output: Output) -> None:
-    leaves, targets = tensors(output, 5, 1, 7)
-    weights = torch.rand(5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    assert torch.autograd.gradcheck(lambda *given: output.loss(list(given), targets, weights), leaves)
-
-
-def test_the_derived_gradients_are_right_at_a_large_odd_size(output: Output) -> None:
-    leaves, targets = tensors(output, 63, 63, 63)
-    assert torch.autograd.gradcheck(lambda *given: output.loss(list(given), targets, None), leaves, fast_mode=True)
+@pytest.mark.parametrize("sizes", [(5, 1, 7), (63, 63, 63)], ids=str)
+def test_the_derived_gradients_are_those_of_finite_differences(output: Output, sizes: tuple[int, int, int]) -> None:
+    leaves, targets = tensors(output, *sizes)
+    weights, large = doubles(len(targets)).abs(), sizes[1] > 1
+    assert torch.autograd.gradcheck(lambda *given: output.loss(list(given), targets, weights), leaves, fast_mode=large)
 
 
 @pytest.mark.parametrize("chunk", [1, 100])
