@@ -30,13 +30,6 @@ def test_a_column_has_the_same_bits_whatever_columns_stand_beside_it(
     assert torch.equal(linear(block, weight[columns]), linear(block, weight)[:, columns])
 
 
-@pytest.mark.parametrize("size", [1, 7])
-def test_its_gradients_are_those_of_finite_differences(size: int) -> None:
-    a, weight = drawn(2, size, size + 1, dtype=torch.float64), drawn(size + 2, size + 1, seed=1, dtype=torch.float64)
-    with updating(backend="torch"):
-        assert torch.autograd.gradcheck(linear, (a.requires_grad_(), weight.requires_grad_()))
-
-
 @pytest.mark.parametrize("wanted", [(True, False), (False, True)])
 def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
     leaves = [drawn(3, 5), drawn(4, 5, seed=1)]

@@ -10,10 +10,13 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.densities import MixtureShape
+from anaphora.kernels.fixed_norm import FixedNorm
+from anaphora.kernels.linear import linear
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.naive.units import gru_step, normalise
 from anaphora.kernels.normalisation import Normalise
+from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
@@ -21,9 +24,12 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
 from tests.kernels import naive
+from tests.kernels.naive import outputs as naive_outputs
 from tests.kernels.naive import values as naive_values
+from tests.runtimes import updating
 
 from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
+from .outputs.test_losses import OUTPUTS, Output
 from .test_convolution import FOLDINGS, LENGTHS, sentences
 from .test_spelling import SHAPES, readings, weights_of
 
@@ -198,6 +204,55 @@ def attention(size: int) -> list[Tensor]:
     return [(0.1 + doubles(size, 3, size, seed=1).abs()).div_(size).requires_grad_()]
 
 
+def vocabulary(output: Output, weighted: bool) -> Kernel:
+    def words(hidden: int) -> int:
+        return 7 + hidden // 3
+
+    def targets(h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.arange(29) % words(h_NH.shape[1]), (1 + torch.arange(29)) / 29.0 if weighted else torch.ones(29)
+
+    def fast(*leaves: Tensor) -> Tensor:
+        y_N, w_N = targets(leaves[0])
+        return output.loss([*leaves], y_N, w_N.double() if weighted else None)
+
+    return Kernel(
+        fast,
+        lambda *leaves: output.naive([*leaves], *targets(leaves[0])),
+        lambda size: leaves_of((29, size), *output.shapes(size, words(size))),
+    )
+
+
+def tagging(weights: Tensor | None) -> Kernel:
+    """A sentence has 4, 1 and 3 tags of at most three kinds, so that all sequences can be written out."""
+    tags_TB, lengths = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]), (4, 1, 3)
+
+    def fast(e_TBC: Tensor, *chain: Tensor) -> Tensor:
+        return linear_chain_loss(e_TBC, Chain(*chain), tags_TB % e_TBC.shape[2], torch.tensor(lengths), weights)
+
+    def slow(e_TBC: Tensor, *chain: Tensor) -> Tensor:
+        rows = []
+        for b, (length, weight) in enumerate(zip(lengths, [1, 1, 1] if weights is None else weights, strict=True)):
+            tags = tuple((tags_TB[:length, b] % e_TBC.shape[2]).tolist())
+            rows.append(-weight * torch.log(naive_outputs.linear_chain(e_TBC[:length, b], *chain)[tags]))
+        return torch.stack(rows).sum()
+
+    def leaves(size: int) -> list[Tensor]:
+        tags = min(size + 1, 3)
+        return leaves_of((4, 3, tags), (tags, tags), (tags,), (tags,))
+
+    return Kernel(fast, slow, leaves, lambda e_TBC: ended(e_TBC, torch.tensor(lengths)), filling=1e6)
+
+
+def fixed_norm(x_RW: Tensor, first: int) -> Tensor:
+    blocks = [x_RW[:, :first], x_RW[:, first:]] if first else [x_RW]
+    return torch.cat([2.5 * block / (block.square().sum(1, keepdim=True) + 1e-12).sqrt() for block in blocks], 1)
+
+
+def product(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
+    with updating(backend="torch"):
+        return linear(a_XK, weight_NK)
+
+
 CLASSES = torch.tensor([0, 1, 1])
 
 
@@ -279,6 +334,13 @@ KERNELS: dict[str, Kernel] = {
     ),
     **losses(None),
     **{f"{name}-weighted": kernel for name, kernel in losses(WEIGHTS).items()},
+    **{name: vocabulary(output, False) for name, output in OUTPUTS.items()},
+    **{f"{name}-weighted": vocabulary(output, True) for name, output in OUTPUTS.items()},
+    "tags": tagging(None),
+    "tags-weighted": tagging(WEIGHTS),
+    "fixed-norm": Kernel(FixedNorm(2.5), partial(fixed_norm, first=0), lambda size: leaves_of((5, size + 1))),
+    "fixed-norms": Kernel(FixedNorm(2.5, 2), partial(fixed_norm, first=2), lambda size: leaves_of((5, size + 4))),
+    "product": Kernel(product, lambda a, W: a @ W.T, lambda size: leaves_of((2, size, size + 1), (size + 2, size + 1))),
 }
 EACH = pytest.mark.parametrize("name", KERNELS)
 

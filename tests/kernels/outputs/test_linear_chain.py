@@ -57,30 +57,6 @@ def test_every_sequence_has_the_probability_that_brute_force_gives_it(
     assert_close(expected[best], max(expected.values()))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("tags", [1, 2, 5])
-def test_gradients_are_those_of_finite_differences_and_of_all_sequences(tags: int, weighted: bool) -> None:
-    tags_TB = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]) % tags
-    weights_B = torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64) if weighted else None
-    leaves = [tensor.requires_grad_() for tensor in (doubles(4, 3, tags, seed=9), *chain(tags, 4))]
-
-    def fast(*given: Tensor) -> Tensor:
-        return linear_chain_loss(given[0], Chain(*given[1:]), tags_TB, LENGTHS_B, weights_B)
-
-    assert torch.autograd.gradcheck(fast, leaves)
-    if tags > 2:
-        return  # too many sequences to write out
-    slow = torch.stack(
-        [
-            -torch.log(naive.linear_chain(leaves[0][:n, b], *leaves[1:])[tuple(tags_TB[:n, b].tolist())])
-            * (1 if weights_B is None else weights_B[b])
-            for b, n in enumerate(LENGTHS_B.tolist())
-        ]
-    ).sum()
-    assert_close(fast(*leaves), slow)
-    assert_close(torch.autograd.grad(fast(*leaves), leaves), torch.autograd.grad(slow, leaves))
-
-
 def test_a_barred_move_gets_no_probability_and_no_gradient() -> None:
     leaves = [tensor.requires_grad_() for tensor in (doubles(4, 3, 4, seed=2), *barred(chain(4)))]
     tags_TB = torch.tensor([[1, 0, 2], [0, 0, 1], [0, 0, 2], [3, 0, 0]])
