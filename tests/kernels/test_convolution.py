@@ -162,12 +162,6 @@ def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:
         unfold_columns(sentences(7)[0][:, :2], named, WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2]))
 
 
-def test_a_sentence_of_one_position_is_left_as_it_is_by_the_gated_folding() -> None:
-    x_SBD, lengths_B = sentences(7, (1, 1))
-    weight_NH, bias_C = FOLDINGS["gated"].weights(7)
-    assert torch.equal(gated_convolution(x_SBD, weight_NH, bias_C, lengths_B), x_SBD[0])
-
-
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 9)])
 def test_lengths_outside_the_grid_are_refused(folding: Folding, lengths: tuple[int, ...]) -> None:
     x_SBD = torch.zeros(8, 2, 7, dtype=torch.float64)

@@ -98,9 +98,8 @@ def of_hierarchical() -> Output:
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, nodes, b = leaves
-        return naive.sum_weighted(
-            lambda h_H, t: -naive.hierarchical(h_H, nodes, b, paths(masses(len(b) + 1).tolist()))[t].log(), h, y, w
-        )
+        ways = paths(masses(len(b) + 1).tolist())
+        return naive.sum_weighted(lambda h_H, t: -naive.hierarchical(h_H, nodes, b, [ways[t]])[0].log(), h, y, w)
 
     return Output(
         lambda H, V: [(V - 1, H), (V - 1,)],
