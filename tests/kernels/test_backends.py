@@ -14,7 +14,6 @@ from anaphora.kernels.backends import (
     backend_for,
     obstacle,
     precision_of,
-    runs_in_c,
     without_c,
 )
 from anaphora.kernels.compiled.gemm import has_gemm
@@ -146,9 +145,6 @@ def test_training_refuses_int8_and_double_precision_is_not_rounded_to_it(backend
 WIDTHS = st.sampled_from([16, 20, 33, 64])
 
 
-NEEDS_GEMM = pytest.mark.skipif(backend_for("fp32") != "gemm", reason="torch's own products lack this")
-
-
 @NEEDS_GEMM
 @settings(max_examples=50, deadline=None)
 @given(rows=st.integers(1, 70), chosen=st.integers(1, 64), inner=WIDTHS, outer=st.integers(1, 200))
@@ -170,10 +166,8 @@ def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
     assert [leaf.grad is not None for leaf in leaves] == list(wanted)
 
 
-@pytest.mark.parametrize("backend", ["torch", "bf16", "gemm", "gemm-bf16"])
+@EACH_BACKEND
 def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backend) -> None:
-    if without_c(backend) != backend and not runs_in_c(backend):
-        pytest.skip("this processor lacks the product")
     a, weight, lengths = drawn(3, 7, 5), drawn(4, 5, seed=1), torch.tensor([7, 1, 4])
     there = torch.arange(7) < lengths.unsqueeze(1)
     beside = a.masked_fill(~there.unsqueeze(2), torch.nan)

@@ -12,7 +12,6 @@ The first term with its gradients is that of ``softmax.py``. For the second, row
     2' dh = W_c' dz,  dW_c += dz h',  db_c += dz
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -61,33 +60,29 @@ def class_factored_loss(
     Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, classes_CH=classes_CH, weight_VH=weight_VH, targets_N=targets_N)
-    derive = partial(_derive, targets_N, classes, weights_N)
+
+    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
+        hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves
+        class_N = classes.class_V[targets_N]
+        loss, of_class = cross_entropy(recording, hidden_NH, classes_CH, class_bias_C, class_N, weights_N)
+        of_words = tuple(torch.zeros_like(leaf) for leaf in (weight_VH, bias_V)) if recording else ()
+        by_class_N = torch.argsort(class_N, stable=True)
+        for rows in torch.split(by_class_N, max(8, CHUNK // max(classes.sizes))):
+            runs, words_W = _runs(class_N[rows], classes)
+            weights = None if weights_N is None else weights_N[rows]
+            bias_W = bias_V[words_W] if bias_V.numel() else bias_V
+            more, gradients = _among_class(
+                recording, hidden_NH[rows], weight_VH[words_W], bias_W, classes.place_V[targets_N[rows]], runs, weights
+            )
+            loss += more
+            if recording:
+                of_class[0][rows] += gradients[0]
+                of_words[0].index_add_(0, words_W, gradients[1])
+                if bias_V.numel():
+                    of_words[1].index_add_(0, words_W, gradients[2])
+        return loss, of_class + of_words
+
     return derived_loss(derive, hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V)
-
-
-def _derive(
-    targets_N: Tensor, classes: Classes, weights_N: Tensor | None, recording: bool, *leaves: Tensor
-) -> tuple[Tensor, Gradients]:
-    """Compute both terms of 1."""
-    hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves
-    class_N = classes.class_V[targets_N]
-    loss, of_class = cross_entropy(recording, hidden_NH, classes_CH, class_bias_C, class_N, weights_N)
-    of_words = tuple(torch.zeros_like(leaf) for leaf in (weight_VH, bias_V)) if recording else ()
-    by_class_N = torch.argsort(class_N, stable=True)
-    for rows in torch.split(by_class_N, max(8, CHUNK // max(classes.sizes))):
-        runs, words_W = _runs(class_N[rows], classes)
-        weights = None if weights_N is None else weights_N[rows]
-        bias_W = bias_V[words_W] if bias_V.numel() else bias_V
-        more, gradients = _among_class(
-            recording, hidden_NH[rows], weight_VH[words_W], bias_W, classes.place_V[targets_N[rows]], runs, weights
-        )
-        loss += more
-        if recording:
-            of_class[0][rows] += gradients[0]
-            of_words[0].index_add_(0, words_W, gradients[1])
-            if bias_V.numel():
-                of_words[1].index_add_(0, words_W, gradients[2])
-    return loss, of_class + of_words
 
 
 def _runs(class_N: Tensor, classes: Classes) -> tuple[list[tuple[slice, slice]], Tensor]:

@@ -13,7 +13,6 @@ to the targets are looked at: with a Huffman tree, about as many a word as its c
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -51,39 +50,36 @@ def hierarchical_loss(
     Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, nodes_IH=nodes_IH, targets_N=targets_N)
-    derive = partial(_derive, targets_N, tree, weights_N)
-    return derived_loss(derive, hidden_NH, nodes_IH, bias_I)
 
-
-def _derive(
-    targets_N: Tensor, tree: Tree, weights_N: Tensor | None, recording: bool, *leaves: Tensor
-) -> tuple[Tensor, Gradients]:
-    hidden_NH, nodes_IH, bias_I = leaves
-    dhidden_NH, dnodes_IH, dbias_I = (torch.zeros_like(leaf) if recording else leaf for leaf in leaves)
-    loss = torch.zeros((), dtype=torch.float64, device=hidden_NH.device)
-    rows = max(1, CHUNK // (int(tree.lengths_V.max()) * nodes_IH.shape[1]))
-    for start in range(0, len(targets_N), rows):
-        h, y = hidden_NH[start : start + rows], targets_N[start : start + rows]
-        # all steps of all paths: one P after the other, of row_P
-        lengths, begins = tree.lengths_V[y], tree.starts_V[y]
-        row_P = torch.repeat_interleave(lengths)
-        bag_N = lengths.cumsum(0) - lengths
-        place_P = torch.arange(len(row_P), device=y.device) + (begins - bag_N)[row_P]
-        node_P, sign_P = tree.nodes_P[place_P], tree.signs_P[place_P].to(h.dtype)
-        z_P = torch.linalg.vecdot(h[row_P], nodes_IH[node_P])  # 1
-        if bias_I.numel():
-            z_P += bias_I[node_P]
-        w_P = 1 if weights_N is None else weights_N[start : start + rows][row_P]
-        loss += (w_P * functional.softplus(-sign_P * z_P)).sum(dtype=torch.float64)  # 2
-        if recording:
-            dz_P = -sign_P * torch.sigmoid(-sign_P * z_P) * w_P  # 2'
-            dhidden_NH[start : start + rows] = functional.embedding_bag(  # 1'
-                node_P, nodes_IH, bag_N, mode="sum", per_sample_weights=dz_P
-            )
-            dnodes_IH.index_add_(0, node_P, dz_P[:, None] * h[row_P])
+    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
+        hidden_NH, nodes_IH, bias_I = leaves
+        dhidden_NH, dnodes_IH, dbias_I = (torch.zeros_like(leaf) if recording else leaf for leaf in leaves)
+        loss = torch.zeros((), dtype=torch.float64, device=hidden_NH.device)
+        rows = max(1, CHUNK // (int(tree.lengths_V.max()) * nodes_IH.shape[1]))
+        for start in range(0, len(targets_N), rows):
+            h, y = hidden_NH[start : start + rows], targets_N[start : start + rows]
+            # all steps of all paths: one P after the other, of row_P
+            lengths, begins = tree.lengths_V[y], tree.starts_V[y]
+            row_P = torch.repeat_interleave(lengths)
+            bag_N = lengths.cumsum(0) - lengths
+            place_P = torch.arange(len(row_P), device=y.device) + (begins - bag_N)[row_P]
+            node_P, sign_P = tree.nodes_P[place_P], tree.signs_P[place_P].to(h.dtype)
+            z_P = torch.linalg.vecdot(h[row_P], nodes_IH[node_P])  # 1
             if bias_I.numel():
-                dbias_I.index_add_(0, node_P, dz_P)
-    return loss, (dhidden_NH, dnodes_IH, dbias_I) if recording else ()
+                z_P += bias_I[node_P]
+            w_P = 1 if weights_N is None else weights_N[start : start + rows][row_P]
+            loss += (w_P * functional.softplus(-sign_P * z_P)).sum(dtype=torch.float64)  # 2
+            if recording:
+                dz_P = -sign_P * torch.sigmoid(-sign_P * z_P) * w_P  # 2'
+                dhidden_NH[start : start + rows] = functional.embedding_bag(  # 1'
+                    node_P, nodes_IH, bag_N, mode="sum", per_sample_weights=dz_P
+                )
+                dnodes_IH.index_add_(0, node_P, dz_P[:, None] * h[row_P])
+                if bias_I.numel():
+                    dbias_I.index_add_(0, node_P, dz_P)
+        return loss, (dhidden_NH, dnodes_IH, dbias_I) if recording else ()
+
+    return derived_loss(derive, hidden_NH, nodes_IH, bias_I)
 
 
 def hierarchical_log_probs(logits_NI: Tensor, tree: Tree) -> Tensor:
