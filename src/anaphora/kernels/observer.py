@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anaphora.kernels.parts import Part
-from anaphora.kernels.program import Program, Stage, stages
+from anaphora.kernels.program import Program, stages
 from anaphora.kernels.runtime import Observer
 from anaphora.kernels.signals import Signals
 from anaphora.kernels.tensor_rows import TensorRows
@@ -71,20 +70,15 @@ class Observation:
         inside = dict[str, Tensor]()
         for stage, steps in zip(stages(program), saved, strict=True):
             for number, part in enumerate(stage.parts):
-                inside |= self._inside(stage, part, [step[number] for step in steps])
+                opened = [part.inside(step[number]) for step in steps]
+                for name in opened[0]:
+                    if part.by_sentence and not stage.loops:
+                        rows_RW = self._rows.of_grid(opened[0][name])
+                    else:
+                        rows_RW = torch.cat([step[name].flatten(0, 1) for step in opened])
+                    inside[f"{part.name}.{name}"] = self._rows.to_batch(rows_RW)
         self._seen = replace(self._seen, signals=signals, inside=inside)
         self._observer.forward(self._seen)
-
-    def _inside(self, stage: Stage, part: Part, saved: Sequence[Any]) -> dict[str, Tensor]:
-        steps = [part.inside(kept) for kept in saved]
-        found = {}
-        for name in steps[0]:
-            if part.by_sentence and not stage.loops:
-                rows_RW = self._rows.of_grid(steps[0][name])
-            else:
-                rows_RW = torch.cat([step[name].flatten(0, 1) for step in steps])
-            found[f"{part.name}.{name}"] = self._rows.to_batch(rows_RW)
-        return found
 
     def backward(self, dsignals: Signals, given: Sequence[Tensor]) -> None:
         """Report the gradients of ``dsignals``, and those that were ``given`` to the scan."""
