@@ -41,7 +41,7 @@ def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | 
 
 
 @EACH_BACKEND
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
 def test_every_product_is_that_of_torch_up_to_rounding(backend: Backend, rows: int, inner: int, outer: int) -> None:
     weight, a, dy = drawn(outer, inner), drawn(rows, inner, seed=1), drawn(rows, outer, seed=2)
@@ -146,7 +146,7 @@ WIDTHS = st.sampled_from([16, 20, 33, 64])
 
 
 @NEEDS_GEMM
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rows=st.integers(1, 70), chosen=st.integers(1, 64), inner=WIDTHS, outer=st.integers(1, 200))
 def test_a_column_has_the_same_bits_whatever_columns_stand_beside_it(
     rows: int, chosen: int, inner: int, outer: int

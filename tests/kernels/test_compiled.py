@@ -45,7 +45,7 @@ def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Ten
 
 @built
 @pytest.mark.parametrize("cell", CELLS, ids=str)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows=st.integers(0, 20), size=st.integers(1, 40), scale=st.sampled_from([0.1, 1.0, 30.0]))
 def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
     cell: Cell, rows: int, size: int, scale: float
@@ -59,7 +59,7 @@ def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
 
 
 @built
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows=st.integers(1, 20), size=st.integers(2, 70), biased=st.booleans(), scale=st.sampled_from([1.0, 50.0]))
 def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
     rows: int, size: int, biased: bool, scale: float
@@ -131,7 +131,6 @@ def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None
 
 
 @built
-@settings(deadline=None)
 @given(
     numbers=st.lists(st.integers(-(2**62), 2**62), max_size=70, unique=True).map(sorted),
     others=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),

@@ -109,7 +109,7 @@ def sentences(size: int, lengths: tuple[int, ...] = LENGTHS) -> tuple[Tensor, Te
     return leaves_of((max(lengths) + 1, len(lengths), size))[0], torch.tensor(lengths)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=5))
 def test_sentences_of_all_lengths_fold_to_their_naive_vectors(lengths: list[int]) -> None:
     for folding in (one for name, one in FOLDINGS.items() if name != "unfolded"):
@@ -120,7 +120,7 @@ def test_sentences_of_all_lengths_fold_to_their_naive_vectors(lengths: list[int]
         )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     pairs=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=5),
     widest=st.integers(2, 7),

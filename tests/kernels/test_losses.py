@@ -79,7 +79,7 @@ SHAPES = [MixtureShape(3, 2, True, 0.05), MixtureShape(3, 3, False, 0.05), Mixtu
 
 
 @given(st.integers(0, 1000), st.floats(0.3, 2), st.floats(-3, 3))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_density_integrates_to_1(seed: int, spread: float, r_hat: float) -> None:
     shape = MixtureShape(3, 2, True, 0.3)
     parameters_1P = spread * doubles(1, shape.width, seed=seed)
@@ -107,7 +107,7 @@ def test_the_loss_is_that_of_the_density(shape: MixtureShape) -> None:
 
 
 @given(st.integers(0, 1000), st.sampled_from([1.0, 30.0, 1e4, 1e8]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_outputs_of_any_size_give_finite_losses_and_gradients_in_single_precision(seed: int, size: float) -> None:
     shape = MixtureShape(3, 2, True, 0.01)
     parameters_NP = (size * doubles(5, shape.width, seed=seed)).float().requires_grad_()

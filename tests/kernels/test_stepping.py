@@ -54,10 +54,6 @@ def sentences_changed(search: Search) -> None:
     search.memory = {name: tensor.flip(0) for name, tensor in search.memory.items()}
 
 
-def test_hypotheses_side_by_side_have_the_bits_of_each_alone(search: Search) -> None:
-    assert torch.equal(search.step(hypotheses=5)[4], search.step()[0])
-
-
 @pytest.mark.parametrize("change", [*CHANGES, None])
 @torch.no_grad()
 def test_a_step_follows_its_weights_and_memory(change: Callable[[Parameter], None] | None, search: Search) -> None:

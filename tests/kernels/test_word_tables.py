@@ -53,7 +53,7 @@ class Network:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("options", [{}, {"layers": 2, "cell": "gru"}, {"layer_norm": True}], ids=str)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 99))
 @torch.no_grad()
 def test_a_table_gives_the_bits_of_products(

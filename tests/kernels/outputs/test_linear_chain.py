@@ -41,7 +41,7 @@ def barred(given: Chain) -> Chain:
     )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(tags=st.integers(1, 3), steps=st.integers(1, 3), seed=st.integers(0, 10**6), with_bars=st.booleans())
 def test_every_sequence_has_the_probability_that_brute_force_gives_it(
     tags: int, steps: int, seed: int, with_bars: bool
