@@ -180,7 +180,7 @@ class PackedWeight:
 
     def __init__(self, weight_NK: Tensor, forward: PackedMatrix) -> None:
         """``weight_NK``: of single precision, on the processor; ``forward`` is the right side of a W'."""
-        self._weight_NK, self.forward = array_of(weight_NK), forward
+        self._weight_NK, self.forward = weight_NK, forward
 
     def times(self, a_XK: Tensor) -> Tensor:
         """W a."""
@@ -189,7 +189,7 @@ class PackedWeight:
     @cached_property
     def backward(self) -> PackedMatrix:
         """The right side of dy W."""
-        return pack_columns(self._weight_NK, self.forward.precision)
+        return pack_columns(array_of(self._weight_NK), self.forward.precision)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         """W' dy."""
