@@ -20,6 +20,7 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.kernels.cells import CELLS, Cell
+from anaphora.kernels.native import loops
 from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.program_data import program_from_data, program_to_data
 from anaphora.kernels.runtime import Runtime, running
@@ -87,6 +88,7 @@ def naive(stack: Stack, x_TBD: Tensor) -> Tensor:
 
 def test_values_and_gradients_are_those_of_the_equations() -> None:
     stack, x_TBD = stack_of().double(), inputs(dtype=torch.float64, requires_grad=True)
+    assert [str(loop) for loop in loops(stack.program)] == ["loop of layer0: in C", "loop of layer1: in C"]
     leaves, readings = (x_TBD, *stack.parameters()), (stack(x_TBD, LENGTHS_B).outputs["h"], naive(stack, x_TBD))
     assert_close(*readings, rtol=0, atol=1e-12)
     assert_close(*(torch.autograd.grad(h.square().sum(), leaves) for h in readings), rtol=0, atol=1e-12)

@@ -16,7 +16,6 @@ from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.naive.units import gru_step, normalise
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
 from anaphora.kernels.parts import Activate, Clock, Column, Constant, Gated, Maxout, Project, Unit
 from anaphora.kernels.penalties import change_penalty, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.pooling import attention_pool, max_pool, mean_pool
@@ -24,29 +23,16 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
 from tests.kernels import naive
-from tests.kernels.naive import outputs as naive_outputs
 from tests.kernels.naive import values as naive_values
 from tests.runtimes import updating
 
-from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
+from .exactness import Kernel, Reading, assert_exact, assert_same_bits, doubles, drawn, ended, gradients, leaves_of
+from .outputs.test_linear_chain import tagging
 from .outputs.test_losses import OUTPUTS, Output
 from .test_convolution import FOLDINGS, LENGTHS, sentences
 from .test_spelling import SHAPES, readings, weights_of
 
 LENGTHS_B = torch.tensor([2, 4, 1])
-Reading = Callable[..., Tensor]
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """Both readings as functions of all tensors that have gradients, which ``leaves`` draws at a size."""
-
-    fast: Reading
-    slow: Reading
-    leaves: Callable[[int], Sequence[Tensor]]
-    unseen: Callable[[Tensor], Tensor] | None = None
-    """Where the first leaf is never looked at."""
-    filling: float = torch.nan
 
 
 @dataclass(frozen=True)
@@ -78,10 +64,6 @@ class ProgramKernel:
 
     def kernel(self) -> Kernel:
         return Kernel(self.fast, self.slow, self.leaves, lambda x_TBD: ended(x_TBD, LENGTHS_B))
-
-
-def ended(block_TBX: Tensor, lengths_B: Tensor) -> Tensor:
-    return (torch.arange(len(block_TBX)).unsqueeze(1) >= lengths_B).unsqueeze(-1)
 
 
 def projected(*parts: Project | Unit | Constant | Column | Maxout | Activate | Clock, bias: bool) -> Program:
@@ -220,27 +202,6 @@ def vocabulary(output: Output, weighted: bool) -> Kernel:
         lambda *leaves: output.naive([*leaves], *targets(leaves[0])),
         lambda size: leaves_of((29, size), *output.shapes(size, words(size))),
     )
-
-
-def tagging(weights: Tensor | None) -> Kernel:
-    """A sentence has 4, 1 and 3 tags of at most three kinds, so that all sequences can be written out."""
-    tags_TB, lengths = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]), (4, 1, 3)
-
-    def fast(e_TBC: Tensor, *chain: Tensor) -> Tensor:
-        return linear_chain_loss(e_TBC, Chain(*chain), tags_TB % e_TBC.shape[2], torch.tensor(lengths), weights)
-
-    def slow(e_TBC: Tensor, *chain: Tensor) -> Tensor:
-        rows = []
-        for b, (length, weight) in enumerate(zip(lengths, [1, 1, 1] if weights is None else weights, strict=True)):
-            tags = tuple((tags_TB[:length, b] % e_TBC.shape[2]).tolist())
-            rows.append(-weight * torch.log(naive_outputs.linear_chain(e_TBC[:length, b], *chain)[tags]))
-        return torch.stack(rows).sum()
-
-    def leaves(size: int) -> list[Tensor]:
-        tags = min(size + 1, 3)
-        return leaves_of((4, 3, tags), (tags, tags), (tags,), (tags,))
-
-    return Kernel(fast, slow, leaves, lambda e_TBC: ended(e_TBC, torch.tensor(lengths)), filling=1e6)
 
 
 def fixed_norm(x_RW: Tensor, first: int) -> Tensor:

@@ -20,7 +20,10 @@ from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.word_tables import LookUp, Words, read_words
 from anaphora.nn.stack import Stack, StackConfig
+from tests.networks import TRANSLATORS, untrained_translator
+from tests.searches import beam
 
+from ..batches import pair_batch
 from .exactness import CHANGES
 
 BACKENDS: list[Backend] = list(dict.fromkeys([backend_for("fp32"), "torch", backend_for("bf16"), backend_for("int8")]))
@@ -182,3 +185,13 @@ def test_threads_that_read_other_words_get_the_bits_of_products(monkeypatch: pyt
         expected = [network.stack(network.words(text).vectors, torch.tensor([3])).outputs["h"] for text in texts]
     with ThreadPoolExecutor(2) as pool:
         assert all(pool.map(reads, range(2)))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_translation_is_the_same_with_tables(size: int) -> None:
+    model, outputs = untrained_translator(next(iter(TRANSLATORS))).model, []
+    batch = pair_batch([[5, 9, 14, 3], [7, 3], [22, 21, 20, 19, 18, 3]] * 9)
+    for runtime in (Runtime.inference(), owning()):
+        with running(runtime):
+            outputs.append(beam(model.stepper(), batch, beam=size, max_length=9))
+    assert outputs[0] == outputs[1]

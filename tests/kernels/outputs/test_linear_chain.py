@@ -14,7 +14,7 @@ from anaphora.kernels.outputs import viterbi
 from anaphora.kernels.outputs.linear_chain import Chain, linear_chain_loss
 from tests.kernels.naive import outputs as naive
 
-from ..exactness import doubles
+from ..exactness import Kernel, doubles, ended, leaves_of
 
 LENGTHS_B = torch.tensor([4, 1, 3])
 
@@ -39,6 +39,27 @@ def barred(given: Chain) -> Chain:
         given.first_C.masked_fill(first_C, -torch.inf),
         given.last_C,
     )
+
+
+def tagging(weights: Tensor | None) -> Kernel:
+    """A sentence has 4, 1 and 3 tags of at most three kinds, so that all sequences can be written out."""
+    tags_TB, lengths = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]), (4, 1, 3)
+
+    def fast(e_TBC: Tensor, *chain: Tensor) -> Tensor:
+        return linear_chain_loss(e_TBC, Chain(*chain), tags_TB % e_TBC.shape[2], torch.tensor(lengths), weights)
+
+    def slow(e_TBC: Tensor, *chain: Tensor) -> Tensor:
+        rows = []
+        for b, (length, weight) in enumerate(zip(lengths, [1, 1, 1] if weights is None else weights, strict=True)):
+            tags = tuple((tags_TB[:length, b] % e_TBC.shape[2]).tolist())
+            rows.append(-weight * torch.log(naive.linear_chain(e_TBC[:length, b], *chain)[tags]))
+        return torch.stack(rows).sum()
+
+    def leaves(size: int) -> list[Tensor]:
+        tags = min(size + 1, 3)
+        return leaves_of((4, 3, tags), (tags, tags), (tags,), (tags,))
+
+    return Kernel(fast, slow, leaves, lambda e_TBC: ended(e_TBC, torch.tensor(lengths)), filling=1e6)
 
 
 @settings(max_examples=25)

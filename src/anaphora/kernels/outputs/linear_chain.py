@@ -59,11 +59,7 @@ def linear_chain_loss(
 
     def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         emissions_TBC, chain = leaves[0].double(), Chain(*leaves[1:]).double()
-        alphas = [chain.first_C + emissions_TBC[0]]  # it stays as it is in the padding
-        for t in range(1, len(emissions_TBC)):
-            sums_BC = torch.logsumexp(alphas[-1].unsqueeze(2) + chain.transitions_CC, 1)  # 2
-            alphas.append(torch.where(open_TB[t].unsqueeze(1), emissions_TBC[t] + sums_BC, alphas[-1]))
-        log_z_B = torch.logsumexp(alphas[-1] + chain.last_C, 1)  # 3
+        alphas, log_z_B = _forward(emissions_TBC, chain, open_TB)
         weight_B = torch.ones_like(log_z_B) if weights_B is None else weights_B.to(log_z_B)
         last_B = tags_TB.gather(0, lengths_B.unsqueeze(0) - 1).squeeze(0)
         emitted_TB = emissions_TBC.gather(2, tags_TB.unsqueeze(2)).squeeze(2)
@@ -100,6 +96,15 @@ def linear_chain_loss(
         return loss, tuple(gradient.to(leaf) for gradient, leaf in zip(gradients, leaves, strict=True))
 
     return derived_loss(derive, emissions_TBC, *chain)
+
+
+def _forward(emissions_TBC: Tensor, chain: Chain, open_TB: Tensor) -> tuple[list[Tensor], Tensor]:
+    """alpha of each step, which stays as it is in the padding, and log Z."""
+    alphas = [chain.first_C + emissions_TBC[0]]
+    for t in range(1, len(emissions_TBC)):
+        sums_BC = torch.logsumexp(alphas[-1].unsqueeze(2) + chain.transitions_CC, 1)  # 2
+        alphas.append(torch.where(open_TB[t].unsqueeze(1), emissions_TBC[t] + sums_BC, alphas[-1]))
+    return alphas, torch.logsumexp(alphas[-1] + chain.last_C, 1)  # 3
 
 
 def _probability(log_probs: Tensor, weight: Tensor) -> Tensor:
