@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
-from unittest.mock import patch
 
 import pytest
 import torch
@@ -18,7 +17,6 @@ from torch import Tensor
 
 from anaphora.config import options_of, parse
 from anaphora.errors import ConfigError
-from anaphora.kernels import operation_list
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceMask, Unit, previous
@@ -266,17 +264,3 @@ def _masks(widths: Mapping[str, int], steps: int, sentences: int) -> dict[str, T
         name: (torch.rand(steps, sentences, width, generator=generator, dtype=torch.float64) + 0.6).floor() / 0.6
         for name, width in widths.items()
     }
-
-
-@pytest.fixture
-def made() -> Iterator[list[int]]:
-    """The sentences of every list that is made."""
-    found: list[int] = []
-    original = operation_list.OperationList.__init__
-
-    def counted(self: Any, stage: Any, ops: Any, given: Any) -> None:
-        found.append(ops.sentences)
-        original(self, stage, ops, given)
-
-    with patch.object(operation_list.OperationList, "__init__", counted):
-        yield found

@@ -1,6 +1,7 @@
 """What every kernel has to meet: finite differences, the reading of the equations that says the same, and bits."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -79,6 +80,25 @@ def small_network() -> tuple[list[Tensor], Callable[[], Tensor]]:
         return softmax_loss(h_NH, output, torch.empty(0), torch.arange(27) % 40, 0.1)
 
     return [leaf.requires_grad_() for leaf in (*weights.values(), output)], loss
+
+
+Reading = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Both readings as functions of all tensors that have gradients, which ``leaves`` draws at a size."""
+
+    fast: Reading
+    slow: Reading
+    leaves: Callable[[int], Sequence[Tensor]]
+    unseen: Callable[[Tensor], Tensor] | None = None
+    """Where the first leaf is never looked at."""
+    filling: float = torch.nan
+
+
+def ended(block_TBX: Tensor, lengths_B: Tensor) -> Tensor:
+    return (torch.arange(len(block_TBX)).unsqueeze(1) >= lengths_B).unsqueeze(-1)
 
 
 def assert_same_bits(found: Any, expected: Any) -> None:

@@ -120,12 +120,6 @@ class Network:
         unread = {name for name in gradients if name.startswith("first layer") and name.split(".")[-1] not in read}
         assert all(gradient.abs().sum() > 0 for name, gradient in gradients.items() if name not in unread)
 
-    def assert_twice(self, output: str, **options: bool) -> None:
-        """The way back from an output can be walked twice."""
-        loss, leaves = self.fast()[output].sum(), self.leaves.values()
-        once, twice = (torch.autograd.grad(loss, leaves, retain_graph=True, **options) for _ in range(2))
-        assert_same_bits(once, twice)
-
     def assert_same_bits_alone(self) -> None:
         """Every sentence has the bits that it has among the others."""
         together = self.fast()

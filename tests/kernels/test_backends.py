@@ -1,4 +1,4 @@
-"""Packed products and those in bf16: the same as plain ones up to their rounding, and chosen by the processor."""
+"""Products of every backend: the same as plain ones up to their rounding, chosen by the processor, a row for itself."""
 
 import pytest
 import torch
@@ -17,6 +17,8 @@ from anaphora.kernels.backends import (
     without_c,
 )
 from anaphora.kernels.compiled.gemm import has_gemm
+from anaphora.kernels.linear import linear
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.tensor_backends import for_inference, for_training, prepare
 from tests.runtimes import updating
 
@@ -39,7 +41,7 @@ def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | 
 
 
 @EACH_BACKEND
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
 def test_every_product_is_that_of_torch_up_to_rounding(backend: Backend, rows: int, inner: int, outer: int) -> None:
     weight, a, dy = drawn(outer, inner), drawn(rows, inner, seed=1), drawn(rows, outer, seed=2)
@@ -138,3 +140,53 @@ def test_training_refuses_int8_and_double_precision_is_not_rounded_to_it(backend
     assert_close(for_inference(backend, weight).times(a), a @ weight.T)
     with pytest.raises(ValueError, match="not in int8"):
         for_training(backend, weight.float())
+
+
+WIDTHS = st.sampled_from([16, 20, 33, 64])
+
+
+@NEEDS_GEMM
+@settings(max_examples=50)
+@given(rows=st.integers(1, 70), chosen=st.integers(1, 64), inner=WIDTHS, outer=st.integers(1, 200))
+def test_a_column_has_the_same_bits_whatever_columns_stand_beside_it(
+    rows: int, chosen: int, inner: int, outer: int
+) -> None:
+    block, weight = drawn(rows, inner), drawn(outer, inner, seed=1)
+    columns = torch.randperm(outer, generator=torch.Generator().manual_seed(chosen))[:chosen]
+    assert torch.equal(linear(block, weight[columns]), linear(block, weight)[:, columns])
+
+
+@pytest.mark.parametrize("wanted", [(True, False), (False, True)])
+def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
+    leaves = [drawn(3, 5), drawn(4, 5, seed=1)]
+    for leaf, wants in zip(leaves, wanted, strict=True):
+        leaf.requires_grad_(wants)
+    with updating(backend="torch"):
+        linear(*leaves).sum().backward()  # type: ignore[no-untyped-call]
+    assert [leaf.grad is not None for leaf in leaves] == list(wanted)
+
+
+@EACH_BACKEND
+def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backend) -> None:
+    a, weight, lengths = drawn(3, 7, 5), drawn(4, 5, seed=1), torch.tensor([7, 1, 4])
+    there = torch.arange(7) < lengths.unsqueeze(1)
+    beside = a.masked_fill(~there.unsqueeze(2), torch.nan)
+    found = []
+    for block, own in ((a, None), (beside, lengths)):
+        leaves = block.clone().requires_grad_(), weight.clone().requires_grad_()
+        with updating(backend=backend):
+            y = linear(*leaves, own)
+            (y * drawn(3, 7, 4, seed=2))[there].sum().backward()  # type: ignore[no-untyped-call]
+        found.append((y[there], *(leaf.grad for leaf in leaves)))
+    for whole, within in zip(*found, strict=True):
+        assert_close(within, whole)
+    assert not y[~there].any()
+
+
+def test_only_needed_matrices_have_gradients() -> None:
+    matmuls = Matmuls({"w": drawn(4, 5), "v": drawn(4, 5)}, {}, recording=True)
+    block, dy = drawn(2, 3, 5, seed=1), drawn(2, 3, 4, seed=2)
+    for name in ("w", "v"):
+        matmuls.times(name, block)
+        matmuls.times_back(name, dy)
+    assert matmuls.gradients(["w"]).keys() == {"w"}

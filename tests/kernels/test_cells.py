@@ -1,5 +1,6 @@
-"""Every unit by itself: its derived gradients, its naive reading, and torch.nn where it has the same unit."""
+"""Every unit, by itself and with what may stand between units: its gradients, its naive reading, and torch.nn's."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -10,23 +11,12 @@ from torch.func import functional_call
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import (
-    Cell,
-    Elman,
-    Gru,
-    Lstm,
-    LstmForget,
-    LstmNoOutputTanh,
-    MinGru,
-    MinLstm,
-    Mogrifier,
-    Multiplicative,
-    Peephole,
-    Qrnn,
-    Sru,
-    Ssru,
-    TwoGate,
-)
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.lstm_variants import LstmForget, LstmNoOutputTanh, TwoGate
+from anaphora.kernels.cells.mogrifier import Mogrifier
+from anaphora.kernels.cells.multiplicative import Multiplicative
+from anaphora.kernels.naive.units import NORMALISED_UNITS
 
 
 def test_the_derived_gradients_are_those_of_finite_differences(cell: Cell, layers: Callable) -> None:
@@ -136,3 +126,32 @@ def test_the_factors_of_a_multiplicative_unit_start_without_a_bias() -> None:
     bias = torch.ones(6)
     Multiplicative().start_bias(bias)
     assert bias.tolist() == [0] * 3 + [1] * 3
+
+
+OPTIONS = [
+    dict(zip(("residual", "normalised", "variational"), on, strict=True)) for on in itertools.product([0, 1], repeat=3)
+]
+TOGETHER = {"residual": True, "normalised": True, "variational": True}
+
+
+def shown(options: dict[str, int]) -> str:
+    return "-".join(name for name, on in options.items() if on) or "plain"
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("options", OPTIONS[1:], ids=shown)
+def test_values_and_gradients_equal_the_naive_reading(cell: Cell, options: dict[str, bool], layers: Callable) -> None:
+    if options["normalised"] and type(cell) not in NORMALISED_UNITS:
+        options = options | {"normalised": False}
+    layers(cell, 7, height=3, **options).assert_naive()
+
+
+@pytest.mark.matrix
+def test_the_derived_gradients_are_right_with_all_that_may_stand_between_units(cell: Cell, layers: Callable) -> None:
+    assert layers(cell, 63, height=2, **TOGETHER).exact(fast_mode=True)
+
+
+def test_a_sentence_has_the_same_bits_alone_and_among_others(cell: Cell, layers: Callable) -> None:
+    network = layers(cell, 20, height=2, lengths=(5, 2, 7, 1, 9, 3, 9), **TOGETHER).to(torch.float32)
+    with torch.no_grad():
+        network.assert_same_bits_alone()

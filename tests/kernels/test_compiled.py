@@ -28,10 +28,10 @@ built = pytest.mark.skipif(not available(), reason="the library was not built: t
 CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
 
 
-def products(cell: Cell, size: int, scale: float, recording: bool = True) -> Matmuls:
+def products(cell: Cell, size: int, scale: float) -> Matmuls:
     weights = {f"unit.{name}": scale * drawn(len(blocks) * size, size) for name, blocks in cell.matmuls}
     weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
-    return Matmuls(weights, {}, recording)
+    return Matmuls(weights, {}, recording=True)
 
 
 def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:
@@ -45,8 +45,8 @@ def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Ten
 
 @built
 @pytest.mark.parametrize("cell", CELLS, ids=str)
-@settings(deadline=None, max_examples=15)
-@given(rows=st.integers(1, 20), size=st.integers(1, 40), scale=st.sampled_from([0.1, 1.0, 30.0]))
+@settings(max_examples=15)
+@given(rows=st.integers(0, 20), size=st.integers(1, 40), scale=st.sampled_from([0.1, 1.0, 30.0]))
 def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
     cell: Cell, rows: int, size: int, scale: float
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
 
 
 @built
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows=st.integers(1, 20), size=st.integers(2, 70), biased=st.booleans(), scale=st.sampled_from([1.0, 50.0]))
 def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
     rows: int, size: int, biased: bool, scale: float
@@ -76,23 +76,6 @@ def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
     with running(Runtime(kernels="python")):
         plain = loss_and_gradients()
     assert_close(fast, plain, rtol=2e-5, atol=2e-5)
-
-
-@pytest.mark.matrix
-@built
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-@pytest.mark.parametrize("size", [1, 7, 8, 17, 64])
-def test_a_row_has_the_same_bits_alone_and_among_others(cell: Cell, size: int) -> None:
-    # many enough for several threads, and sizes that do not fill a vector
-    rows = 9 * 1024 // size
-    state = tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
-    x = drawn(1, rows, cell.gates * size)
-    none = products(cell, size, 0)
-    whole, _ = cell.forward(Eager(none, "unit", rows), x, state)
-    for row in (0, rows // 2, rows - 1):
-        alone, _ = cell.forward(Eager(none, "unit", 1), x[:, row : row + 1], [s[:, row : row + 1] for s in state])
-        for mine, among in zip(alone, whole, strict=True):
-            assert torch.equal(mine, among[:, row : row + 1])
 
 
 EVERYWHERE = torch.cat(
@@ -148,20 +131,6 @@ def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None
 
 
 @built
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
-    # where nothing is recorded, products this narrow are made wider and cut
-    size, rows = 2, 3
-    x, state = drawn(1, rows, cell.gates * size), tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
-    stepped, trained = (
-        cell.forward(Eager(products(cell, size, 1, recording), "unit", rows), x, state)[0]
-        for recording in (False, True)
-    )
-    assert_close(tuple(stepped), tuple(trained))
-
-
-@built
-@settings(deadline=None)
 @given(
     numbers=st.lists(st.integers(-(2**62), 2**62), max_size=70, unique=True).map(sorted),
     others=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),

@@ -75,7 +75,7 @@ def near(found: Tensor, a_MK: Tensor, b_KN: Tensor, precision: PackedPrecision) 
 
 
 @OF_TRAINING
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(M=SIZES, N=SIZES, K=SIZES)
 def test_both_products_are_exact_up_to_their_precision(
     level: str, precision: Literal["fp32", "bf16"], M: int, N: int, K: int
@@ -90,7 +90,7 @@ def test_both_products_are_exact_up_to_their_precision(
 
 
 @OF_TRAINING
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(M=SIZES, N=SIZES, before=st.integers(0, 40), K=SIZES)
 def test_a_product_of_columns_goes_on_from_another(
     level: str, precision: Literal["fp32", "bf16"], M: int, N: int, before: int, K: int
@@ -107,7 +107,7 @@ def test_a_product_of_columns_goes_on_from_another(
 
 
 @EVERY_WAY
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows=st.integers(1, 70), N=SIZES, K=SIZES, data=st.data())
 def test_a_row_has_the_same_bits_whatever_stands_beside_it(
     level: str, precision: PackedPrecision, rows: int, N: int, K: int, data: st.DataObject
@@ -138,7 +138,7 @@ def test_the_number_of_threads_changes_no_bit(level: str, precision: PackedPreci
 
 
 @pytest.mark.skipif(LEVELS["avx512"] > HERE, reason="the processor lacks AVX-512")
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(M=SIZES, N=SIZES, K=SIZES)
 def test_in_single_precision_all_processors_give_the_same_bits(M: int, N: int, K: int) -> None:
     a, weight = drawn(M, K), drawn(N, K, seed=1)
@@ -182,7 +182,7 @@ def quantized(x_RK: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @OF_INT8
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(M=SIZES, N=SIZES, K=SIZES)
 def test_int8_is_an_exact_sum_of_rounded_numbers_scaled_back(
     level: str, precision: PackedPrecision, M: int, N: int, K: int
@@ -212,7 +212,7 @@ def test_rows_of_zeros_are_0_in_int8_and_rows_that_are_not_finite_are_not_number
     assert bool(found[2:4].isnan().all()) and bool(found[[0, 1, 4]].isfinite().all())
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(M=SIZES, N=SIZES, K=SIZES, smallest=st.sampled_from([1.0, 1e-37, 1e-39, 0.0, torch.inf, torch.nan]))
 def test_in_int8_all_processors_give_the_same_bits_and_so_does_torch(M: int, N: int, K: int, smallest: float) -> None:
     a, weight = drawn(M, K), drawn(N, K, seed=1)

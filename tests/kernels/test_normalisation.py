@@ -1,13 +1,15 @@
-"""Layer normalisation: the steps as the paper has them, rows that stand for themselves, and what it does not see."""
+"""Layer normalisation and fixed norms: rows that stand for themselves, and what normalised units do not see."""
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.eager import Eager
+from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.matmul import Matmuls
 
 
@@ -41,3 +43,19 @@ def test_normalised_units_do_not_see_the_size_of_their_matrices(cell: Cell, laye
     }
     assert_close(network.fast(**larger), network.fast(), rtol=0, atol=1e-3)
     assert_close(network.fast(**larger), network.fast(**{n: 7 * m for n, m in larger.items()}), rtol=0, atol=1e-9)
+
+
+ROWS = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_arrays_and_tensors_without_a_gradient_have_the_same_bits_in_any_batch(first: int) -> None:
+    fixed, rows = FixedNorm(2.5, first), ROWS.float()
+    found = fixed(rows.numpy())
+    assert_close(torch.from_numpy(found), fixed(ROWS).float())
+    np.testing.assert_array_equal(fixed(rows).numpy(), found)
+    np.testing.assert_array_equal(fixed(rows.numpy()[2:3]), found[2:3])
+
+
+def test_a_row_of_zeros_stays_one() -> None:
+    assert not FixedNorm(5.0)(np.zeros((2, 4), np.float32)).any()

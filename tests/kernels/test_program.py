@@ -133,7 +133,7 @@ def scanned(program: Program, tensors: dict[str, Tensor], lengths: list[int]) ->
     return outputs | {f"last {name}": value for name, value in state.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs(), st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, lengths: list[int]) -> None:
     tensors = tensors_for(program, steps=4, sentences=len(lengths))
@@ -147,7 +147,7 @@ def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, le
     assert_close(gradients(got, leaves), gradients(expected, leaves), rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(programs(), st.data())
 def test_gradients_of_some_tensors_are_the_same_whether_or_not_those_of_others_are_wanted(
     program: Program, data: st.DataObject

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -23,7 +24,7 @@ from .test_single_kernels import KERNELS
 
 def computed(kernels: Kernels, network: Network) -> dict[str, Tensor]:
     """Outputs, state and every gradient in double precision, and the first step in search."""
-    with running(replace(Runtime.inference(), kernels=kernels)):
+    with running(replace(Runtime.inference(), kernels=kernels, observer=Mock())):
         found = network.fast()
         step = advance(
             network.program,

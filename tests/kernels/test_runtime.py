@@ -4,8 +4,9 @@ import gc
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Thread
+from typing import TypeVar
 from weakref import ref
 
 import pytest
@@ -13,18 +14,17 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import prepared, tensor_backends
 from anaphora.kernels.backends import Backend, backend_for
-from anaphora.kernels.compiled.gemm import PackedMatrix, PackedPrecision, has_gemm
-from anaphora.kernels.compiled.library import Array
+from anaphora.kernels.compiled.gemm import has_gemm
 from anaphora.kernels.linear import linear
-from anaphora.kernels.prepared import with_prepared_weights
+from anaphora.kernels.prepared import packed, with_prepared_weights
 from anaphora.kernels.runtime import Runtime, current, running
 from tests.package import code
 from tests.runtimes import updating
 
-from .exactness import CHANGES, drawn, small_network, stepped
+from .exactness import CHANGES, assert_same_bits, drawn, small_network, stepped
 
+Made = TypeVar("Made")
 BF16 = Runtime(backend="bf16")
 FLOAT = Runtime(backend="torch")
 BACKENDS: list[Backend] = ["torch", "bf16"]
@@ -34,19 +34,9 @@ OF_INFERENCE: list[Backend] = [*BACKENDS, "int8"]
 OF_INFERENCE += ["gemm-int8"] if has_gemm("int8") else []
 
 
-def on_another_thread(do: Callable[[], None]) -> None:
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            do()
-        except BaseException as error:
-            raised.append(error)
-
-    thread = Thread(target=run)
-    thread.start()
-    thread.join()
-    assert not raised, raised
+def on_another_thread(do: Callable[[], Made]) -> Made:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(do).result()
 
 
 def test_blocks_nest_and_end_with_an_error_too() -> None:
@@ -63,7 +53,7 @@ def test_blocks_nest_and_end_with_an_error_too() -> None:
 def test_another_thread_starts_outside_of_every_block() -> None:
     outside = current()
     with running(BF16):
-        on_another_thread(lambda: None if current() is outside else pytest.fail("it should not be inherited"))
+        assert on_another_thread(current) is outside
 
 
 def test_threads_are_those_of_before_after_it() -> None:
@@ -93,10 +83,9 @@ def test_a_backward_pass_on_another_thread_runs_as_its_forward_pass(backend: Bac
     with updating(backend=backend):
         expected = torch.autograd.grad(loss(), leaves)
         lost = loss()
-    found: list[Tensor] = []
     with running(FLOAT):
-        on_another_thread(lambda: found.extend(torch.autograd.grad(lost, leaves)))
-    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+        found = on_another_thread(lambda: torch.autograd.grad(lost, leaves))
+    assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize("columns", [1, 3, 16, 64])
@@ -113,72 +102,31 @@ def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backen
 @pytest.mark.parametrize("backend", OF_INFERENCE)
 @torch.no_grad()
 def test_what_is_prepared_once_has_the_bits_of_what_is_prepared_every_time(backend: Backend) -> None:
-    weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
-    with running(with_prepared_weights(Runtime(backend=backend))):
-        kept = [linear(a, weight) for _ in range(2)]
-    with running(Runtime(backend=backend)):
-        assert all(torch.equal(one, linear(a, weight)) for one in kept)
-
-
-@pytest.fixture
-def preparations(monkeypatch: pytest.MonkeyPatch) -> list[Backend]:
-    """For every weight that inference prepares, by which backend."""
-    found: list[Backend] = []
-    of_tensors, of_arrays = tensor_backends.for_inference, prepared.pack_rows
-
-    def counted(backend: Backend, weight_NK: Tensor) -> tensor_backends.Multiplication:
-        found.append(backend)
-        return of_tensors(backend, weight_NK)
-
-    def counted_in_c(weight_NK: Array, precision: PackedPrecision) -> PackedMatrix:
-        found.append(backend_for(precision))
-        return of_arrays(weight_NK, precision)
-
-    monkeypatch.setattr(tensor_backends, "for_inference", counted)
-    monkeypatch.setattr(prepared, "pack_rows", counted_in_c)
-    return found
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@torch.no_grad()
-def test_a_weight_is_prepared_once_for_each_of_its_values(
-    change: Callable[[Parameter], None], preparations: list[Backend]
-) -> None:
-    weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
-    with running(with_prepared_weights(Runtime.inference())):
-        for _ in range(3):
-            before = linear(a, weight)
-        assert len(preparations) == 1
-        change(weight)
-        after = [linear(a, weight) for _ in range(3)]
-        assert len(preparations) == 2
-        fresh = linear(a, drawn(64, 40) + 1)
-    assert all(torch.equal(one, fresh) for one in after)
-    assert not torch.equal(before, after[0])
-
-
-@torch.no_grad()
-def test_weights_that_an_optimizer_changed_unseen_are_prepared_anew_once_dropped(preparations: list[Backend]) -> None:
     weight, other, a = Parameter(drawn(64, 40)), Parameter(drawn(64, 40, seed=2)), drawn(9, 40, seed=1)
-    owned = with_prepared_weights(Runtime.inference())
+    owned, anew = with_prepared_weights(Runtime(backend=backend)), Runtime(backend=backend)
     assert owned.prepared
-    with running(owned):
-        linear(a, weight), linear(a, other)
-        stepped(weight)
-        owned.prepared.drop([weight])
-        after = linear(a, weight)
-        linear(a, other)
-        assert len(preparations) == 3
-        assert torch.equal(after, linear(a, drawn(64, 40) + 1))
+
+    def made(runtime: Runtime) -> list[Tensor]:
+        with running(runtime):
+            return [linear(a, one) for one in (weight, other, weight[:32])]
+
+    found = [made(anew)]
+    for change in (*CHANGES, stepped):
+        assert_same_bits(made(owned), found[-1])
+        change(weight)
+        if change is stepped:  # unseen by torch
+            owned.prepared.drop([weight])
+        found.append(made(anew))
+        assert not torch.equal(found[-1][0], found[-2][0])
+    assert_same_bits(made(owned), found[-1])
 
 
-@torch.no_grad()
-def test_what_is_computed_is_prepared_for_one_use(preparations: list[Backend]) -> None:
-    weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
-    with running(with_prepared_weights(Runtime.inference())):
-        for _ in range(2):
-            linear(a, weight[:32])
-    assert len(preparations) == 2
+@pytest.mark.skipif(not has_gemm(), reason="nothing is packed")
+def test_what_is_made_of_a_weight_is_kept_and_what_is_made_of_what_was_computed_is_not() -> None:
+    weight, owned = Parameter(drawn(64, 40)), with_prepared_weights(Runtime(backend="gemm"))
+    assert packed(weight, owned) is packed(weight, owned)
+    assert packed(weight[:32], owned) is not packed(weight[:32], owned)
+    assert packed(weight, Runtime(backend="gemm")) is not packed(weight, Runtime(backend="gemm"))
 
 
 @torch.no_grad()
@@ -190,12 +138,6 @@ def test_nothing_outlives_its_owner() -> None:
     del weight
     gc.collect()
     assert gone() is None
-
-
-@torch.no_grad()
-def test_nothing_is_kept_outside_of_every_block(preparations: list[Backend]) -> None:
-    linear(drawn(9, 40), Parameter(drawn(64, 40)))
-    assert len(preparations) == 1
 
 
 def test_only_the_loop_and_predictors_enter_it_and_only_kernels_and_draws_read_it() -> None:

@@ -17,7 +17,6 @@ TESTS = [
     "kernels/test_compiled.py",
     "kernels/test_gemm.py",
     "kernels/test_native.py",
-    "kernels/test_pointwise.py",
     "kernels/test_stepping.py",
     "kernels/test_window.py",
     "search/test_compiled_search.py",
@@ -34,36 +33,6 @@ for rows in (values, values[::-1], np.full(11, np.nan, np.float32)):
     softmax_rows(True, np.tile(rows, (3, 3)), zeros(0), np.array([0, 9, 32]), None, 0.1)
     gates, x, state = np.tile(rows[:8], (1, 2, 1)), zeros(1, 2, 8), rows[:4].reshape(1, 2, 2).copy()
     run_once("lstm_step", [gates, *(zeros(1, 2, 2) for _ in range(3))], [x, state])
-"""
-
-SMALL = """
-from itertools import product
-from numpy import arange, float32, full, random
-from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
-from anaphora.kernels.compiled.library import available
-from anaphora.kernels.compiled.loop import run_once
-from anaphora.kernels.compiled.softmax import softmax_rows
-randn = lambda *shape: random.standard_normal(shape).astype(float32)
-assert available()
-for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0, 1, 5, 17)):
-    for bias, weights, wanted in product((randn(0), randn(size)), (None, randn(rows)), (False, True)):
-        if size:
-            targets = arange(rows) % size
-            softmax_rows(wanted, randn(rows, size), bias, targets, weights, 0.1)
-    block = lambda widths: randn(1, rows, widths * size)
-    run_once("lstm_step", [block(4), block(1), block(1), block(1)], [block(4), block(1)])
-    run_once("lstm_step_back", [block(4), block(1)], [block(4), *(block(1) for _ in range(4))])
-    for update in ("keep", "new"):
-        run_once(f"gru_step_{update}", [block(3), block(1), block(1)], [block(3), block(1)])
-        read = [block(3), block(1), block(1), block(1)]
-        run_once(f"gru_step_{update}_back", [block(3), block(3), block(1)], read)
-    run_once("join_rows", [block(3)], [block(1), block(2)])
-    run_once("take_columns", [block(1)], [block(3), full((1, 1), 2.0 * size, float32)])
-    for precision in ("fp32", "bf16", "int8"):
-        if has_gemm(precision):
-            gemm(randn(rows, size), pack_rows(randn(other, size), precision))
-        if has_gemm(precision) and precision != "int8":
-            gemm_of_columns(randn(size, rows), pack_columns(randn(size, other), precision))
 """
 
 
@@ -94,9 +63,8 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", [FAR, SMALL], ids=["far", "small"])
-def test_numbers_far_out_and_none_at_all_do_nothing_undefined(sanitized: dict[str, str], program: str) -> None:
-    done = subprocess.run([sys.executable, "-c", program], env=sanitized, capture_output=True, text=True, check=False)
+def test_numbers_far_out_do_nothing_undefined(sanitized: dict[str, str]) -> None:
+    done = subprocess.run([sys.executable, "-c", FAR], env=sanitized, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

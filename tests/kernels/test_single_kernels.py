@@ -10,6 +10,8 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.densities import MixtureShape
+from anaphora.kernels.fixed_norm import FixedNorm
+from anaphora.kernels.linear import linear
 from anaphora.kernels.losses import class_loss, label_loss, squared_error
 from anaphora.kernels.mixture import mixture_loss
 from anaphora.kernels.naive.units import gru_step, normalise
@@ -22,25 +24,15 @@ from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.spelling import Shape
 from tests.kernels import naive
 from tests.kernels.naive import values as naive_values
+from tests.runtimes import updating
 
-from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
+from .exactness import Kernel, Reading, assert_exact, assert_same_bits, doubles, drawn, ended, gradients, leaves_of
+from .outputs.test_linear_chain import tagging
+from .outputs.test_losses import OUTPUTS, Output
 from .test_convolution import FOLDINGS, LENGTHS, sentences
 from .test_spelling import SHAPES, readings, weights_of
 
 LENGTHS_B = torch.tensor([2, 4, 1])
-Reading = Callable[..., Tensor]
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """Both readings as functions of all tensors that have gradients, which ``leaves`` draws at a size."""
-
-    fast: Reading
-    slow: Reading
-    leaves: Callable[[int], Sequence[Tensor]]
-    unseen: Callable[[Tensor], Tensor] | None = None
-    """Where the first leaf is never looked at."""
-    filling: float = torch.nan
 
 
 @dataclass(frozen=True)
@@ -72,10 +64,6 @@ class ProgramKernel:
 
     def kernel(self) -> Kernel:
         return Kernel(self.fast, self.slow, self.leaves, lambda x_TBD: ended(x_TBD, LENGTHS_B))
-
-
-def ended(block_TBX: Tensor, lengths_B: Tensor) -> Tensor:
-    return (torch.arange(len(block_TBX)).unsqueeze(1) >= lengths_B).unsqueeze(-1)
 
 
 def projected(*parts: Project | Unit | Constant | Column | Maxout | Activate | Clock, bias: bool) -> Program:
@@ -198,6 +186,34 @@ def attention(size: int) -> list[Tensor]:
     return [(0.1 + doubles(size, 3, size, seed=1).abs()).div_(size).requires_grad_()]
 
 
+def vocabulary(output: Output, weighted: bool) -> Kernel:
+    def words(hidden: int) -> int:
+        return 7 + hidden // 3
+
+    def targets(h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.arange(29) % words(h_NH.shape[1]), (1 + torch.arange(29)) / 29.0 if weighted else torch.ones(29)
+
+    def fast(*leaves: Tensor) -> Tensor:
+        y_N, w_N = targets(leaves[0])
+        return output.loss([*leaves], y_N, w_N.double() if weighted else None)
+
+    return Kernel(
+        fast,
+        lambda *leaves: output.naive([*leaves], *targets(leaves[0])),
+        lambda size: leaves_of((29, size), *output.shapes(size, words(size))),
+    )
+
+
+def fixed_norm(x_RW: Tensor, first: int) -> Tensor:
+    blocks = [x_RW[:, :first], x_RW[:, first:]] if first else [x_RW]
+    return torch.cat([2.5 * block / (block.square().sum(1, keepdim=True) + 1e-12).sqrt() for block in blocks], 1)
+
+
+def product(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
+    with updating(backend="torch"):
+        return linear(a_XK, weight_NK)
+
+
 CLASSES = torch.tensor([0, 1, 1])
 
 
@@ -279,6 +295,13 @@ KERNELS: dict[str, Kernel] = {
     ),
     **losses(None),
     **{f"{name}-weighted": kernel for name, kernel in losses(WEIGHTS).items()},
+    **{name: vocabulary(output, False) for name, output in OUTPUTS.items()},
+    **{f"{name}-weighted": vocabulary(output, True) for name, output in OUTPUTS.items()},
+    "tags": tagging(None),
+    "tags-weighted": tagging(WEIGHTS),
+    "fixed-norm": Kernel(FixedNorm(2.5), partial(fixed_norm, first=0), lambda size: leaves_of((5, size + 1))),
+    "fixed-norms": Kernel(FixedNorm(2.5, 2), partial(fixed_norm, first=2), lambda size: leaves_of((5, size + 4))),
+    "product": Kernel(product, lambda a, W: a @ W.T, lambda size: leaves_of((2, size, size + 1), (size + 2, size + 1))),
 }
 EACH = pytest.mark.parametrize("name", KERNELS)
 

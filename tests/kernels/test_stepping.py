@@ -1,4 +1,4 @@
-"""Single steps in C: a list is made once, follows its weights and memory, and goes with them."""
+"""Single steps in C: they follow their weights and memory, and leave nothing behind."""
 
 import gc
 from collections.abc import Callable
@@ -50,15 +50,6 @@ def search(decoder: Callable) -> Search:
     return Search(decoder(Gru(), Concat(), "previous", True, 20, (1,) * 3, (4, 6, 2)).to(torch.float32))
 
 
-def test_a_list_is_made_once_for_each_size_whatever_the_memory(search: Search, made: list[int]) -> None:
-    for _ in range(3):
-        search.step()
-        sentences_changed(search)
-    assert made == [3]
-    assert torch.equal(search.step(hypotheses=5)[4], search.step()[0])
-    assert made == [3, 3]
-
-
 def sentences_changed(search: Search) -> None:
     search.memory = {name: tensor.flip(0) for name, tensor in search.memory.items()}
 
@@ -97,9 +88,3 @@ def test_nothing_outlives_the_memory_of_a_search(search: Search) -> None:
     search.memory.clear()
     gc.collect()
     assert not search.prepared.bound
-
-
-def test_without_an_owner_no_list_is_kept(search: Search, made: list[int]) -> None:
-    for _ in range(2):
-        search.step(prepared=None)
-    assert made == [3, 3]

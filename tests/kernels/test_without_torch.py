@@ -17,7 +17,7 @@ from anaphora.kernels import native, stepping
 from anaphora.kernels.backends import InferencePrecision, backend_for
 from anaphora.kernels.cells import Gru, Lstm
 from anaphora.kernels.compiled.gemm import has_gemm
-from anaphora.kernels.compiled.loop import has_loop, run_once
+from anaphora.kernels.compiled.loop import has_loop
 from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import array_of, packed, with_prepared_weights
 from anaphora.kernels.runtime import Runtime, running
@@ -129,14 +129,6 @@ def test_a_product_of_arrays_has_the_bits_of_one_of_tensors(precision: Inference
     a, weight = drawn(9, 40), drawn(64, 40, seed=1)
     with running(Runtime.inference(precision=precision)):
         assert np.array_equal(linear(a.numpy(), weight.numpy()), linear(a, weight).numpy())
-
-
-@pytest.mark.parametrize(("name", "exact"), [("tanh_rows", np.tanh), ("sigmoid_rows", lambda a: 1 / (1 + np.exp(-a)))])
-def test_functions_of_a_number_are_those_of_loops(name: str, exact: Callable[..., Any]) -> None:
-    a = drawn(3, 5, 17).numpy()
-    written = np.empty_like(a)
-    run_once(name, [written], [a])
-    np.testing.assert_allclose(written, exact(a), rtol=1e-5, atol=1e-6)
 
 
 def test_what_is_made_of_an_array_is_kept_if_nothing_can_write_to_it() -> None:

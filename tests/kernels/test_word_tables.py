@@ -1,11 +1,11 @@
 """Projections of words are looked up in tables with the bits of their products, made once enough words were read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
-from weakref import WeakSet, ref
+from unittest.mock import Mock
+from weakref import WeakSet
 
 import pytest
 import torch
@@ -16,17 +16,11 @@ from torch.nn import Parameter
 
 from anaphora.kernels import word_tables
 from anaphora.kernels.backends import Backend, backend_for
-from anaphora.kernels.compiled.gemm import has_gemm
-from anaphora.kernels.compiled.loop import has_loop
-from anaphora.kernels.eager import Eager
 from anaphora.kernels.prepared import with_prepared_weights
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.word_tables import LookUp, Words, read_words
-from anaphora.models.encoder_decoder import EncoderDecoder
-from anaphora.models.language_model import LanguageModel
 from anaphora.nn.stack import Stack, StackConfig
-from anaphora.protocols import Searchable, VocabularyInfo
-from tests.networks import build
+from tests.networks import TRANSLATORS, untrained_translator
 from tests.searches import beam
 
 from ..batches import pair_batch
@@ -34,15 +28,6 @@ from .exactness import CHANGES
 
 BACKENDS: list[Backend] = list(dict.fromkeys([backend_for("fp32"), "torch", backend_for("bf16"), backend_for("int8")]))
 WORDS, WIDTH = 11, 7
-TRANSLATORS: dict[str, dict[str, Any]] = {
-    "reversed": {"encoder": {"size": 9, "bidirectional": False, "reversed": True, "layers": 2, "residual": True}},
-    "with the word read out": {"decoder": {"size": 12, "cell": "gru", "layer_norm": True, "readout_word": True}},
-    "asked between": {
-        "decoder": {"size": 12, "cell": "gru", "layers": 2},
-        "attention": {"score": "concat", "query": "current", "context": "state"},
-    },
-}
-SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 
 
 def owning() -> Runtime:
@@ -71,7 +56,7 @@ class Network:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("options", [{}, {"layers": 2, "cell": "gru"}, {"layer_norm": True}], ids=str)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 99))
 @torch.no_grad()
 def test_a_table_gives_the_bits_of_products(
@@ -87,17 +72,6 @@ def test_a_table_gives_the_bits_of_products(
         assert network.reads_tables(WORDS)
         assert torch.equal(network.stack(of_words, lengths_B).outputs["h"], expected)
         assert torch.equal(network.stack.advance(network.words(ids_TB[:1]), state)[0], step)
-
-
-@pytest.mark.skipif(not has_loop() or not has_gemm(), reason="scans run in Python")
-@torch.no_grad()
-def test_a_scan_in_c_looks_words_up_step_by_step() -> None:
-    """Without a block of all rows that the loop would read once."""
-    network = Network(layers=2)
-    with running(with_prepared_weights(Runtime(backend="gemm"))), patch.object(Eager, "look_up") as over_all_rows:
-        assert network.reads_tables(WORDS)
-        network.stack(network.words(torch.zeros(3, 2, dtype=torch.int64)), torch.tensor([3, 2]))
-    assert not over_all_rows.called
 
 
 @torch.no_grad()
@@ -120,33 +94,14 @@ def test_a_table_goes_with_the_values_of_its_weights(name: str, change: Callable
         assert not network.reads_tables()
 
 
-def test_words_are_read_by_their_vectors_where_there_are_gradients() -> None:
-    network = Network()
-    with running(owning()):
-        assert not network.reads_tables(WORDS)
-
-
-class Observer:
-    """Sees every signal."""
-
-    def scanned(self, *_: Any) -> None:
-        """Nothing is done with them."""
-
-
 @pytest.mark.parametrize(
-    "runtime",
-    [
-        replace(owning(), training=True),
-        Runtime.inference(),
-        replace(owning(), observer=Observer()),  # type: ignore[arg-type]
-    ],
-    ids=["training", "without kept weights", "observed"],
+    ("changes", "gradients"),
+    [({}, True), *((one, False) for one in ({"training": True}, {"prepared": None}, {"observer": Mock()}))],
+    ids=["gradients", "training", "without kept weights", "observed"],
 )
-@torch.no_grad()
-def test_and_where_nothing_is_kept_or_products_are_looked_at(runtime: Runtime) -> None:
-    network = Network()
-    with running(runtime):
-        assert not network.reads_tables(WORDS)
+def test_words_are_read_by_their_vectors_where_nothing_is_kept(changes: dict[str, Any], gradients: bool) -> None:
+    with running(replace(owning(), **changes)), torch.set_grad_enabled(gradients):
+        assert not Network().reads_tables(WORDS)
 
 
 def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
@@ -161,14 +116,6 @@ def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
     monkeypatch.setattr(word_tables, "_sharing", WeakSet())
     monkeypatch.setattr(word_tables, "linear", counted)
     return found
-
-
-@torch.no_grad()
-def test_and_where_a_table_has_no_room_for_all_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows_made(monkeypatch, WORDS - 1)
-    network = Network()
-    with running(owning()):
-        assert not network.reads_tables(WORDS)
 
 
 @torch.no_grad()
@@ -190,7 +137,8 @@ def test_there_words_that_are_known_are_projected_once_each(
             network.stack(four, torch.tensor([4, 4])).outputs["h"],
             network.stack(four.vectors, torch.tensor([4, 4])).outputs["h"],
         )
-    assert rows == made
+        assert rows == made
+        assert network.reads_tables(WORDS) is (room == WORDS)  # a search has to have room for all
 
 
 @torch.no_grad()
@@ -212,19 +160,6 @@ def test_networks_share_the_room_for_tables(monkeypatch: pytest.MonkeyPatch) -> 
     assert reads(second, 1, 2) == reads(first, 1, 2) == []
     del second
     assert reads(first, 1, 2, 3, 4) == [4]
-
-
-@torch.no_grad()
-def test_a_table_that_is_begun_anew_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = Network(), rows_made(monkeypatch, 4)
-    with running(owning()):
-        tables = []
-        for ids in ([1, 2, 3], [4, 5], [6, 7, 8]):
-            network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
-            for kept in word_tables._sharing:
-                assert kept.tables
-                tables += [ref(block) for block in kept.tables.blocks.values()]
-    assert [table() is None for table in tables] == [True, True, False]
 
 
 @torch.no_grad()
@@ -252,38 +187,11 @@ def test_threads_that_read_other_words_get_the_bits_of_products(monkeypatch: pyt
         assert all(pool.map(reads, range(2)))
 
 
-def made(task: str, tables: dict[str, Any]) -> EncoderDecoder | LanguageModel:
-    found = build(task, {"embedding": {"size": 8}, **tables}, dict.fromkeys(("source", "target", "text"), SYMBOLS))
-    assert isinstance(found, EncoderDecoder | LanguageModel)
-    found.initialise(seed=3)  # type: ignore[operator]
-    with torch.no_grad():
-        for parameter in found.parameters():
-            parameter *= 1.7
-    return found
-
-
-def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The programs that read words by tables from now on, by the name of the first projection."""
-    found: list[str] = []
-    original = word_tables._looking_up
-
-    def noted(program: Any) -> Any:
-        found.append(program.parts[0].name)
-        return original(program)
-
-    monkeypatch.setattr(word_tables, "_looking_up", noted)
-    return found
-
-
-@pytest.mark.parametrize("name", TRANSLATORS)
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_translation_is_the_same_with_tables(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, found = made("translate", TRANSLATORS[name]), looked_up(monkeypatch)
-    assert isinstance(model, Searchable)
-    sources: Sequence[Sequence[int]] = [[5, 9, 14, 3], [7, 3], [22, 21, 20, 19, 18, 3]] * 9
-    outputs = []
-    for runtime in (Runtime.inference(), Runtime.inference()):
+def test_a_translation_is_the_same_with_tables(size: int) -> None:
+    model, outputs = untrained_translator(next(iter(TRANSLATORS))).model, []
+    batch = pair_batch([[5, 9, 14, 3], [7, 3], [22, 21, 20, 19, 18, 3]] * 9)
+    for runtime in (Runtime.inference(), owning()):
         with running(runtime):
-            outputs.append(beam(model.stepper(), pair_batch(sources), beam=size, max_length=9))
-        assert bool(found) == bool(runtime.prepared)
+            outputs.append(beam(model.stepper(), batch, beam=size, max_length=9))
     assert outputs[0] == outputs[1]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple
 
 from anaphora.kernels.normalizers import Normalizer
 from anaphora.kernels.ops import Ops, V
-from anaphora.kernels.parts import OneToOne
+from anaphora.kernels.parts import OneToOne, Part
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Focus, Span
 
@@ -28,7 +28,7 @@ class SavedAttention(NamedTuple, Generic[V]):
 
 
 @dataclass(frozen=True)
-class Attend:
+class Attend(Part):
     """Attention over the positions of a sentence.
 
         1  e_s = score(query, position s) * scale        -inf where the span is closed, and past the end
@@ -40,7 +40,6 @@ class Attend:
     end) and ``<name>.length`` (B x 1, the open positions). It writes ``target``, the context, and ``weights``.
     """
 
-    name: str
     score: Score
     span: Span
     normalizer: Normalizer
@@ -72,7 +71,7 @@ class Attend:
         return (context, a), SavedAttention(focus, of_score, of_span, of_normalizer, b)
 
     def inside(self, saved: SavedAttention[Any]) -> dict[str, Any]:
-        """Return the centre of its window (X x B x 1), where it has one: see ``observer.OpenedPart``."""
+        """Return the centre of its window (X x B x 1), where it has one."""
         return {} if saved.of_span is None else {"centre": self.span.centre(saved.of_span)}
 
     def backward(self, ops: Ops[V], saved: SavedAttention[V], doutputs: Sequence[V | None]) -> Sequence[V | None]:

@@ -6,16 +6,18 @@ proportional to the gradient that comes back to it, so going back has nothing to
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-Forward = Callable[..., tuple[Tensor, Sequence[Tensor]]]
-"""From whether gradients are wanted, and the tensors, to the output and the tensors that ``Backward`` needs."""
+Output = TypeVar("Output", Tensor, tuple[Tensor, ...])
 
-Backward = Callable[[Sequence[Tensor], Tensor], Sequence[Tensor | None]]
-"""From these tensors and the gradient of the output to the gradient of each tensor; None for one that has none."""
+Forward = Callable[..., tuple[Output, Sequence[Tensor]]]
+"""From whether gradients are wanted, and the tensors, to the output or several, and the tensors of ``Backward``."""
+
+Backward = Callable[..., Sequence[Tensor | None]]
+"""From these tensors and the gradient of each output to the gradient of each tensor; None for one that has none."""
 
 Derive = Callable[..., tuple[Tensor, tuple[Tensor, ...]]]
 """From whether gradients are wanted, and the leaves, to the loss and the gradient of every leaf (none if unwanted)."""
@@ -63,19 +65,19 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return refusing
 
 
-def apply_derived(forward: Forward, backward: Backward, *tensors: Tensor) -> Tensor:
-    """Return the output of ``forward`` over tensors, with the gradients of ``backward``.
+def apply_derived(forward: Forward[Output], backward: Backward, *tensors: Tensor) -> Output:
+    """Return what ``forward`` gives over tensors, with the gradients of ``backward``.
 
     Changes of saved tensors before the backward pass are refused.
     """
-    output: Tensor = _DerivedFunction.apply(forward, backward, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
+    output: Output = _DerivedFunction.apply(forward, backward, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
     return output
 
 
 class _DerivedFunction(torch.autograd.Function):
     @staticmethod
     @outside_autocast
-    def forward(ctx: Any, forward: Forward, backward: Backward, recording: bool, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, forward: Forward[Output], backward: Backward, recording: bool, *tensors: Tensor) -> Output:
         output, saved = forward(recording and any(ctx.needs_input_grad), *tensors)
         ctx.backward = backward
         ctx.save_for_backward(*saved)
@@ -84,8 +86,8 @@ class _DerivedFunction(torch.autograd.Function):
     @staticmethod
     @outside_autocast
     @once_differentiable
-    def backward(ctx: Any, doutput: Tensor) -> tuple[Tensor | None, ...]:
-        return (None, None, None, *ctx.backward(ctx.saved_tensors, doutput))
+    def backward(ctx: Any, *doutputs: Tensor) -> tuple[Tensor | None, ...]:
+        return (None, None, None, *ctx.backward(ctx.saved_tensors, *doutputs))
 
 
 def derived_loss(derive: Derive, *leaves: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor)
         widest: columns of the widest kernel, at least 2.
         lengths_B: positions of each sentence, 1 to S.
     """
-    sentences = _columns(x_SBD, lengths_B)
+    sentences = columns_of(x_SBD, lengths_B)
     return _laid_along(sentences, folding(sentences.lengths_B.tolist(), widest), kernels).x_SBD[0]
 
 
@@ -63,7 +63,7 @@ def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: 
 
     Args, errors: as for ``convolution``.
     """
-    sentences = _columns(x_SBD, lengths_B)
+    sentences = columns_of(x_SBD, lengths_B)
     plan = folding(sentences.lengths_B.tolist(), widest, folds, enough_B.tolist())
     return _laid_along(sentences, plan, kernels)
 
@@ -81,13 +81,14 @@ def unfold_columns(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tens
         lengths_B: columns of each sentence, 1 to S.
         wanted_B: how many it shall have, no fewer; T is the most of them.
     """
-    sentences, wanted_B = _columns(x_SBD, lengths_B), wanted_B.to("cpu")
+    sentences, wanted_B = columns_of(x_SBD, lengths_B), wanted_B.to("cpu")
     if bool((wanted_B < sentences.lengths_B).any()):
         raise ShapeError(f"cannot unfold {sentences.lengths_B.tolist()} columns to fewer, {wanted_B.tolist()}.")
     return _laid_along(sentences, unfolding(sentences.lengths_B.tolist(), wanted_B.tolist(), widest), kernels).x_SBD
 
 
-def _columns(x_SBD: Tensor, lengths_B: Tensor) -> Columns:
+def columns_of(x_SBD: Tensor, lengths_B: Tensor) -> Columns:
+    """Return the columns of sentences; ShapeError for lengths outside 1 .. S."""
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     check_lengths(lengths_B, x_SBD.shape[0])
     return Columns(_zero_past_end(x_SBD, lengths_B), lengths_B)

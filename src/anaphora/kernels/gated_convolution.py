@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.autograd_bridge import apply_derived
-from anaphora.kernels.checks import check_lengths
+from anaphora.kernels.convolution import columns_of
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import tanh_back_
 
@@ -48,15 +48,11 @@ def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_
         bias_C: [b; d], C = H + 3; a tensor of no elements for none.
         lengths_B: positions of each sentence, 1 to S.
     """
-    lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
-    check_lengths(lengths_B, h_SBH.shape[0])
+    open_SBH, lengths_B = columns_of(h_SBH, lengths_B)
     order_B = torch.argsort(lengths_B, descending=True, stable=True)
-    back_B = torch.argsort(order_B)
-    closed_SB = torch.arange(h_SBH.shape[0]).unsqueeze(1) >= lengths_B[order_B]
-    sorted_SBH = h_SBH.index_select(1, order_B.to(h_SBH.device))
-    open_SBH = sorted_SBH.masked_fill(closed_SB.unsqueeze(-1).to(h_SBH.device), 0)
-    top_BH = _fold(lengths_B[order_B].tolist(), open_SBH, weight_NH, bias_C)
-    return top_BH.index_select(0, back_B.to(h_SBH.device))
+    sorted_SBH = open_SBH.index_select(1, order_B.to(h_SBH.device))
+    top_BH = _fold(lengths_B[order_B].tolist(), sorted_SBH, weight_NH, bias_C)
+    return top_BH.index_select(0, torch.argsort(order_B).to(h_SBH.device))
 
 
 def _fold(lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor) -> Tensor:

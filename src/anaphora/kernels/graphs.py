@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from anaphora.kernels import unroll
-from anaphora.kernels.autograd_bridge import once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import apply_derived
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current
 from anaphora.kernels.tensor_rows import TensorRows
@@ -64,7 +64,7 @@ def replay(
     _remember(_graphs, key, graph, _MOST)
     if graph.waits:
         return None
-    results = _GraphFunction.apply(graph, lengths_B, *tensors)  # type: ignore[no-untyped-call]
+    results = _differentiable(graph, lengths_B, tensors)
     outputs = dict(zip(program.returns, results, strict=False))
     return outputs, dict(zip(program.carried, results[len(outputs) :], strict=True))
 
@@ -153,7 +153,7 @@ class _Graph:
         """True if the backward pass of an earlier batch is still to come."""
         return self._lease is not None and self._lease() is not None
 
-    def forward(self, tensors: Sequence[Tensor], lengths_B: Tensor) -> tuple[_Lease, list[Tensor]]:
+    def forward(self, tensors: Sequence[Tensor], lengths_B: Tensor) -> tuple[_Lease, tuple[Tensor, ...]]:
         """Copy a batch in and run forward: each output (T x B x width, zero past the end) and each last state."""
         past_TB1 = self._past(lengths_B, len(tensors[0]))
         for number, (ours, theirs) in enumerate(zip(self._tensors, tensors, strict=True)):
@@ -167,8 +167,8 @@ class _Graph:
         self._lease = weakref.ref(lease)
         signals, program = self._done.signals, self.spec.program
         grids = (self.rows.to_grid(signals.all(name))[: len(past_TB1)] for name in program.returns)
-        outputs = [grid_TBW.masked_fill(past_TB1, 0) for grid_TBW in grids]
-        return lease, [*outputs, *(signals.all(name).index_select(0, self.rows.last_B) for name in program.carried)]
+        outputs = (grid_TBW.masked_fill(past_TB1, 0) for grid_TBW in grids)
+        return lease, (*outputs, *(signals.all(name).index_select(0, self.rows.last_B) for name in program.carried))
 
     def backward(self, lease: _Lease | None, gradients: Sequence[Tensor], lengths_B: Tensor) -> list[Tensor | None]:
         """The gradient of each tensor, for the batch that has the lease; raises RuntimeError where none has it."""
@@ -202,21 +202,15 @@ def _copy_steps(source_TBW: Tensor, past_TB1: Tensor, target_SBW: Tensor) -> Non
     target_SBW[len(source_TBW) :].zero_()
 
 
-class _GraphFunction(torch.autograd.Function):
-    """A thin adapter between autograd and a graph."""
+def _differentiable(graph: _Graph, lengths_B: Tensor, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    leases = list[_Lease]()
 
-    @staticmethod
-    @outside_autocast
-    def forward(ctx: Any, graph: _Graph, lengths_B: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.graph, ctx.lengths_B = graph, lengths_B
-        ctx.save_for_backward(*tensors)
-        ctx.lease, results = graph.forward(tensors, lengths_B)
-        return tuple(results)
+    def forward(recording: bool, *tensors: Tensor) -> tuple[tuple[Tensor, ...], Sequence[Tensor]]:
+        lease, results = graph.forward(tensors, lengths_B)
+        leases.append(lease)
+        return results, tensors
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        _ = ctx.saved_tensors  # refuses weights changed since
-        made, ctx.lease = ctx.graph.backward(ctx.lease, gradients, ctx.lengths_B), None
-        return (None, None, *made)
+    def backward(saved: Sequence[Tensor], *gradients: Tensor) -> list[Tensor | None]:
+        return graph.backward(leases.pop() if leases else None, gradients, lengths_B)
+
+    return apply_derived(forward, backward, *tensors)

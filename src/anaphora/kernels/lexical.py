@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from anaphora.kernels.ops import Ops, V
-from anaphora.kernels.parts import PartBase
+from anaphora.kernels.parts import Part
 
 
 @dataclass(frozen=True)
-class Lexical(PartBase):
+class Lexical(Part):
     """The lexical model of attention ``weights``, behind the readout.
 
     Memory tensors: ``<name>.values``, the word vectors, and ``<name>.closed`` and ``<name>.length`` as of ``Attend``.
     """
 
-    name: str
     readout: str
     target: str
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.kernels.compiled import topk
-from anaphora.kernels.compiled.library import suits
+from anaphora.kernels.compiled.library import empty, run, suits
 from anaphora.kernels.fixed_norm import FixedNorm
 from anaphora.kernels.search_step import Scores, WordCandidates
 from anaphora.protocols import Array, DeviceArray
@@ -46,8 +45,10 @@ def top_k(values_NV: DeviceArray, k: int) -> tuple[Array, Array]:
     """
     rows, size = values_NV.shape
     is_array = isinstance(values_NV, np.ndarray)
-    if is_array and suits(values_NV) and values_NV.flags.c_contiguous and k <= min(_FEW, size):
-        return topk.top_k(values_NV, k)
+    if is_array and suits(values_NV) and values_NV.flags.c_contiguous and 1 <= k <= min(_FEW, size):
+        best_Nk, places_Nk = empty(rows, k), empty(rows, k, dtype=np.int64)
+        run("top_k", rows, size, k, values_NV, best_Nk, places_Nk)
+        return best_Nk, places_Nk
     if k >= size:
         return _sorted(values_NV, np.tile(np.arange(size), (rows, 1)))
     if is_array:

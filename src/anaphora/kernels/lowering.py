@@ -15,7 +15,7 @@ import numpy as np
 from anaphora.errors import ShapeError
 from anaphora.kernels.compiled.gemm import PackedMatrix
 from anaphora.kernels.compiled.library import Array, empty, thread_count
-from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Operation, Place, entries, loop
+from anaphora.kernels.compiled.loop import CAN_ADD, Operand, Place, entries, loop
 from anaphora.kernels.matrices import Matrices
 from anaphora.kernels.prepared import Weight, array_of
 from anaphora.kernels.rows import Rows
@@ -259,11 +259,11 @@ class Lowering:
             for operand, value in enumerate((*(value for value, _ in writes), *reads)):
                 yield operation, operand, value
 
-    def operations(self) -> Iterator[Operation]:
+    def operations(self) -> Iterator[tuple[str, list[Operand]]]:
         """Yield the operations in order, once every value has its place; one without an array has the address 0."""
         for name, writes, reads in self._operations:
             operands = [self._operand(value, adds) for value, adds in writes]
-            yield Operation(name, operands + [self._operand(value, False) for value in reads])
+            yield name, operands + [self._operand(value, False) for value in reads]
 
     def _operand(self, value: Value, adds: bool) -> Operand:
         if value.array is None:

@@ -72,33 +72,25 @@ def mixture_loss(
         if not recording:
             return loss, ()
         g_NK = torch.exp(joint_NK - log_probs_N.unsqueeze(1))
-        gradient_NP = _backward(parameters_NP, mixture, g_NK, u_NKD, v_NK, shape)
-        return loss, (gradient_NP * weight_N.unsqueeze(1),)
+        log_weights_NK, _, s_NKD, r_NK = mixture
+        blocks = [log_weights_NK.exp() - g_NK]  # 7'
+        of_correlation: list[Tensor] = []
+        if r_NK is None or v_NK is None:
+            du_NKD = g_NK.unsqueeze(2) * u_NKD
+        else:
+            u1_NK, u2_NK = u_NKD.unbind(2)
+            sinh_NK, cosh_NK = torch.sinh(r_NK), torch.cosh(r_NK)
+            du_NKD = torch.stack([g_NK * (u1_NK - v_NK * sinh_NK), g_NK * v_NK * cosh_NK], 2)  # 5'
+            dr_NK = g_NK * (v_NK * (u2_NK * sinh_NK - u1_NK * cosh_NK) - torch.tanh(r_NK))
+            of_correlation = [dr_NK * (1 - (r_NK / LARGEST) ** 2)]  # 3'
+        hats_NKD = _by_component(torch.split(parameters_NP, shape.blocks, -1)[2], shape)
+        blocks.append((-du_NKD * torch.exp(-s_NKD)).flatten(1))  # 4'
+        ds_NKD = g_NK.unsqueeze(2) - du_NKD * u_NKD
+        blocks.append((ds_NKD * torch.sigmoid(hats_NKD - log(shape.min_deviation))).flatten(1))  # 2'
+        return loss, (torch.cat([*blocks, *of_correlation], 1) * weight_N.unsqueeze(1),)
 
     return derived_loss(derive, parameters_NP)
 
 
 def _by_component(block: Tensor, shape: MixtureShape) -> Tensor:
     return block.reshape(-1, shape.components, shape.size)
-
-
-def _backward(
-    parameters_NP: Tensor, mixture: Mixture, g_NK: Tensor, u_NKD: Tensor, v_NK: Tensor | None, shape: MixtureShape
-) -> Tensor:
-    """Equations 7' to 2'."""
-    log_weights_NK, _, s_NKD, r_NK = mixture
-    blocks = [log_weights_NK.exp() - g_NK]  # 7'
-    of_correlation: list[Tensor] = []
-    if r_NK is None or v_NK is None:
-        du_NKD = g_NK.unsqueeze(2) * u_NKD
-    else:
-        u1_NK, u2_NK = u_NKD.unbind(2)
-        sinh_NK, cosh_NK = torch.sinh(r_NK), torch.cosh(r_NK)
-        du_NKD = torch.stack([g_NK * (u1_NK - v_NK * sinh_NK), g_NK * v_NK * cosh_NK], 2)  # 5'
-        dr_NK = g_NK * (v_NK * (u2_NK * sinh_NK - u1_NK * cosh_NK) - torch.tanh(r_NK))
-        of_correlation = [dr_NK * (1 - (r_NK / LARGEST) ** 2)]  # 3'
-    hats_NKD = _by_component(torch.split(parameters_NP, shape.blocks, -1)[2], shape)
-    blocks.append((-du_NKD * torch.exp(-s_NKD)).flatten(1))  # 4'
-    ds_NKD = g_NK.unsqueeze(2) - du_NKD * u_NKD
-    blocks.append((ds_NKD * torch.sigmoid(hats_NKD - log(shape.min_deviation))).flatten(1))  # 2'
-    return torch.cat([*blocks, *of_correlation], 1)

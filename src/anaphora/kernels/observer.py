@@ -6,13 +6,12 @@ has the same bits with and without one, and without one nothing is kept for it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.parts import Part
-from anaphora.kernels.program import Program, Stage, stages
+from anaphora.kernels.program import Program, stages
 from anaphora.kernels.runtime import Observer
 from anaphora.kernels.signals import Signals
 from anaphora.kernels.tensor_rows import TensorRows
@@ -56,14 +55,6 @@ class Gradients:
     """B x width by carried signal: what came from outside to its value at the last step."""
 
 
-@runtime_checkable
-class OpenedPart(Protocol):
-    """A part that shows what it computes between reading and writing."""
-
-    def inside(self, saved: Any) -> Mapping[str, Tensor]:
-        """X x B x width by name, from what ``forward`` saved."""
-
-
 class Observation:
     """One scan under an observer."""
 
@@ -79,22 +70,15 @@ class Observation:
         inside = dict[str, Tensor]()
         for stage, steps in zip(stages(program), saved, strict=True):
             for number, part in enumerate(stage.parts):
-                inside |= self._inside(stage, part, [step[number] for step in steps])
+                opened = [part.inside(step[number]) for step in steps]
+                for name in opened[0]:
+                    if part.by_sentence and not stage.loops:
+                        rows_RW = self._rows.of_grid(opened[0][name])
+                    else:
+                        rows_RW = torch.cat([step[name].flatten(0, 1) for step in opened])
+                    inside[f"{part.name}.{name}"] = self._rows.to_batch(rows_RW)
         self._seen = replace(self._seen, signals=signals, inside=inside)
         self._observer.forward(self._seen)
-
-    def _inside(self, stage: Stage, part: Part, saved: Sequence[Any]) -> dict[str, Tensor]:
-        if not isinstance(part, OpenedPart):
-            return {}
-        steps = [part.inside(kept) for kept in saved]
-        found = {}
-        for name in steps[0]:
-            if part.by_sentence and not stage.loops:
-                rows_RW = self._rows.of_grid(steps[0][name])
-            else:
-                rows_RW = torch.cat([step[name].flatten(0, 1) for step in steps])
-            found[f"{part.name}.{name}"] = self._rows.to_batch(rows_RW)
-        return found
 
     def backward(self, dsignals: Signals, given: Sequence[Tensor]) -> None:
         """Report the gradients of ``dsignals``, and those that were ``given`` to the scan."""

@@ -13,9 +13,10 @@ the time loop, all steps for a part that the loop need not wait for, the hypothe
 and returns that of each signal read. Gradients of weights are recorded in the products.
 """
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar
 
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.ops import Ops, V
@@ -39,53 +40,54 @@ def signal_of(read: str) -> str:
     return read.removeprefix(_PREVIOUS)
 
 
-class Part(Protocol):
-    @property
-    def name(self) -> str:
-        """In front of the names of its weights."""
+@dataclass(frozen=True)
+class Part(ABC):
+    """Base of all parts."""
 
-    by_sentence: ClassVar[bool]
+    name: str
+    """In front of the names of its weights."""
+
+    by_sentence: ClassVar[bool] = False
     """True if it looks at memory, so that row b of what it reads must belong to sentence b."""
 
     @property
+    @abstractmethod
     def reads(self) -> tuple[str, ...]:
         """The signals that ``forward`` is given, in order."""
 
     @property
+    @abstractmethod
     def writes(self) -> tuple[str, ...]:
         """The signals that ``forward`` returns, in order."""
 
+    @abstractmethod
     def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
         """Return the outputs, and what ``backward`` needs."""
 
+    @abstractmethod
     def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
         """Return the gradient of each signal it read; None for one that has none."""
 
+    def inside(self, saved: Any) -> Mapping[str, Any]:
+        """Return what it computes between reading and writing, X x B x width by name, from what ``forward`` saved."""
+        return {}
+
     def obstacle(self) -> str:
         """Why C cannot run it, in a few words; empty where it can."""
+        return ""
 
 
 def kind_of(part: Part) -> str:
     """Return the class of a part, with the kinds of what it was built from: "Unit (gru)"."""
-    built_from = [getattr(part, field.name) for field in fields(cast(Any, part))]
+    built_from = [getattr(part, field.name) for field in fields(part)]
     kinds = [value.kind for value in built_from if isinstance(value, Record) and hasattr(value, "kind")]
     return f"{type(part).__name__} ({', '.join(kinds)})" if kinds else type(part).__name__
 
 
-class PartBase:
-    """Base of most parts: names, and what is read and written."""
-
-    by_sentence: ClassVar[bool] = False
-
-    def obstacle(self) -> str:
-        return ""
-
-
 @dataclass(frozen=True)
-class OneToOne(PartBase):
+class OneToOne(Part):
     """Base of the parts that make one signal out of another."""
 
-    name: str
     source: str
     target: str
 
@@ -117,7 +119,7 @@ class Project(OneToOne):
 
 
 @dataclass(frozen=True)
-class Unit:
+class Unit(Part):
     """A recurrent unit; its projected input is the sum of the signals named in ``inputs``.
 
     It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
@@ -126,7 +128,6 @@ class Unit:
     recurrent matrices: see ``Ops.with_transforms``.
     """
 
-    name: str
     cell: Cell
     inputs: tuple[str, ...]
     masked: bool = False
@@ -151,7 +152,7 @@ class Unit:
         return state, (saved, own.normals, [own.width(field) for field in state])
 
     def inside(self, saved: Any) -> dict[str, Any]:
-        """Return the gates of a step by name: see ``observer.OpenedPart``."""
+        """Return the gates of a step by name."""
         return self.cell.gates_of(saved[0])
 
     def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
@@ -270,7 +271,7 @@ class Column(OneToOne):
 
 
 @dataclass(frozen=True)
-class Clock(PartBase):
+class Clock(Part):
     """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
 
     name: str = "clock"
@@ -288,10 +289,9 @@ class Clock(PartBase):
 
 
 @dataclass(frozen=True)
-class OfSum(PartBase):
+class OfSum(Part):
     """Signals of a sum; every input has the same gradient."""
 
-    name: str
     inputs: tuple[str, ...]
     target: str
 

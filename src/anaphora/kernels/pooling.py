@@ -16,11 +16,6 @@ from anaphora.kernels.autograd_bridge import apply_derived
 def mean_pool(h_BTM: Tensor, mask_BT: Tensor) -> Tensor:
     """Return the mean over the positions of ``mask_BT``, of which every row has at least one."""
     weights_BT = mask_BT.to(h_BTM.dtype) / mask_BT.sum(1, keepdim=True)
-    return weighted_sum(h_BTM, weights_BT)
-
-
-def weighted_sum(h_BTM: Tensor, weights_BT: Tensor) -> Tensor:
-    """Return the sum over positions with constant weights."""
 
     def forward(recording: bool, h_BTM: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         return _sum(h_BTM * weights_BT.unsqueeze(-1)), ()

@@ -78,9 +78,10 @@ class Runtime:
     """Object that sees every signal and gradient of every scan: for inspection."""
 
     @classmethod
+    @cache
     def inference(cls, device: Device = "cpu", precision: InferencePrecision = "fp32") -> "Runtime":
         """Return the runtime of search and evaluation on ``device``."""
-        return _inference(device, precision)
+        return cls(device, backend_for(precision, device))
 
     def native(self, block: "Weight") -> bool:
         """True if the steps of a part run in C; ``block`` is one of its arrays or tensors."""
@@ -110,11 +111,6 @@ class Runtime:
 
     def _allow(self, backend: Backend) -> Backend:
         return backend if self.kernels == "native" else without_c(backend)
-
-
-@cache
-def _inference(device: Device, precision: InferencePrecision) -> Runtime:
-    return Runtime(device, backend_for(precision, device))
 
 
 _current: ContextVar[Runtime | None] = ContextVar("runtime", default=None)

@@ -11,13 +11,13 @@ Blocks at the door are time first (T x B x width); inside, only the steps that a
 of it, one step apart; their gradients likewise (``signals.py``).
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels import cudnn, graphs, native, stepping, unroll
-from anaphora.kernels.autograd_bridge import autocasts, once_differentiable, outside_autocast
+from anaphora.kernels.autograd_bridge import apply_derived, autocasts
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
@@ -72,7 +72,7 @@ def scan(
     spec = ScanSpec(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)), observed)
     tensors = (*inputs.values(), *first.values(), *weights.values(), *memory.values())
     if torch.is_grad_enabled() or autocasts(device.type):
-        results = _Scan.apply(spec, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
+        results = _differentiable(spec, tensors)
     else:
         _, results = _forward(spec, False, tensors)
     outputs = dict(zip(program.returns, results, strict=False))
@@ -115,20 +115,16 @@ def _forward(spec: ScanSpec, recording: bool, tensors: tuple[Tensor, ...]) -> tu
     return done, (*outputs, *(done.signals.all(name).index_select(0, rows.last_B) for name in program.carried))
 
 
-class _Scan(torch.autograd.Function):
-    """A thin adapter between autograd and the two passes of ``unroll.py``."""
+def _differentiable(spec: ScanSpec, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return the results with their gradients, by the two passes of ``unroll.py``."""
+    needed, passes = [tensor.requires_grad for tensor in tensors], list[ForwardPass]()
 
-    @staticmethod
-    @outside_autocast
-    def forward(ctx: Any, spec: ScanSpec, recording: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
-        done, results = _forward(spec, recording and any(ctx.needs_input_grad), tensors)
-        ctx.spec, ctx.done = spec, done
-        ctx.save_for_backward(*tensors)
-        return results
+    def forward(recording: bool, *tensors: Tensor) -> tuple[tuple[Tensor, ...], Sequence[Tensor]]:
+        done, results = _forward(spec, recording, tensors)
+        passes.append(done)
+        return results, tensors
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        _ = ctx.saved_tensors  # refuses weights changed since
-        return (None, None, *unroll.backward(ctx.spec, ctx.done, gradients, ctx.needs_input_grad[2:]))
+    def backward(saved: Sequence[Tensor], *gradients: Tensor) -> list[Tensor | None]:
+        return unroll.backward(spec, passes[0], gradients, needed)
+
+    return apply_derived(forward, backward, *tensors)

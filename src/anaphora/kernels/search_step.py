@@ -122,7 +122,13 @@ class SearchStep:
         self._before, self.after, self.last = (
             Lowering(matmuls, one_step(rows), keeps=False, hypotheses=hypotheses) for _ in range(3)
         )
-        _read(self._before, of_rows(self.written["x"]), of_rows(rows_NX), words if read.program is program else None)
+        x = of_rows(self.written["x"])  # the vector of the token before, or its number where a program looks it up
+        if read.program is program:
+            ids, table = self._before.scratch(1), self._before.constant(array_of(words.table_VD))
+            self._before.run("read_token", (ids,), (of_rows(rows_NX),))
+            self._before.run("look_up", (x,), (ids, table, self._before.number(words.scale)))
+        else:
+            self._before.run("read_token", (x,), (of_rows(rows_NX),))
         self._program, self._scores = program, scores
 
         self._some = min(rows, _at_once(matmuls.packed_right_side(_OUTPUT, back=False)))
@@ -164,14 +170,6 @@ def is_possible(program: Program, weight_UH: Weight) -> bool:
     """True if a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
     first, *others = native.stages_of_step(program)
     return not others and native.is_native(first) and Matrices({}, {}).loops_in_c(weight_UH)
-
-
-def _read(ops: Lowering, x: Value, rows: Value, words: Words | None) -> None:
-    """Read the token before: its vector, or its number where a program looks words up itself."""
-    ids = ops.scratch(1) if words else x
-    ops.run("read_token", (ids,), (rows,))
-    if words:
-        ops.run("look_up", (x,), (ids, ops.constant(array_of(words.table_VD)), ops.number(words.scale)))
 
 
 def _at_once(weight: PackedMatrix) -> int:

@@ -11,7 +11,7 @@ and the gradient is left to autograd.
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -32,7 +32,7 @@ _COLUMNS, _RUN = 12, 4
 MKL); nor does one of a single column (with oneDNN, as in bf16)."""
 
 
-Multiplication: TypeAlias = "PackedForward | TorchWeight | _RoundedWeight | _QuantizedWeight"
+Multiplication: TypeAlias = "PackedWeight | TorchWeight | _RoundedWeight | _QuantizedWeight"
 """A weight W (N x K) made ready for products without a gradient: ``times``, W a for every row."""
 
 PreparedWeight: TypeAlias = "PackedWeight | TorchWeight | _RoundedWeight"
@@ -100,7 +100,7 @@ def prepare_for_inference(weight_NK: Tensor, runtime: Runtime) -> Multiplication
     """Return a weight for products without a gradient in a runtime; a parameter's is kept by its owner."""
     backend = runtime.inference_backend
     if packs(backend, weight_NK):
-        return PackedForward(packed(weight_NK, runtime))
+        return PackedWeight(weight_NK, packed(weight_NK, runtime))
     if not runtime.prepared or not is_kept(weight_NK):
         return for_inference(backend, weight_NK)
     with torch.inference_mode(False), torch.no_grad():  # it outlives this pass
@@ -116,7 +116,7 @@ def for_training(backend: Backend, weight_NK: Tensor) -> PreparedWeight:
     if precision == "int8":
         raise ValueError("Training multiplies in fp32 or bf16, not in int8.")
     if packs(backend, weight_NK):
-        return PackedWeight(weight_NK, precision)
+        return PackedWeight(weight_NK, pack_rows(array_of(weight_NK), precision))
     return _plain(precision, weight_NK, functional.linear)
 
 
@@ -124,7 +124,7 @@ def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
     """Return the weight ready for products in which a row has the same bits in any batch."""
     precision = precision_of(backend)
     if packs(backend, weight_NK):
-        return PackedForward(pack_rows(array_of(weight_NK), precision))
+        return PackedWeight(weight_NK, pack_rows(array_of(weight_NK), precision))
     if precision == "int8" and weight_NK.dtype == torch.float32:
         return _QuantizedWeight(weight_NK)
     return _plain(precision, weight_NK, steady_linear)
@@ -175,30 +175,21 @@ class TorchWeight:
         return dy_RN.T @ a_RK if onto_NK is None else onto_NK.addmm_(dy_RN.T, a_RK)
 
 
-class PackedForward:
-    """The product without a gradient by the packed GEMM in C."""
+class PackedWeight:
+    """All three by the packed GEMM in C; of int8 the first."""
 
-    def __init__(self, forward: PackedMatrix) -> None:
-        self.forward = forward
-        """The right side of a W'."""
+    def __init__(self, weight_NK: Tensor, forward: PackedMatrix) -> None:
+        """``weight_NK``: of single precision, on the processor; ``forward`` is the right side of a W'."""
+        self._weight_NK, self.forward = weight_NK, forward
 
     def times(self, a_XK: Tensor) -> Tensor:
         """W a."""
         return torch.from_numpy(gemm(array_of(a_XK), self.forward))
 
-
-class PackedWeight(PackedForward):
-    """All three by the packed GEMM in C."""
-
-    def __init__(self, weight_NK: Tensor, precision: Literal["fp32", "bf16"]) -> None:
-        """``weight_NK``: of single precision, on the processor."""
-        self._weight_NK, self._precision = array_of(weight_NK), precision
-        super().__init__(pack_rows(self._weight_NK, precision))
-
     @cached_property
     def backward(self) -> PackedMatrix:
         """The right side of dy W."""
-        return pack_columns(self._weight_NK, self._precision)
+        return pack_columns(array_of(self._weight_NK), self.forward.precision)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         """W' dy."""
@@ -207,15 +198,15 @@ class PackedWeight(PackedForward):
     def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
         """Sum dy a' over the rows."""
         onto = None if onto_NK is None else array_of(onto_NK)
-        a = pack_columns(array_of(a_RK), self._precision)
+        a = pack_columns(array_of(a_RK), self.forward.precision)
         return torch.from_numpy(gemm_of_columns(array_of(dy_RN), a, onto))
 
 
-class _RoundedWeight:
+class _RoundedWeight(TorchWeight):
     """All three by torch, of operands in bf16."""
 
     def __init__(self, weight_NK: Tensor, product: _Product) -> None:
-        self._weight_NK, self._product = _round(weight_NK.detach()), product
+        super().__init__(_round(weight_NK.detach()), product)
 
     def times(self, a_XK: Tensor) -> Tensor:
         a_RK = _round(a_XK).reshape(-1, a_XK.shape[-1])  # of three dimensions torch may make many products

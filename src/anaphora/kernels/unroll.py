@@ -88,37 +88,34 @@ def _forward_in_c(rows: TensorRows, stage: Stage, matmuls: Matmuls, signals: Sig
 
 def _steps(rows: TensorRows, stage: Stage, matmuls: Matmuls, signals: Signals) -> Iterator[tuple[Any, ...]]:
     """Take the steps of a stage, and give what its parts saved at each: one for all where it does not loop."""
-    if not stage.loops:
-        yield (_all_steps(rows, stage.parts[0], matmuls, signals),)
-        return
-    for step in range(len(rows.active)):
-        yield _step(stage, matmuls, signals, step)
+    for step in range(len(rows.active)) if stage.loops else (None,):
+        yield _step(rows, stage, matmuls, signals, step)
 
 
-def _step(stage: Stage, matmuls: Matmuls, signals: Signals, step: int) -> tuple[Any, ...]:
-    """Return one step of a loop, for the sentences that have not ended."""
+def _step(rows: TensorRows, stage: Stage, matmuls: Matmuls, signals: Signals, step: int | None) -> tuple[Any, ...]:
+    """Take one step of a loop, for the sentences that have not ended, or all steps of a part that waits for none."""
     saved = []
     for part in stage.parts:
-        inputs = [signals.read_step(read, step) for read in part.reads]
+        inputs = _blocks(rows, part, part.reads, signals, step)
         outputs, kept = part.forward(Eager(matmuls, part.name, inputs[0].shape[1]), inputs)
-        for name, value_1BW in zip(part.writes, outputs, strict=True):
-            signals.put_step(name, step, value_1BW)
+        for name, block in zip(part.writes, outputs, strict=True):
+            if step is None:
+                signals.put(name, rows.of_grid(block) if part.by_sentence else block[0])
+            else:
+                signals.put_step(name, step, block)
         saved.append(kept)
     return tuple(saved)
 
 
-def _all_steps(rows: TensorRows, part: Part, matmuls: Matmuls, signals: Signals) -> Any:
-    """Return all steps of a part that waits for none; returns what it saved.
+def _blocks(rows: TensorRows, part: Part, names: Sequence[str], signals: Signals, step: int | None) -> list[Tensor]:
+    """Return signals at a step, or at all steps.
 
-    A part that looks at its sentence is given one column for each sentence, any other nothing but rows.
+    A part that looks at its sentence is then given one column for each sentence, any other nothing but rows.
     """
-    inputs = tuple(signals.read(read) for read in part.reads)
-    if part.by_sentence:
-        inputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in inputs)
-    outputs, kept = part.forward(Eager(matmuls, part.name, inputs[0].shape[1]), inputs)
-    for name, block in zip(part.writes, outputs, strict=True):
-        signals.put(name, rows.of_grid(block) if part.by_sentence else block[0])
-    return kept
+    if step is not None:
+        return [signals.read_step(name, step) for name in names]
+    blocks = [signals.read(name) for name in names]
+    return [rows.to_grid(block_1RW[0]) for block_1RW in blocks] if part.by_sentence else blocks
 
 
 def backward(
@@ -159,29 +156,22 @@ def _stages_back(spec: ScanSpec, done: ForwardPass, gradients: tuple[Tensor, ...
             for name in (*part.writes, *(part.reads if stage.loops else ())):
                 if not is_previous(name) and (stage.loops or name not in dsignals):
                     dsignals.begin(name, done.signals.all(name))
-        if stage.loops:
-            for step in reversed(range(len(rows.active))):
-                _step_back(stage, done.matmuls, dsignals, step, saved[step])
-        else:
-            _all_steps_back(rows, stage.parts[0], done.matmuls, dsignals, saved[0][0])
+        for step in reversed(range(len(rows.active))) if stage.loops else (None,):
+            _step_back(rows, stage, done.matmuls, dsignals, step, saved[step or 0])
     return dsignals
 
 
-def _step_back(stage: Stage, matmuls: Matmuls, dsignals: Signals, step: int, saved: tuple[Any, ...]) -> None:
-    """One step of a loop undone: the parts in reverse, what flows one step back added to the step before."""
+def _step_back(
+    rows: TensorRows, stage: Stage, matmuls: Matmuls, dsignals: Signals, step: int | None, saved: tuple[Any, ...]
+) -> None:
+    """Undo one step, or all: the parts in reverse, what flows one step back added to the step before."""
     for part, kept in zip(reversed(stage.parts), reversed(saved), strict=True):
-        doutputs = [dsignals.read_step(name, step) for name in part.writes]
+        doutputs = _blocks(rows, part, part.writes, dsignals, step)
         dinputs = part.backward(Eager(matmuls, part.name, doutputs[0].shape[1]), kept, doutputs)
-        for read, dvalue_1BW in zip(part.reads, dinputs, strict=True):
-            if dvalue_1BW is not None:
-                dsignals.read_step(read, step).add_(dvalue_1BW)
-
-
-def _all_steps_back(rows: TensorRows, part: Part, matmuls: Matmuls, dsignals: Signals, kept: Any) -> None:
-    doutputs = tuple(dsignals.read(name) for name in part.writes)
-    if part.by_sentence:
-        doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)
-    dinputs = part.backward(Eager(matmuls, part.name, doutputs[0].shape[1]), kept, doutputs)
-    for read, dblock in zip(part.reads, dinputs, strict=True):
-        if dblock is not None:
-            dsignals.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])
+        for read, dblock in zip(part.reads, dinputs, strict=True):
+            if dblock is None:
+                continue
+            if step is None:
+                dsignals.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])
+            else:
+                dsignals.read_step(read, step).add_(dblock)

@@ -22,17 +22,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anaphora.kernels.ops import Ops, V
-from anaphora.kernels.parts import PartBase, previous
+from anaphora.kernels.parts import Part, previous
 
 LARGEST = 30.0
 """The largest exponent: e to it, a thousand times over and squared, is still a number in single precision."""
 
 
 @dataclass(frozen=True)
-class Move(PartBase):
+class Move(Part):
     """Step 1: where the Gaussians stand."""
 
-    name: str
     source: str
 
     writes: ClassVar[tuple[str, ...]] = ("kappa",)
@@ -63,14 +62,13 @@ class Move(PartBase):
 
 
 @dataclass(frozen=True)
-class GaussianWindow(PartBase):
+class GaussianWindow(Part):
     """Steps 2 to 5; writes context and weights.
 
     Memory tensors: ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true past the end) and ``<name>.length``
     (B x 1, the open positions).
     """
 
-    name: str
     source: str
 
     by_sentence: ClassVar[bool] = True

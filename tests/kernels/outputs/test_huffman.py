@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.kernels.outputs.huffman import huffman_tree
+from anaphora.kernels.outputs.hierarchical import huffman_tree
 
 MASSES = st.lists(st.integers(1, 1000), min_size=2, max_size=40)
 

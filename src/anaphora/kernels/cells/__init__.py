@@ -2,42 +2,17 @@
 
 from typing import Any, TypeVar, get_args
 
-from anaphora.kernels.cells.cell import Cell, Forgetting
+from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
-from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.light import AnyLight
 from anaphora.kernels.cells.lstm import Lstm
-from anaphora.kernels.cells.lstm_variants import (
-    LstmAdditive,
-    LstmForget,
-    LstmInput,
-    LstmNoForget,
-    LstmNoOutputTanh,
-    TwoGate,
-)
+from anaphora.kernels.cells.lstm_variants import AnyVariant, TwoGate
 from anaphora.kernels.cells.mogrifier import Mogrifier
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
 
-AnyCell = (
-    Lstm
-    | Gru
-    | Elman
-    | LstmAdditive
-    | LstmInput
-    | LstmForget
-    | LstmNoOutputTanh
-    | LstmNoForget
-    | Peephole
-    | TwoGate
-    | Multiplicative
-    | Mogrifier
-    | Ssru
-    | Sru
-    | Qrnn
-    | MinGru
-    | MinLstm
-)
+AnyCell = Lstm | Gru | Elman | AnyVariant | Peephole | TwoGate | Multiplicative | Mogrifier | AnyLight
 """A unit as a recipe names it: ``"gru"``, or ``{kind = "gru", reset = "before"}``."""
 
 CELLS: dict[str, type[Any]] = {one.kind: one for one in get_args(AnyCell)}
@@ -52,25 +27,4 @@ def register(unit: Unit) -> Unit:
     return unit
 
 
-__all__ = [
-    "AnyCell",
-    "Cell",
-    "Elman",
-    "Forgetting",
-    "Gru",
-    "Lstm",
-    "LstmAdditive",
-    "LstmForget",
-    "LstmInput",
-    "LstmNoForget",
-    "LstmNoOutputTanh",
-    "MinGru",
-    "MinLstm",
-    "Mogrifier",
-    "Multiplicative",
-    "Peephole",
-    "Qrnn",
-    "Sru",
-    "Ssru",
-    "TwoGate",
-]
+__all__ = ["AnyCell", "Cell", "Elman", "Gru", "Lstm", "Peephole"]

@@ -164,3 +164,6 @@ class Qrnn(Light):
     def state(self) -> tuple[str, ...]:
         """With width 2, what x adds to each block at the next step."""
         return ("h", "c") if self.width == 1 else ("h", "c", *(f"x_{letter}" for letter in self.letters))
+
+
+AnyLight = Ssru | Sru | Qrnn | MinGru | MinLstm

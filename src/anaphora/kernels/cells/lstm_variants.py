@@ -104,3 +104,6 @@ class LstmNoOutputTanh(Forgetting, _Variant):
     blocks: ClassVar[str] = "ifgo"
     state: ClassVar[tuple[str, ...]] = ("h", "c")
     output_tanh: ClassVar[bool] = False
+
+
+AnyVariant = LstmAdditive | LstmInput | LstmForget | LstmNoOutputTanh | LstmNoForget

@@ -54,7 +54,7 @@ def pack_rows(b_NK: Array, precision: PackedPrecision = "fp32") -> PackedMatrix:
     return _pack("pack_rows", b_NK, K, N, precision)
 
 
-def pack_columns(b_KN: Array, precision: Literal["fp32", "bf16"] = "fp32") -> PackedMatrix:
+def pack_columns(b_KN: Array, precision: PackedPrecision = "fp32") -> PackedMatrix:
     """b from its rows, one after another; not in int8, which training does not use."""
     K, N = b_KN.shape
     return _pack("pack_columns", b_KN, K, N, precision)

@@ -42,21 +42,14 @@ class Operand(NamedTuple):
     """True if what is written is added to what is there."""
 
 
-class Operation(NamedTuple):
-    """A function of the library, and its operands in order, those that it writes first."""
-
-    name: str
-    operands: Sequence[Operand]
-
-
 @cache
 def has_loop() -> bool:
     """True if the library has the time loop."""
     return has("loop")
 
 
-def entries(operations: Iterable[Operation]) -> "array[int]":
-    """Operations as ``loop`` takes them."""
+def entries(operations: Iterable[tuple[str, Sequence[Operand]]]) -> "array[int]":
+    """Operations as ``loop`` takes them: functions of the library with operands in order, what they write first."""
     numbers = array("q")
     for name, operands in operations:
         numbers.append(address_of(name))
@@ -121,7 +114,7 @@ def run_once(name: str, writes: Sequence[Array], reads: Sequence[Array]) -> None
         place = Place.NOW if block.ndim > 2 else Place.FIXED
         return Operand(block.ctypes.data, math.prod(block.shape[2:]), place, adds)
 
-    numbers = entries([Operation(name, [operand(*one) for one in enumerate((*writes, *reads))])])
+    numbers = entries([(name, [operand(*one) for one in enumerate((*writes, *reads))])])
     run("once", rows, entries_in(numbers)[0], thread_count() if rows * width > _ALONE else 1)
 
 

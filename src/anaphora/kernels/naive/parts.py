@@ -1,8 +1,8 @@
 """Recurrent units of a program by their reference equations: what ``ANAPHORA_KERNELS=naive`` runs, slowly."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any, ClassVar, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,64 +17,48 @@ from anaphora.kernels.program import Program
 @cache
 def with_naive_units(program: Program) -> Program:
     """Return the same program, with each unit replaced by its reference implementation where there is one."""
-    return replace(program, parts=tuple(NaiveUnit(part) if _has_reference(part) else part for part in program.parts))
+    parts = (NaiveUnit(**vars(part)) if _has_reference(part) else part for part in program.parts)
+    return replace(program, parts=tuple(parts))
 
 
-def _has_reference(part: Part) -> TypeGuard[Unit]:
+def _has_reference(part: Part) -> bool:
     if not isinstance(part, Unit) or isinstance(part.cell, AutogradCell):  # autograd runs it already
         return False
     return type(part.cell) in (NORMALISED_UNITS if part.normalised else UNITS)
 
 
-@dataclass(frozen=True)
-class NaiveUnit:
+class NaiveUnit(Unit):
     """A unit whose steps follow the equations of the papers, each differentiated by autograd."""
 
-    unit: Unit
-
-    by_sentence: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """Name of the unit."""
-        return self.unit.name
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Signals that the unit reads."""
-        return self.unit.reads
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """Signals that the unit writes."""
-        return self.unit.writes
-
     def forward(self, ops: Any, inputs: Any) -> Any:
-        """Take one step."""
-        count = len(self.unit.inputs)
+        count = len(self.inputs)
         return record_step(ops, (sum(inputs[1:count], inputs[0]), *inputs[count:]), self._step)
 
     def _step(self, given: State, record: Record) -> State:
         weights = {name: record.vector(name) for name in self._weights()}
-        if self.unit.conditioned:
+        if self.conditioned:
             weights["condition"] = record.leaf("condition", record.ops.sentences)
-        mask_BH = record.ops.sentences("mask") if self.unit.masked else None
-        steps = [unit(self.unit.cell, x_BG, tuple(h), weights, mask_BH) for x_BG, *h in zip(*given, strict=True)]
+        mask_BH = record.ops.sentences("mask") if self.masked else None
+        steps = [unit(self.cell, x_BG, tuple(h), weights, mask_BH) for x_BG, *h in zip(*given, strict=True)]
         return tuple(map(torch.stack, zip(*steps, strict=True)))
+
+    def inside(self, saved: Any) -> dict[str, Any]:
+        """Return nothing: autograd knows no gates."""
+        return {}
 
     def backward(self, ops: Any, saved: Any, doutputs: Any) -> Any:
         """Return the gradients that autograd computes for the step."""
         dx, *dbefore = undo_step(ops, saved, doutputs)
-        return [*[dx] * len(self.unit.inputs), *dbefore]
+        return [*[dx] * len(self.inputs), *dbefore]
 
     def obstacle(self) -> str:
         return "autograd runs the equations"
 
     def _weights(self) -> list[str]:
         """Matrices and vectors of the unit, by their short names."""
-        matrices = [name for name, _ in self.unit.cell.matmuls]
-        gains = [f"{name}_gain" for name in matrices] if self.unit.normalised else []
-        return [*matrices, *self.unit.cell.vectors, *gains]
+        matrices = [name for name, _ in self.cell.matmuls]
+        gains = [f"{name}_gain" for name in matrices] if self.normalised else []
+        return [*matrices, *self.cell.vectors, *gains]
 
 
 def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], mask_BH: Tensor | None) -> State:

@@ -9,26 +9,10 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import (
-    Cell,
-    Elman,
-    Gru,
-    Lstm,
-    LstmAdditive,
-    LstmForget,
-    LstmInput,
-    LstmNoForget,
-    LstmNoOutputTanh,
-    MinGru,
-    MinLstm,
-    Mogrifier,
-    Multiplicative,
-    Peephole,
-    Qrnn,
-    Sru,
-    Ssru,
-    TwoGate,
-)
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole, lstm_variants
+from anaphora.kernels.cells.light import MinGru, MinLstm, Qrnn, Sru, Ssru
+from anaphora.kernels.cells.mogrifier import Mogrifier
+from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.recorded import AutogradCell, State
 
 Tensors = Mapping[str, Tensor]
@@ -57,27 +41,27 @@ def lstm_step(cell: Lstm, a_BG: Tensor, before: State, weights: Tensors) -> Stat
     return o * torch.tanh(c), c
 
 
-def lstm_additive_step(cell: LstmAdditive, a_BG: Tensor, before: State, weights: Tensors) -> State:
+def lstm_additive_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """c_t = c_{t-1} + g and h_t = c_t."""
     (c,) = before
     return (c + torch.tanh(a_BG + c @ weights["h"].T),)
 
 
-def lstm_input_step(cell: LstmInput, a_BG: Tensor, before: State, weights: Tensors) -> State:
+def lstm_input_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """c_t = c_{t-1} + i * g and h_t = c_t, with the blocks in the order i, g."""
     (c,) = before
     a_i, a_g = (a_BG + c @ weights["h"].T).chunk(2, dim=-1)
     return (c + sigmoid(a_i) * torch.tanh(a_g),)
 
 
-def two_gate_step(cell: TwoGate | LstmForget, a_BG: Tensor, before: State, weights: Tensors) -> State:
+def two_gate_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """h_t = f * h_{t-1} + i * g, with the blocks in the order i, f, g."""
     (h,) = before
     a_i, a_f, a_g = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
     return (sigmoid(a_f) * h + sigmoid(a_i) * torch.tanh(a_g),)
 
 
-def lstm_no_output_tanh_step(cell: LstmNoOutputTanh, a_BG: Tensor, before: State, weights: Tensors) -> State:
+def lstm_no_output_tanh_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Return the LSTM with h_t = o * c_t."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
@@ -85,7 +69,7 @@ def lstm_no_output_tanh_step(cell: LstmNoOutputTanh, a_BG: Tensor, before: State
     return sigmoid(a_o) * c, c
 
 
-def lstm_no_forget_step(cell: LstmNoForget, a_BG: Tensor, before: State, weights: Tensors) -> State:
+def lstm_no_forget_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Return the LSTM with f = 1, and the other gates in the order i, g, o."""
     h, c = before
     a_i, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
@@ -191,14 +175,14 @@ def min_lstm_step(cell: MinLstm, a_BG: Tensor, before: State, weights: Tensors) 
 UNITS: dict[type[Cell], Callable[..., State]] = {
     Elman: elman_step,
     Lstm: lstm_step,
-    LstmAdditive: lstm_additive_step,
-    LstmInput: lstm_input_step,
-    LstmForget: two_gate_step,
-    LstmNoOutputTanh: lstm_no_output_tanh_step,
-    LstmNoForget: lstm_no_forget_step,
+    lstm_variants.LstmAdditive: lstm_additive_step,
+    lstm_variants.LstmInput: lstm_input_step,
+    lstm_variants.LstmForget: two_gate_step,
+    lstm_variants.LstmNoOutputTanh: lstm_no_output_tanh_step,
+    lstm_variants.LstmNoForget: lstm_no_forget_step,
     Peephole: peephole_step,
     Gru: gru_step,
-    TwoGate: two_gate_step,
+    lstm_variants.TwoGate: two_gate_step,
     Multiplicative: multiplicative_step,
     Mogrifier: mogrifier_step,
     Ssru: ssru_step,

@@ -12,7 +12,6 @@ projection to fewer numbers, P_i, and the words from one cutoff to the next:
     2' dh += P_i' du,  dP_i = sum_n du_n h_n'
 """
 
-from functools import partial
 from itertools import pairwise
 
 import torch
@@ -48,34 +47,32 @@ def adaptive_loss(
         weights_N: what each row's loss is multiplied by; 1 where there are none.
     """
     check_shapes(hidden_NH=hidden_NH, head_CH=head[0], ranks_N=ranks_N)
-    derive = partial(_derive, ranks_N, cutoffs, weights_N)
+
+    def derive(
+        recording: bool, hidden_NH: Tensor, head_CH: Tensor, head_C: Tensor, *of_tails: Tensor
+    ) -> tuple[Tensor, Gradients]:
+        first_N = torch.where(ranks_N < cutoffs[0], ranks_N, 0)
+        for i, (low, high) in enumerate(pairwise(cutoffs)):
+            first_N = torch.where((ranks_N >= low) & (ranks_N < high), cutoffs[0] + i, first_N)
+        loss, gradients = cross_entropy(recording, hidden_NH, head_CH, head_C, first_N, weights_N)  # 1
+        for i, (low, high) in enumerate(pairwise(cutoffs)):
+            P, B, b = of_tails[TAIL * i : TAIL * (i + 1)]
+            rows = ((ranks_N >= low) & (ranks_N < high)).nonzero().squeeze(1)
+            if not len(rows):
+                gradients += tuple(torch.zeros_like(tensor) for tensor in (P, B, b)) if recording else ()
+                continue
+            h, projection = hidden_NH[rows], prepare(P)
+            u = projection.times(h)  # 2
+            w = None if weights_N is None else weights_N[rows]
+            more, of_tail = cross_entropy(recording, u, B, b, ranks_N[rows] - low, w)  # 3
+            loss += more
+            if recording:
+                du, dB, db = of_tail
+                gradients[0][rows] += projection.back(du)  # 2'
+                gradients += (projection.outer(du, h), dB, db)
+        return loss, gradients
+
     return derived_loss(derive, hidden_NH, *head, *(tensor for tail in tails for tensor in tail))
-
-
-def _derive(
-    ranks_N: Tensor, cutoffs: tuple[int, ...], weights_N: Tensor | None, recording: bool, *leaves: Tensor
-) -> tuple[Tensor, Gradients]:
-    hidden_NH, head_weight, head_bias = leaves[:3]
-    first_N = torch.where(ranks_N < cutoffs[0], ranks_N, 0)
-    for i, (low, high) in enumerate(pairwise(cutoffs)):
-        first_N = torch.where((ranks_N >= low) & (ranks_N < high), cutoffs[0] + i, first_N)
-    loss, gradients = cross_entropy(recording, hidden_NH, head_weight, head_bias, first_N, weights_N)  # 1
-    for i, (low, high) in enumerate(pairwise(cutoffs)):
-        P, B, b = leaves[3 + TAIL * i : 3 + TAIL * (i + 1)]
-        rows = ((ranks_N >= low) & (ranks_N < high)).nonzero().squeeze(1)
-        if not len(rows):
-            gradients += tuple(torch.zeros_like(tensor) for tensor in (P, B, b)) if recording else ()
-            continue
-        h, projection = hidden_NH[rows], prepare(P)
-        u = projection.times(h)  # 2
-        w = None if weights_N is None else weights_N[rows]
-        more, of_tail = cross_entropy(recording, u, B, b, ranks_N[rows] - low, w)  # 3
-        loss += more
-        if recording:
-            du, dB, db = of_tail
-            gradients[0][rows] += projection.back(du)  # 2'
-            gradients += (projection.outer(du, h), dB, db)
-    return loss, gradients
 
 
 def adaptive_log_probs(head_logits_NV: Tensor, tail_logits: tuple[Tensor, ...]) -> Tensor:

@@ -12,7 +12,6 @@ The first term with its gradients is that of ``softmax.py``. For the second, row
     2' dh = W_c' dz,  dW_c += dz h',  db_c += dz
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -61,33 +60,41 @@ def class_factored_loss(
     Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, classes_CH=classes_CH, weight_VH=weight_VH, targets_N=targets_N)
-    derive = partial(_derive, targets_N, classes, weights_N)
-    return derived_loss(derive, hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V)
 
-
-def _derive(
-    targets_N: Tensor, classes: Classes, weights_N: Tensor | None, recording: bool, *leaves: Tensor
-) -> tuple[Tensor, Gradients]:
-    """Compute both terms of 1."""
-    hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves
-    class_N = classes.class_V[targets_N]
-    loss, of_class = cross_entropy(recording, hidden_NH, classes_CH, class_bias_C, class_N, weights_N)
-    of_words = tuple(torch.zeros_like(leaf) for leaf in (weight_VH, bias_V)) if recording else ()
-    by_class_N = torch.argsort(class_N, stable=True)
-    for rows in torch.split(by_class_N, max(8, CHUNK // max(classes.sizes))):
-        runs, words_W = _runs(class_N[rows], classes)
-        weights = None if weights_N is None else weights_N[rows]
-        bias_W = bias_V[words_W] if bias_V.numel() else bias_V
-        more, gradients = _among_class(
-            recording, hidden_NH[rows], weight_VH[words_W], bias_W, classes.place_V[targets_N[rows]], runs, weights
-        )
-        loss += more
-        if recording:
-            of_class[0][rows] += gradients[0]
-            of_words[0].index_add_(0, words_W, gradients[1])
+    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
+        hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves
+        class_N = classes.class_V[targets_N]
+        loss, of_class = cross_entropy(recording, hidden_NH, classes_CH, class_bias_C, class_N, weights_N)
+        of_words = tuple(torch.zeros_like(leaf) for leaf in (weight_VH, bias_V)) if recording else ()
+        by_class_N = torch.argsort(class_N, stable=True)
+        for rows in torch.split(by_class_N, max(8, CHUNK // max(classes.sizes))):
+            runs, words_W = _runs(class_N[rows], classes)
+            h_NH, weight_WH, y = hidden_NH[rows], weight_VH[words_W], classes.place_V[targets_N[rows]][:, None]
+            weights = [prepare(weight_WH[words]) for _, words in runs]
+            longest = max(words.stop - words.start for _, words in runs)
+            z = h_NH.new_full((len(h_NH), longest), -torch.inf)
+            for weight, (some, words) in zip(weights, runs, strict=True):  # 2
+                of_class_z = weight.times(h_NH[some])
+                z[some, : of_class_z.shape[1]] = of_class_z + bias_V[words_W[words]] if bias_V.numel() else of_class_z
+            top, right = z.amax(-1, keepdim=True), z.gather(1, y)
+            q = z.sub_(top).exp_()  # 3
+            s = q.sum(-1, keepdim=True)
+            w = torch.ones_like(s) if weights_N is None else weights_N[rows][:, None]
+            loss += (w * (s.log() + top - right)).sum(dtype=torch.float64)
+            if not recording:
+                continue
+            dz, dh_NH = q.scatter_add_(1, y, -s).mul_(w / s), torch.empty_like(h_NH)  # 3'
+            own = [dz[some, : words.stop - words.start] for some, words in runs]
+            by_class = [*zip(weights, own, (some for some, _ in runs), strict=True)]
+            for weight, d, some in by_class:  # 2'
+                dh_NH[some] = weight.back(d)
+            of_words[0].index_add_(0, words_W, torch.cat([weight.outer(d, h_NH[some]) for weight, d, some in by_class]))
             if bias_V.numel():
-                of_words[1].index_add_(0, words_W, gradients[2])
-    return loss, of_class + of_words
+                of_words[1].index_add_(0, words_W, torch.cat([d.sum(0) for d in own]))
+            of_class[0][rows] += dh_NH
+        return loss, of_class + of_words
+
+    return derived_loss(derive, hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V)
 
 
 def _runs(class_N: Tensor, classes: Classes) -> tuple[list[tuple[slice, slice]], Tensor]:
@@ -100,41 +107,6 @@ def _runs(class_N: Tensor, classes: Classes) -> tuple[list[tuple[slice, slice]],
         words.append(by_class[c])
         row, word = runs[-1][0].stop, runs[-1][1].stop
     return runs, torch.cat(words)
-
-
-def _among_class(
-    recording: bool,
-    hidden_NH: Tensor,
-    weight_WH: Tensor,
-    bias_W: Tensor,
-    places_N: Tensor,
-    runs: list[tuple[slice, slice]],
-    weights_N: Tensor | None,
-) -> tuple[Tensor, Gradients]:
-    """Return the second term for rows sorted by class, W being the words of their classes: the loss, dh, dW and db."""
-    weights = [prepare(weight_WH[words]) for _, words in runs]
-    longest = max(words.stop - words.start for _, words in runs)
-    z = hidden_NH.new_full((len(hidden_NH), longest), -torch.inf)
-    for weight, (rows, words) in zip(weights, runs, strict=True):  # 2
-        of_words = weight.times(hidden_NH[rows])
-        z[rows, : of_words.shape[1]] = of_words + bias_W[words] if bias_W.numel() else of_words
-    y = places_N[:, None]
-    top, right = z.amax(-1, keepdim=True), z.gather(1, y)
-    q = z.sub_(top).exp_()  # 3
-    s = q.sum(-1, keepdim=True)
-    w = torch.ones_like(s) if weights_N is None else weights_N[:, None]
-    loss = (w * (s.log() + top - right)).sum(dtype=torch.float64)
-    if not recording:
-        return loss, ()
-    dz = q.scatter_add_(1, y, -s).mul_(w / s)  # 3'
-    dhidden_NH, dweight_WH, dbias_W = (torch.empty_like(leaf) for leaf in (hidden_NH, weight_WH, bias_W))
-    for weight, (rows, words) in zip(weights, runs, strict=True):  # 2'
-        of_words = dz[rows, : words.stop - words.start]
-        dhidden_NH[rows] = weight.back(of_words)
-        dweight_WH[words] = weight.outer(of_words, hidden_NH[rows])
-        if bias_W.numel():
-            torch.sum(of_words, 0, out=dbias_W[words])
-    return loss, (dhidden_NH, dweight_WH, dbias_W)
 
 
 def class_factored_log_probs(class_logits_NC: Tensor, logits_NV: Tensor, classes: Classes) -> Tensor:

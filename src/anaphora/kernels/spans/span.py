@@ -5,7 +5,7 @@ A new span is one file like ``local.py`` and one line in ``__init__.py``. Positi
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple
 
 from anaphora.kernels.ops import Ops, V
 from anaphora.records import Record
@@ -46,3 +46,13 @@ class Span(Record, ABC, extra="forbid"):
 
     def obstacle(self) -> str:
         return ""
+
+
+class Global(Span):
+    """Every position of the sentence (Bahdanau, Cho and Bengio 2015; "global" in Luong, Pham and Manning 2015)."""
+
+    kind: Literal["global"] = "global"
+
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], None]:
+        """Return all positions up to the end."""
+        return Focus(ops.whole(), None), None

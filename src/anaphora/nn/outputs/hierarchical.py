@@ -8,8 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from anaphora.kernels.outputs.hierarchical import Tree, hierarchical_log_probs, hierarchical_loss
-from anaphora.kernels.outputs.huffman import huffman_tree
+from anaphora.kernels.outputs.hierarchical import Tree, hierarchical_log_probs, hierarchical_loss, huffman_tree
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
 from anaphora.protocols import VocabularyInfo
