@@ -1,7 +1,7 @@
 """Files of each split, known by their names alone. A name counts without its ``.gz``."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -156,11 +156,19 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles
     return found
 
 
-def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> SplitFiles[Path]:
-    """The file of each split, known by its name less its ending or by the last part of that; a file is trained on.
+def _own_file(path: Path) -> list[Path]:
+    return [path] if path.is_file() else []
 
-    "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. A validation split named ``HELD_OUT`` is
-    none of the files. Raises DataError for a path or a split that is missing, and for two files of one split.
+
+def find_files(
+    data: Sequence[Path], names: Names, endings: Sequence[str], files_of: Callable[[Path], list[Path]] = _own_file
+) -> SplitFiles[Path]:
+    """The files of each split, known by its name less its ending or by the last part of that; a file is trained on.
+
+    "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. ``files_of`` returns the files that an
+    entry of a folder stands for, or a folder without splits; none for what is no data. A validation split named
+    ``HELD_OUT`` is none of the files. Raises DataError for a path or a split that is missing, and for two files of one
+    split.
     """
     demand_data(data)
     found: SplitFiles[Path] = SplitFiles()
@@ -168,20 +176,21 @@ def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Sp
         if path.is_file():
             found.train.append(path)
             continue
-        listing = [entry for entry in _list(path, "a file").values() if not entry.name.startswith(".")]
-        train = _find_named(listing, names.train, endings)
+        entries = [entry for entry in _list(path, "a file", Path.exists).values() if not entry.name.startswith(".")]
+        listing = {entry: files for entry in entries if (files := files_of(entry))}
+        train = _find_named(listing, names.train, endings) or files_of(path)
         if not train:
             refuse_packed(path)
-            there = ", ".join(file.name for file in listing[:8]) or "nothing"
+            there = ", ".join(entry.name for entry in entries[:8]) or "nothing"
             name = f"{names.train}{endings[0]}"
             raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
         found.train += train
         if names.valid != HELD_OUT:
             found.valid += next(filter(None, (_find_named(listing, name, endings) for name in names.validation())), [])
-        for file in listing:
-            split = _split_of(file, endings)
-            if split.startswith(names.test) and file not in (*found.train, *found.valid):
-                found.tests.setdefault(split, []).append(file)
+        for entry, files in listing.items():
+            test = re.search(rf"(?<![^-._]){re.escape(names.test)}[^.]*\Z", split_name(entry, endings))
+            if test and files[0] not in (*found.train, *found.valid):
+                found.tests.setdefault(test[0], []).extend(files)
     if not found.valid and names.valid not in (HELD_OUT, *VALIDATION_NAMES):
         raise DataError(f"data.valid = '{names.valid}' names no file in {data[0]}: check the name, or leave it out.")
     return found
@@ -198,19 +207,15 @@ def split_name(path: Path, endings: Sequence[str]) -> str:
     return _plain_name(path)[: -len(ending_of(path, endings)) or None]
 
 
-def _split_of(path: Path, endings: Sequence[str]) -> str:
-    """Return the last part of a name."""
-    return re.split(r"[-._]", split_name(path, endings))[-1]
-
-
-def _find_named(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
-    """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
-    fitting = [file for file in files if split_name(file, endings) == name]
-    fitting = fitting or [file for file in files if _split_of(file, endings) == name]
+def _find_named(listing: Mapping[Path, list[Path]], name: str, endings: Sequence[str]) -> list[Path]:
+    """The files of a split: called so as a whole, or by the last part of its name; DataError where there are two."""
+    stems = {entry: split_name(entry, endings) for entry in listing}
+    fitting = [entry for entry, stem in stems.items() if stem == name]
+    fitting = fitting or [entry for entry, stem in stems.items() if re.split(r"[-._]", stem)[-1] == name]
     if len(fitting) > 1:
-        several = " and ".join(file.name for file in fitting)
+        several = " and ".join(entry.name for entry in fitting)
         raise DataError(f"{fitting[0].parent} should hold one {name} split, not {several}: keep one of them there.")
-    return fitting
+    return listing[fitting[0]] if fitting else []
 
 
 def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -> None:
@@ -248,7 +253,7 @@ def _plain_name(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
-def _list(path: Path, otherwise: str) -> dict[str, Path]:
+def _list(path: Path, otherwise: str, wanted: Callable[[Path], bool] = Path.is_file) -> dict[str, Path]:
     if not path.is_dir():
         demand_path(path)
         raise DataError(
@@ -259,7 +264,7 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
     with refuse_os_errors(f"The folder {path} cannot be read: "):
         entries = sorted(path.iterdir())
     for entry in entries:
-        if entry.is_file():
+        if wanted(entry):
             twin = listing.setdefault(_plain_name(entry), entry)
             if twin != entry:
                 raise DataError(f"{twin} and {entry} are the same split: keep one of them.")
