@@ -16,13 +16,6 @@ def aligned(folder: Path, sources: list[str], targets: list[str]) -> AlignedFile
     return files
 
 
-@pytest.mark.parametrize(("sources", "targets"), [(3, 2), (2, 3), (0, 2)])
-def test_unequal_line_counts_name_both_files_and_counts(tmp_path: Path, sources: int, targets: int) -> None:
-    files = aligned(tmp_path, ["a"] * sources, ["b"] * targets)
-    with pytest.raises(DataError, match=rf"train\.en has {sources} and .*train\.cs\.gz has {targets}:"):
-        list(files)
-
-
 def test_a_corpus_is_walked_as_often_as_needed(tmp_path: Path) -> None:
     files = aligned(tmp_path, ["a", " ", "c"], ["A", "B", "C"])
     corpus = PairCorpus("train", (files, files), "print", 4, both_sides)

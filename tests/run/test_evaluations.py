@@ -1,4 +1,3 @@
-import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -51,17 +50,6 @@ def test_writers_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     assert sorted(line.split for line in EvaluationLog(path).lines()) == sorted(
         part for parts in names for part in parts
     )
-
-
-def test_a_figure_that_is_not_finite_is_null_and_said_to_be_so(tmp_path: Path) -> None:
-    log = EvaluationLog(tmp_path / "evaluations.jsonl")
-    log.append(evaluation("text", math.nan))
-    [figure] = json.loads(log.path.read_bytes())["metrics"]
-    assert figure["value"] is None
-    [line] = log.lines()
-    assert line.metrics[0].value is None and log.damaged_lines() == []
-    for kept in line, evaluation("text", math.nan):
-        assert "| text | BLEU | not finite |" in render("run", {}, {}, {}, [kept])
 
 
 def test_lines_of_older_versions_have_figures_that_are_not_finite_and_no_digest(tmp_path: Path) -> None:
