@@ -28,6 +28,7 @@ HELD_OUT = "none"
 """The name of a validation split that is held out of training, whatever other files there are."""
 
 File = TypeVar("File", PairFiles, Path)
+Split = TypeVar("Split")
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train += train
-        found.valid += _find_validation(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
+        find = partial(_pairs, listing, sides=sides, layout=names.layout)
+        found.valid += filter(None, [_find_validation(path, names, find, report)])
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
             if test is not None and test in found.valid and name != names.test:
@@ -140,14 +142,14 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles
             found.train.append(path)
             continue
         listing = _list(path, "a text file")
-        if one := _text(path, listing, names.train):
-            train = [one]
-        else:
-            train = [listing[f"{stem}.txt"] for stem in _shards(path, listing, names.train, (".txt",))]
+        texts = {file: [file] for name, file in listing.items() if name.endswith(".txt")}
+        find = partial(_find_named, texts, endings=(".txt",))
+        shards = partial(_shards, path, listing, names.train, (".txt",))
+        train = find(names.train) or [listing[f"{stem}.txt"] for stem in shards()]
         if not train:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
         found.train += train
-        found.valid += _find_validation(path, names, partial(_text, path, listing), report)
+        found.valid += _find_validation(path, names, find, report) or []
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
@@ -161,7 +163,11 @@ def _own_file(path: Path) -> list[Path]:
 
 
 def find_files(
-    data: Sequence[Path], names: Names, endings: Sequence[str], files_of: Callable[[Path], list[Path]] = _own_file
+    data: Sequence[Path],
+    names: Names,
+    endings: Sequence[str],
+    report: Report,
+    files_of: Callable[[Path], list[Path]] = _own_file,
 ) -> SplitFiles[Path]:
     """The files of each split, known by its name less its ending or by the last part of that; a file is trained on.
 
@@ -186,13 +192,12 @@ def find_files(
             raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
         found.train += train
         if names.valid != HELD_OUT:
-            found.valid += next(filter(None, (_find_named(listing, name, endings) for name in names.validation())), [])
+            found.valid += _find_validation(path, names, partial(_find_named, listing, endings=endings), report) or []
         for entry, files in listing.items():
             test = re.search(rf"(?<![^-._]){re.escape(names.test)}[^.]*\Z", split_name(entry, endings))
             if test and files[0] not in (*found.train, *found.valid):
                 found.tests.setdefault(test[0], []).extend(files)
-    if not found.valid and names.valid not in (HELD_OUT, *VALIDATION_NAMES):
-        raise DataError(f"data.valid = '{names.valid}' names no file in {data[0]}: check the name, or leave it out.")
+    _demand_named(data, names, found)
     return found
 
 
@@ -221,7 +226,7 @@ def _find_named(listing: Mapping[Path, list[Path]], name: str, endings: Sequence
 def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -> None:
     """DataError where a split that was given a name of its own is in none of the folders."""
     for split, name, usual, files in (
-        ("valid", names.valid, VALIDATION_NAMES, found.valid),
+        ("valid", names.valid, (*VALIDATION_NAMES, HELD_OUT), found.valid),
         ("test", names.test, (TEST_NAME,), found.tests),
     ):
         if name not in usual and not files:
@@ -229,13 +234,12 @@ def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -
             raise DataError(f"data.{split} = '{name}' names no file in {where}: check the name, or leave it out.")
 
 
-def _find_validation(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
+def _find_validation(path: Path, names: Names, find: Callable[[str], Split | None], report: Report) -> Split | None:
     """The validation split of a folder, if it has one; ``report`` receives those it has besides, whole or not."""
-    chosen, found = "", list[File]()
+    chosen, found = "", None
     for name in names.validation():
         if not found:
-            split = find(name)
-            chosen, found = (name, [split]) if split is not None else ("", [])
+            chosen, found = name, find(name)
         elif not name.startswith(names.test) and _there(find, name):
             report(Note(f"{path} holds more than one validation split: {chosen} is taken, {name} is left out.", True))
     return found
@@ -244,7 +248,7 @@ def _find_validation(path: Path, names: Names, find: Callable[[str], File | None
 def _there(find: Callable[[str], object], name: str) -> bool:
     """True if a split is there, even if it is one that cannot be used."""
     try:
-        return find(name) is not None
+        return bool(find(name))
     except DataError:
         return True
 
@@ -351,14 +355,6 @@ def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) 
     others = (*names.validation(), names.test)
     both = [stem for stem in stems if f"{stem}.{sides[1]}" in listing and not stem.startswith(others)]
     return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else None
-
-
-def _text(path: Path, listing: dict[str, Path], split: str) -> Path | None:
-    """Return the one file that is called ``split.txt`` or ends in ``.split.txt``."""
-    fitting = [name for name in listing if name == f"{split}.txt" or name.endswith(f".{split}.txt")]
-    if len(fitting) > 1:
-        raise DataError(f"{path} should hold one {split} split, not {' and '.join(fitting)}: keep one of them there.")
-    return listing[fitting[0]] if fitting else None
 
 
 def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, anywhere: bool = False) -> list[str]:

@@ -113,7 +113,7 @@ def labelled_splits(
     Raises DataError for a missing file, a faulty line, fewer than two classes (or no label where there may be several),
     and a split with nothing in it.
     """
-    found = find_files(data, names, _ENDINGS, _split_at)
+    found = find_files(data, names, _ENDINGS, report, _split_at)
     if not format.vectors:
         format = format._replace(columns=columns_read(found.train[0], encoding=format.encoding, columns=format.columns))
     whole, by_label, found_of = _read(names.train, found.train, format)

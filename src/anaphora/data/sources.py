@@ -99,7 +99,7 @@ def string_splits(
     how each file is read. Raises DataError as ``finding.find_files``, for a file of no known format, and with the line
     for one that is not in the format of its file.
     """
-    found = find_files(data, names, _STRING_ENDINGS)
+    found = find_files(data, names, _STRING_ENDINGS, report)
 
     def recognized(path: Path) -> StringFile:
         file = StringFile.of(path, columns)

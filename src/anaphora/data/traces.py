@@ -130,7 +130,7 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
 
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
     """
-    found = find_files(data, names, [*READERS], _files)
+    found = find_files(data, names, [*READERS], report, _files)
     return example_splits(found, names, _read, "sequence", report)
 
 
