@@ -105,8 +105,12 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train += train
-        if valid := _find_validation(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report):
-            found.valid.append(valid)
+
+        def find(name: str, listing: dict[str, Path] = listing) -> PairFiles | None:
+            return _pairs(listing, name, sides, names.layout)
+
+        valid = _find_validation(path, names, find, report)
+        found.valid += [valid] if valid else []
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
             if test is not None and test in found.valid and name != names.test:
