@@ -28,7 +28,6 @@ HELD_OUT = "none"
 """The name of a validation split that is held out of training, whatever other files there are."""
 
 File = TypeVar("File", PairFiles, Path)
-Split = TypeVar("Split")
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,11 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train += train
 
-        def find(name: str, listing: dict[str, Path] = listing) -> PairFiles | None:
-            return _pairs(listing, name, sides, names.layout)
+        def find(name: str, listing: dict[str, Path] = listing) -> list[PairFiles]:
+            pairs = _pairs(listing, name, sides, names.layout)
+            return [pairs] if pairs else []
 
-        valid = _find_validation(path, names, find, report)
-        found.valid += [valid] if valid else []
+        found.valid += _find_validation(path, names, find, report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
             if test is not None and test in found.valid and name != names.test:
@@ -153,7 +152,7 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles
         if not train:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
         found.train += train
-        found.valid += _find_validation(path, names, find, report) or []
+        found.valid += _find_validation(path, names, find, report)
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
@@ -196,7 +195,7 @@ def find_files(
             raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
         found.train += train
         if names.valid != HELD_OUT:
-            found.valid += _find_validation(path, names, partial(_find_named, listing, endings=endings), report) or []
+            found.valid += _find_validation(path, names, partial(_find_named, listing, endings=endings), report)
         for entry, files in listing.items():
             test = re.search(rf"(?<![^-._]){re.escape(names.test)}[^.]*\Z", split_name(entry, endings))
             if test and files[0] not in (*found.train, *found.valid):
@@ -238,9 +237,9 @@ def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -
             raise DataError(f"data.{split} = '{name}' names no file in {where}: check the name, or leave it out.")
 
 
-def _find_validation(path: Path, names: Names, find: Callable[[str], Split | None], report: Report) -> Split | None:
+def _find_validation(path: Path, names: Names, find: Callable[[str], list[File]], report: Report) -> list[File]:
     """The validation split of a folder, if it has one; ``report`` receives those it has besides, whole or not."""
-    chosen, found = "", None
+    chosen, found = "", list[File]()
     for name in names.validation():
         if not found:
             chosen, found = name, find(name)
