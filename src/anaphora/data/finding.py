@@ -104,18 +104,13 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train += train
-
-        def find(name: str, listing: dict[str, Path] = listing) -> list[PairFiles]:
-            pairs = _pairs(listing, name, sides, names.layout)
-            return [pairs] if pairs else []
-
-        found.valid += _find_validation(path, names, find, report)
+        found.valid += _find_validation(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
-            if test is not None and test in found.valid and name != names.test:
+            if test and test[0] in found.valid and name != names.test:
                 continue  # newstest2013 may validate what newstest2014 tests, unless it is named as the test split
-            if test is not None:
-                found.add_test(path, name, test)
+            if test:
+                found.add_test(path, name, test[0])
             else:
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
     _demand_named(data, names, found)
@@ -307,31 +302,31 @@ def _table(path: Path, layout: Layout, sides: tuple[str, str]) -> PairFile:
 
 def _pairs(
     listing: dict[str, Path], name: str, sides: tuple[str, str], layout: Layout, *, lenient: bool = False
-) -> PairFiles | None:
-    """Return the files of one split, or None; a split with one side alone is a DataError unless ``lenient``."""
+) -> list[PairFiles]:
+    """Return the files of one split, if it is there; a split with one side alone is a DataError unless ``lenient``."""
     source, target = (listing.get(f"{name}.{side}") for side in sides)
     both = listing.get(f"{name}.tsv")
     if source and target:
         if both:
             raise DataError(f"{both} is the same split as {source} and {target}: keep the one or the two.")
-        return AlignedFiles(source, target)
+        return [AlignedFiles(source, target)]
     if both:
-        return _table(both, layout, sides)
+        return [_table(both, layout, sides)]
     alone = source or target
     if alone and not lenient:
         missing = f"{name}.{sides[1] if source else sides[0]}"
         raise DataError(f"{missing} should lie beside {alone}, but does not: add it, or check --source and --target.")
-    return None
+    return []
 
 
 def _training_pairs(path: Path, listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> list[PairFiles]:
     """Return the training split of a folder, in one file a side or in numbered shards; none where it has neither."""
     if train := _pairs(listing, names.train, sides, names.layout):
-        return [train]
+        return train
     # a shard of text that is missing is reported where pairs are looked for first
     stems = _shards(path, listing, names.train, (f".{sides[0]}", f".{sides[1]}", ".tsv", ".txt"))
-    shards = [shard for stem in stems if (shard := _pairs(listing, stem, sides, names.layout))]
-    return shards or [pairs for pairs in [_only_pairs(listing, names, sides)] if pairs]
+    shards = [shard for stem in stems for shard in _pairs(listing, stem, sides, names.layout)]
+    return shards or _only_pairs(listing, names, sides)
 
 
 def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, ...]) -> list[str]:
@@ -352,12 +347,12 @@ def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, .
     return stems
 
 
-def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> PairFiles | None:
+def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> list[PairFiles]:
     """Return the one pair of files that is no other split, whatever it is called (``Tatoeba.en-fr.en`` and ``.fr``)."""
     stems = [name.removesuffix(f".{sides[0]}") for name in listing if name.endswith(f".{sides[0]}")]
     others = (*names.validation(), names.test)
     both = [stem for stem in stems if f"{stem}.{sides[1]}" in listing and not stem.startswith(others)]
-    return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else None
+    return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else []
 
 
 def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, anywhere: bool = False) -> list[str]:
