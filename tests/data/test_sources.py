@@ -274,8 +274,9 @@ class TestText:
         put(tmp_path / "train.txt", "", "")
         with pytest.raises(DataError, match=r"train\.txt has no text for the split 'train'"):
             text_splits([tmp_path])
+        (tmp_path / "train.txt").rename(tmp_path / "wiki.train.txt")
         put(tmp_path / "ptb.train.txt", "a")
-        with pytest.raises(DataError, match=r"one train split, not ptb\.train\.txt and train\.txt"):
+        with pytest.raises(DataError, match=r"one train split, not ptb\.train\.txt and wiki\.train\.txt"):
             text_splits([tmp_path])
         with pytest.raises(DataError, match="none was given"):
             text_splits([])

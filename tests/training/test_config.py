@@ -15,6 +15,7 @@ from anaphora.training.config import TrainingConfig
         {"moving_average": 1.0},
         {"moving_average": 0.999, "optimizer": "averaged-sgd"},
         {"minutes": float("inf")},
+        {"device": "gpu"},
     ],
 )
 def test_values_that_make_no_sense_are_refused_with_their_place(table: dict[str, object]) -> None:

@@ -105,7 +105,8 @@ def example_store(
             pairs = zip(fields, rows, strict=True)
             lengths = np.max([of_field.lengths for field, of_field in pairs if field.name in measured], axis=0)
             if longest and (long := lengths > longest).any():
-                numbers, rows = numbers[~long], [of_field.select_marked(~long) for of_field in rows]
+                kept = np.flatnonzero(~long)
+                numbers, rows = numbers[kept], [of_field.rows(kept) for of_field in rows]
                 skipped += int(long.sum())
             into.write("numbers", numbers)
             for append, of_field in zip(appenders, rows, strict=True):
