@@ -59,13 +59,6 @@ def test_a_language_model_of_words_reads_the_unknown_word_of_its_text(
     assert set(model.generate("the", length=5).text.split()) <= {"the", "<unk>", "of", "book"}
 
 
-def test_a_changed_experiment_is_not_resumed_and_every_difference_is_listed(trained_copy: Trained) -> None:
-    run = trained_copy("translator")
-    other = changed(experiment_of(run), "training.batch_tokens=70", "decoder.size=16")
-    with pytest.raises(RunError, match=r"decoder\.size was 8 and is 16; training\.batch_tokens was 60 and is 70"):
-        train(other, run, resume=True)
-
-
 @pytest.mark.parametrize(
     ("heading", "row"),
     [("English\tFrench\n", "{}\t{}\n"), ("", "{}\t{}\t\n"), ("", "<s> {}\t{} </s>\n")],

@@ -67,12 +67,3 @@ def test_a_moving_average_forgets_by_its_decay_and_faster_as_long_as_there_is_li
     with average.swap_in():
         torch.testing.assert_close(weight, expected)
     assert torch.equal(weight, seen[-1])
-
-
-def test_the_average_of_weights_that_stand_still_is_the_weights() -> None:
-    weight = torch.full((3,), 0.1)
-    average = MovingAverage(0.999, {"w": weight})
-    for _ in range(50):
-        average.step(epoch=1)
-    with average.swap_in():
-        assert weight.tolist() == torch.full((3,), 0.1).tolist()
