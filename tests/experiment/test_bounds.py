@@ -21,9 +21,7 @@ def test_new_bounds_are_reported_and_are_those_of_the_run_from_then_on(
     run, other = tmp_path / "run", changed(translator, *(f"training.{name}={value}" for name, value in BOUNDS.items()))
     with threads(1):  # so that every part of a training has the same
         train(translator, run)
-        with pytest.raises(
-            RunError, match=r": decoder\.size was 8 and is 16; training\.seed was 1 and is 2\. Resume"
-        ):
+        with pytest.raises(RunError, match=r": decoder\.size was 8 and is 16; training\.seed was 1 and is 2\. Resume"):
             train(changed(other, "training.seed=2", "decoder.size=16"), run, resume=True)
         assert experiment_of(run) == translator
         before = translator.training.model_dump()
