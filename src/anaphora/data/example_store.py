@@ -55,11 +55,6 @@ class ExampleStore:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the columns of the store."""
-        return self.table.digest
-
     def rows(self, field: Field[Any]) -> Any:
         """Return the rows of a field."""
         return field.from_store(self.table)
