@@ -1,5 +1,6 @@
 """What is said of an experiment before it is trained."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,14 @@ def test_counts_and_aligners_have_no_estimate_but_units_outside_their_vocabulary
         found = checked(tmp_path / f"{name}.toml", data, trial=0.1)
         assert found.trainable and found.estimates == []
         assert side in {one.side for one in found.findings if one.kind == "unknown-tokens"}
+
+
+def test_a_language_model_is_checked_too(tiny_language_model: Path, toy_book: Path) -> None:
+    found = checked(tiny_language_model, toy_book, trial=0.2)
+    assert found.trainable
+    [estimate] = found.estimates
+    assert list(estimate.vocabulary) == ["text"]
+    assert re.search(r"an epoch', '\d+ updates", str(found.tables()[-1]))
 
 
 def test_an_error_in_a_trial_does_not_name_its_folder(

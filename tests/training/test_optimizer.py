@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
 
-from anaphora.training.clipping import clip
+from anaphora.errors import RunError
+from anaphora.training.clipping import clip, global_norm
 from anaphora.training.optimizer import NamedOptimizer
 from anaphora.training.rules import Adam
 
@@ -14,6 +17,11 @@ def network(seed: int = 1) -> torch.nn.Module:
         for weight in model.parameters():
             weight.copy_(torch.randn(weight.shape, generator=source))
     return model
+
+
+def test_state_of_another_network_is_refused() -> None:
+    with pytest.raises(RunError, match=r"there keeps exp_avg for a parameter 7.weight of shape \(2,\)"):
+        NamedOptimizer(Adam(), network()).restore({"exp_avg/7.weight": torch.zeros(2)}, {}, Path("there"))
 
 
 def test_frozen_parameters_are_left_alone() -> None:
@@ -45,3 +53,4 @@ def test_numbers_are_cut_first_and_all_together_scaled_then(bounds: dict[str, fl
     cut = gradients()
     clip(cut, 13.0, **bounds)
     assert torch.cat([part.flatten() for part in cut]).tolist() == pytest.approx(expected)
+    assert global_norm(gradients()) == pytest.approx(13) and global_norm([]) == 0
