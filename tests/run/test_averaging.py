@@ -1,5 +1,6 @@
 """An average is the mean of its checkpoints, and a checkpoint like any other."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,26 @@ def test_one_checkpoint_and_different_networks_have_no_average(tmp_path: Path) -
         average(saved(tmp_path / "one", [torch.ones(2)]), 5)
     with pytest.raises(RunError, match="step-2 has other tensors than step-1"):
         average(saved(tmp_path / "two", [torch.ones(2), torch.ones(3)]), 2)
+
+
+def test_an_average_is_loaded_by_name_and_as_the_best_but_never_as_the_latest(
+    run: Run, save: Callable[[Run, int], Path]
+) -> None:
+    with pytest.raises(RunError, match="has no average; it has 10, 30, 40"):
+        run.load("average")
+    tensors, updates = average(run, 2)
+    path = run.save(40, tensors, {}, {"averaged": updates, "validation": {"loss": 1.0}}, average=True)
+    assert path.name == "average" and run.checkpoints() == [10, 30, 40]
+    assert run.load("best").update == 10
+    run.mark_best("average")
+    found = Run.open(run.path).load("best")
+    assert (found.which, found.update, found.state["averaged"]) == ("average", 40, [30, 40])
+    assert (found.model["layer.weight"] == 35).all()
+    assert Run.open(run.path).load("latest", for_training=True).which == 40
+    assert run.validation("average") == {"loss": 1.0}
+    for update in (50, 60):
+        save(run, update)
+    assert run.load("best").which == "average"
 
 
 def test_an_average_that_is_damaged_or_not_the_best_gives_way_to_the_newest(run: Run) -> None:
