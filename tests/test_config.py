@@ -88,23 +88,20 @@ def test_a_wrong_option_is_named_with_what_came_and_what_is_known(options: dict[
     assert complaint(**options) == sentence
 
 
-def test_a_missing_option_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"^my\.toml: name is missing"):
-        Recipe.parse({}, "my.toml")
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({}, r"^my\.toml: name is missing"),
+        ({"name": "x", "text": {"tokenizer": "bpee"}}, r"text\.tokenizer 'bpee' is unknown\. Did you mean 'bpe'\?"),
+    ],
+)
+def test_a_missing_option_and_another_label_of_a_union_are_named(table: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Recipe.parse(table, "my.toml")
 
 
-def test_the_label_of_a_union_is_named_when_it_is_not_kind() -> None:
-    with pytest.raises(
-        ConfigError, match=r"text\.tokenizer 'bpee' is unknown\. Did you mean 'bpe'\? Known: bpe, character"
-    ):
-        Recipe.parse({"name": "x", "text": {"tokenizer": "bpee"}}, "my.toml")
-
-
-def test_a_name_alone_is_short_for_a_table_with_that_kind() -> None:
+def test_a_name_is_short_for_a_table_whole_numbers_are_numbers_and_arrays_are_tuples() -> None:
     assert Encoder.parse({"cell": "gru"}, "x") == Encoder.parse({"cell": {"kind": "gru"}}, "x") == Encoder(cell=Gru())
-
-
-def test_whole_numbers_are_numbers_and_arrays_are_tuples() -> None:
     encoder = Encoder.parse({"dropout": 0, "sizes": [1, 2]}, "x")
     assert (encoder.dropout, encoder.sizes) == (0.0, (1, 2))
 

@@ -153,13 +153,20 @@ def read(path: Path, most: int = MEGABYTE) -> bytes:
     return content
 
 
+def demand_size(file: BinaryIO, path: Path, size: int) -> None:
+    """Raise DamagedError where an open file has not ``size`` bytes; ``path`` is its name for the message."""
+    there = os.fstat(file.fileno()).st_size
+    if there != size:
+        raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
+
+
 def read_exactly(path: Path, size: int) -> bytes:
     """Return the bytes of a regular file that has ``size`` of them.
 
     DamagedError, before any is read, when it has not.
     """
     with open_file(path) as file:
-        _demand_size(file, path, size)
+        demand_size(file, path, size)
         return _read(file, path, size)
 
 
@@ -171,7 +178,7 @@ def map_file(path: Path, size: int) -> mmap:
     What is written into it stays with this process. A file that is shortened meanwhile ends the process.
     """
     with open_file(path) as file:
-        _demand_size(file, path, size)
+        demand_size(file, path, size)
         try:
             return mmap(file.fileno(), size, access=ACCESS_COPY)
         except (OSError, ValueError) as error:  # of no bytes, or on a disk whose files cannot be mapped
@@ -260,12 +267,6 @@ def _check_nesting(text: str) -> None:
         if depth > NESTING or dots > NESTING:  # parsers take the square of it in memory, or all of the stack
             line = text.count("\n", 0, token.start()) + 1
             raise ValueError(f"more than {NESTING} tables or arrays within one another (at line {line})")
-
-
-def _demand_size(file: BinaryIO, path: Path, size: int) -> None:
-    there = os.fstat(file.fileno()).st_size
-    if there != size:
-        raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
 
 
 def _read(file: BinaryIO, path: Path, size: int) -> bytes:

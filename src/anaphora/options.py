@@ -105,7 +105,8 @@ class Needs(NamedTuple):
         if not options or _among(self.others, given):
             return ""
         missing = f"{' or '.join(others)}, which {agreeing(len(others), 'are')} missing"
-        return f"{_enumerate(options)} {agreeing(len(options), 'belong')} to {missing}."
+        named = " and ".join(filter(None, (", ".join(options[:-1]), options[-1])))
+        return f"{named} {agreeing(len(options), 'belong')} to {missing}."
 
 
 def check_conflicts(rows: Iterable[Excludes | Needs], given: Container[str]) -> None:
@@ -154,7 +155,3 @@ def _names(parameters: Iterable[Parameter]) -> Iterable[str]:
 
 def _among(names: str, given: Container[str]) -> list[str]:
     return [name for name in names.split() if name in given]
-
-
-def _enumerate(names: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

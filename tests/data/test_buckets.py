@@ -15,22 +15,13 @@ LENGTHS = st.lists(st.integers(1, 60), max_size=400).map(lambda lengths: np.arra
 Make = Callable[[Integers, int, int, int], Sequence[Integers]]
 
 
-class Lengths:
-    """The lengths of rows, and which were asked for."""
-
-    def __init__(self, lengths_R: Integers) -> None:
-        self.lengths_R = lengths_R
-        self.asked: list[tuple[int, int]] = []
-
-    def __call__(self, start: int, stop: int) -> tuple[Integers, Integers]:
-        self.asked.append((start, stop))
-        return self.lengths_R[start:stop], self.lengths_R[start:stop] // 2
-
-
 def windowed(
     lengths_R: Integers, budget: int = 120, seed: int = 1, epoch: int = 1, window: int = 128
 ) -> WindowedBuckets:
-    return WindowedBuckets(Lengths(lengths_R), len(lengths_R), budget, seed, epoch, window)
+    def lengths(start: int, stop: int) -> tuple[Integers, Integers]:
+        return lengths_R[start:stop], lengths_R[start:stop] // 2
+
+    return WindowedBuckets(lengths, len(lengths_R), budget, seed, epoch, window)
 
 
 BOTH = pytest.mark.parametrize("make", [buckets, windowed])
@@ -85,13 +76,3 @@ def test_any_position_is_the_same_whatever_was_read_before(lengths: Integers, wi
     assert [batch.tolist() for batch in asked[1:-1]] == whole[1:-1]
     with pytest.raises(IndexError):
         asked[len(whole)]
-
-
-def test_rows_are_read_in_stretches_and_a_window_at_a_time() -> None:
-    lengths = Lengths(np.arange(100_000) % 50 + 1)
-    batches = WindowedBuckets(lengths, 100_000, 500, 1, 1, window=6400)
-    assert sorted(lengths.asked) == [(start, start + 100) for start in range(0, 100_000, 100)]
-    lengths.asked.clear()
-    first = [row for place in range(50) for row in batches[place]]
-    assert len(lengths.asked) == 64
-    assert {row // 100 for row in first} <= {start // 100 for start, _ in lengths.asked}

@@ -1,6 +1,5 @@
 """Every example is in one batch of an epoch, in an order of the seed; widths of prediction depend on each row alone."""
 
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from anaphora.batch import Labels
-from anaphora.data.example_batches import ExampleBatches, Side, prediction_batches
+from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.label import Label
 from anaphora.data.fields.tokens import Tokens
@@ -30,18 +29,6 @@ def fields(labels: str = "xy") -> tuple[Tokens, Label]:
 def stored(folder: Path, **options: Any) -> tuple[ExampleStore, Tokens, Label]:
     text, label = fields()
     return example_store(CORPUS, [text, label], folder, noun="text", **options), text, label
-
-
-def test_every_example_is_in_one_batch_in_an_order_of_seed_and_epoch(tmp_path: Path) -> None:
-    store, text, label = stored(tmp_path / "encoded")
-    batches = ExampleBatches(store, text, label, batch_tokens=60, seed=1, sized_by=[text])
-    order = [batch.example_ids_B.tolist() for batch in batches.epoch(1)]
-    assert sorted(chain.from_iterable(order)) == list(range(20))
-    assert order == [batch.example_ids_B.tolist() for batch in batches.epoch(1)]
-    assert any(order != [batch.example_ids_B.tolist() for batch in batches.epoch(number)] for number in range(2, 6))
-    for batch in batches.epoch(1):
-        assert batch.size == 1 or batch.input_ids.ids_BT.size <= 60
-        assert batch.input_ids.lengths_B.tolist() == sorted(batch.input_ids.lengths_B.tolist(), reverse=True)
 
 
 def test_long_examples_are_left_out_and_keep_their_places(tmp_path: Path) -> None:

@@ -55,13 +55,42 @@ LABELLED = {
 """By the name of a file: its heading, its rows, and odd ones."""
 
 
+def spans_of(number: int, **more: object) -> str:
+    value = {"start": 0, "end": 3, "labels": ["PER"]}
+    annotation = {"result": [{"value": value}], **more}
+    return json.dumps({"data": {"text": f"Ada sees {number}"}, "annotations": [annotation]})
+
+
+def strokes(number: int, text: str = "hi") -> str:
+    return json.dumps({"text": text, "strokes": [[[0, 0], [number, 2], [3, 1]]]})
+
+
+def points(row: str) -> list[str]:
+    return [row.format(number) for number in range(COUNT)]
+
+
+REFUSED = [
+    *((file, "classify", head, rows, odd, "{}:{} ") for file, (head, rows, odds) in LABELLED.items() for odd in odds),
+    (
+        *("a.jsonl", "tag", "", [spans_of(number) for number in range(COUNT)]),
+        *(spans_of(999).replace('["PER"]', '["PER", "TITLE"]'), "{}:{} has a span with the labels PER, TITLE"),
+    ),
+    (
+        *("a.jsonl", "trace", "", points("[[{}, 1, 0], [3, 2, 1]]"), "[[0, 1, 0], [-3, 2, 1]]"),
+        r"with negative numbers: 1 \(.*{}:{}\)",
+    ),
+    ("a.jsonl", "trace", "", points("[[{}, 1, 0], [-3, 2, 1]]"), '{"values": [[1, 2]]}', "{}:{}"),
+]
+
+
 @PLACES
-@pytest.mark.parametrize(("file", "odd"), [(file, odd) for file, (*_, odds) in LABELLED.items() for odd in odds])
-def test_one_odd_label_is_refused_with_its_line(tmp_path: Path, file: str, odd: str, at: int) -> None:
-    head, rows, _ = LABELLED[file]
+@pytest.mark.parametrize(("file", "task", "head", "rows", "odd", "said"), REFUSED)
+def test_one_odd_row_is_refused_with_its_line(
+    tmp_path: Path, file: str, task: str, head: str, rows: list[str], odd: str, said: str, at: int
+) -> None:
     line = written(tmp_path / file, rows, odd, at, head)
-    with pytest.raises(DataError, match=rf"{file}:{line} "):
-        found(tmp_path / file, "classify")
+    with pytest.raises(DataError, match=said.format(file, line)):
+        found(tmp_path / file, task)
 
 
 def test_one_object_of_an_array_is_named_by_its_own_line(tmp_path: Path) -> None:
@@ -134,12 +163,6 @@ def test_one_odd_tag_is_refused_with_its_line(tmp_path: Path, file: str, at: int
     assert any("spans in IOB2: " in note for note in found(path, "tag")[1])
 
 
-def spans_of(number: int, **more: object) -> str:
-    value = {"start": 0, "end": 3, "labels": ["PER"]}
-    annotation = {"result": [{"value": value}], **more}
-    return json.dumps({"data": {"text": f"Ada sees {number}"}, "annotations": [annotation]})
-
-
 @pytest.mark.parametrize(
     "odd",
     [
@@ -156,17 +179,6 @@ def test_texts_whose_annotation_is_cancelled_are_left_out_and_counted(tmp_path: 
     assert job.splits.train.count + job.splits.valid.count == COUNT
     told = f"1 text of {path} without a finished annotation is left out (the first is line {line})"
     assert any(told in note for note in notes)
-
-
-def test_a_span_with_several_labels_is_refused_with_its_line(tmp_path: Path) -> None:
-    path, odd = tmp_path / "a.jsonl", spans_of(999).replace('["PER"]', '["PER", "TITLE"]')
-    line = written(path, [spans_of(number) for number in range(COUNT)], odd, 7)
-    with pytest.raises(DataError, match=rf"a\.jsonl:{line} has a span with the labels PER, TITLE"):
-        found(path, "tag")
-
-
-def strokes(number: int, text: str = "hi") -> str:
-    return json.dumps({"text": text, "strokes": [[[0, 0], [number, 2], [3, 1]]]})
 
 
 @PLACES
@@ -186,20 +198,3 @@ def test_a_text_among_sequences_without_is_reported(tmp_path: Path, at: int) -> 
     line = written(path, [strokes(number, "") for number in range(COUNT)], strokes(999), at)
     _, notes = found(path, "trace")
     assert any(f", with a text: 1 ({path}:{line})), a network that predicts" in note for note in notes)
-
-
-@PLACES
-@pytest.mark.parametrize(
-    ("row", "odd", "message"),
-    [
-        ("[[{}, 1, 0], [3, 2, 1]]", "[[0, 1, 0], [-3, 2, 1]]", r"with negative numbers: 1 \(.*a\.jsonl:{}\)"),
-        ("[[{}, 1, 0], [-3, 2, 1]]", '{{"values": [[1, 2]]}}', r"a\.jsonl:{}"),
-    ],
-)
-def test_one_odd_sequence_never_changes_what_points_are(
-    tmp_path: Path, row: str, odd: str, message: str, at: int
-) -> None:
-    path = tmp_path / "a.jsonl"
-    line = written(path, [row.format(number) for number in range(COUNT)], odd.format(), at)
-    with pytest.raises(DataError, match=message.format(line)):
-        found(path, "trace")

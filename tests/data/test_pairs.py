@@ -113,28 +113,6 @@ def test_the_cut_of_a_row_depends_on_its_number_and_not_on_the_order_of_batches(
     assert later == {number: whole[number] for number in later}
 
 
-@pytest.mark.parametrize("window", [0, 64])
-def test_any_position_is_as_cheap_as_the_first(window: int) -> None:
-    class Counted:
-        """Ids that count how often rows are read."""
-
-        asked = 0
-
-        def __init__(self, ids: Any) -> None:
-            self.ids = ids
-
-        def __getitem__(self, key: slice) -> Any:
-            Counted.asked += 1
-            return self.ids[key]
-
-    store = pairs_in_memory([([4] * 5, [4] * 5)] * 1000)
-    table: Any = store.table
-    table["source.ids"] = Counted(table["source.ids"])
-    epoch = PairBatches(store, batch_tokens=60, seed=1, shuffle_window=window).epoch(1)
-    assert len(epoch) >= 100 and Counted.asked == 0
-    assert len(epoch[99].example_ids_B) == Counted.asked <= 10
-
-
 @given(st.lists(ROW, min_size=1, max_size=60), st.integers(16, 300))
 def test_the_width_of_a_source_in_search_depends_on_the_source_alone(rows: list[list[int]], budget: int) -> None:
     seen = []

@@ -18,13 +18,11 @@ class Listed:
 
     def __init__(self, targets: Sequence[Sequence[int]]) -> None:
         self.targets = targets
-        self.made = 0
 
     def epoch(self, number: int) -> Sequence[Batch]:
         return LazySequence(range(len(self.targets)), self._batch)
 
     def _batch(self, position: int) -> Batch:
-        self.made += 1
         ids = self.targets[position]
         targets = Ids(np.array([[*ids, 99]]), np.array([len(ids)]))
         return Batch(targets, targets, np.array([position]), np.array([False]))
@@ -72,10 +70,3 @@ def test_a_batch_is_the_same_whichever_was_looked_up_before(
     assert [words(again[place]) for place in places] == [in_order[place] for place in places]
     assert [words(batch) for batch in again[1:]] == in_order[1:]
     assert words(again[-1]) == in_order[-1]
-
-
-def test_reading_an_epoch_makes_every_batch_about_twice() -> None:
-    source = Listed([[word % 7, word % 5] for word in range(200)])
-    for _ in Partitions(source, 4).epoch(1):
-        pass
-    assert source.made <= 3 * 200

@@ -27,14 +27,6 @@ def test_rows_are_sorted_counted_and_kept_with_their_values(rows: list[tuple[int
     assert all(one.words[0][-1] < other.words[0][0] for one, other in pairwise(found))
 
 
-@given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=9), st.integers(0, 30))
-def test_an_array_that_grew_is_what_was_appended(parts: list[list[int]], most: int) -> None:
-    grown = Growing(np.uint32, most)
-    for part in parts:
-        grown.append(np.array(part, dtype=np.int64))
-    assert grown.whole().tolist() == [number for part in parts for number in part]
-
-
 def test_what_fits_in_memory_touches_no_disk(tmp_path: Path) -> None:
     grown = Growing(np.uint32, 3, tmp_path / "none")
     grown.append(np.arange(3))

@@ -53,13 +53,3 @@ def test_long_lines_are_left_out_and_counted(lines: list[list[int]], longest: in
     made = sentences(lines, longest=longest)
     assert {number for batch in made.epoch(1) for number in read(batch)} == kept
     assert made.left_out == len(lines) - len(kept)
-
-
-def test_the_order_depends_on_seed_and_epoch_alone() -> None:
-    lines = [[4 + place % 30] * (place % 7) for place in range(50)]
-
-    def order(seed: int, epoch: int) -> list[int]:
-        return np.concatenate([batch.example_ids_B for batch in sentences(lines, seed=seed).epoch(epoch)]).tolist()
-
-    assert order(1, 1) == order(1, 1)
-    assert order(1, 1) != order(1, 2) and order(1, 1) != order(2, 1)

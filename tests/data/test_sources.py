@@ -165,30 +165,17 @@ class TestTranslation:
         assert list(parts.train)[-1] == ("a", "b")
         assert list(parts.tests) == ["test", "second/test"]
 
-    def test_pairs_with_an_empty_side_leave_training_and_stay_elsewhere(self, tmp_path: Path) -> None:
-        for part in ("train", "val"):
-            put(tmp_path / f"{part}.en", "a", "", "c", " \t")
-            put(tmp_path / f"{part}.cs", "A", "B", "\N{NO-BREAK SPACE}", "")
-        events: list[Event] = []
-        parts = translation_splits([tmp_path], "en", "cs", report=events.append)
-        assert list(parts.train) == [("a", "A")]
-        assert parts.valid.count == len(list(parts.valid)) == 4
-        assert events == [Skipped("pairs with an empty side were left out of the training split", 3)]
-
-    def test_lines_without_two_columns_are_counted(self, tmp_path: Path) -> None:
-        put(tmp_path / "train.tsv", "a\tb", "none", "c\td\te", "f\tg")
-        put_pairs(tmp_path, "val", 1)
-        events: list[Event] = []
-        assert translation_splits([tmp_path], "en", "cs", report=events.append).train.count == 2
-        [skipped] = [event for event in events if isinstance(event, Skipped)]
-        assert skipped.count == 2 and "line 2" in skipped.reason
-
-    def test_a_test_part_with_one_side_is_left_out_aloud(self, tmp_path: Path) -> None:
-        put_pairs(tmp_path, "train", 2)
-        put_pairs(tmp_path, "val", 2)
+    def test_what_is_left_out_of_lines_sides_and_splits_is_reported(self, tmp_path: Path) -> None:
+        put(tmp_path / "train.tsv", "a\tA", "none", "\tB", "c\t\N{NO-BREAK SPACE}", "c\td\te", " \t")
+        put(tmp_path / "val.en", "a", "")  # whose lines stay in place
+        put(tmp_path / "val.cs", "A", "B")
         put(tmp_path / "test_2018.en", "a")
         events: list[Event] = []
-        assert translation_splits([tmp_path], "en", "cs", report=events.append).tests == {}
+        parts = translation_splits([tmp_path], "en", "cs", report=events.append)
+        assert (list(parts.train), parts.valid.count, len(list(parts.valid)), parts.tests) == ([("a", "A")], 2, 2, {})
+        lines, sides = (event for event in events if isinstance(event, Skipped))
+        assert lines.count == 2 and "line 2" in lines.reason
+        assert sides == Skipped("pairs with an empty side were left out of the training split", 3)
         assert [event.warning for event in events if isinstance(event, Note)] == [True]
 
     @pytest.mark.parametrize(
@@ -212,15 +199,18 @@ class TestTranslation:
         with pytest.raises(DataError, match=message):
             translation_splits([tmp_path], "en", "cs")
 
-    def test_paths_that_cannot_be_data_are_named(self, tmp_path: Path) -> None:
-        put(tmp_path / "pairs.txt", "a\tb")
-        for data, message in (
-            ([tmp_path / "pairs.txt"], r"pairs\.txt is no folder and no \.tsv"),
-            ([tmp_path / "nowhere"], r"should be a folder or a file, but there is no .*nowhere"),
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [
+            (["pairs.txt"], r"pairs\.txt is no folder and no \.tsv"),
+            (["nowhere"], r"should be a folder or a file, but there is no .*nowhere"),
             ([], "none was given"),
-        ):
-            with pytest.raises(DataError, match=message):
-                translation_splits(data, "en", "cs")
+        ],
+    )
+    def test_paths_that_cannot_be_data_are_named(self, tmp_path: Path, names: list[str], message: str) -> None:
+        put(tmp_path / "pairs.txt", "a\tb")
+        with pytest.raises(DataError, match=message):
+            translation_splits([tmp_path / name for name in names], "en", "cs")
 
     @pytest.mark.parametrize(
         ("name", "targets", "message"),
@@ -284,19 +274,12 @@ class TestText:
         put(tmp_path / "train.txt", "", "")
         with pytest.raises(DataError, match=r"train\.txt has no text for the split 'train'"):
             text_splits([tmp_path])
+        (tmp_path / "train.txt").rename(tmp_path / "wiki.train.txt")
         put(tmp_path / "ptb.train.txt", "a")
-        with pytest.raises(DataError, match=r"one train split, not ptb\.train\.txt and train\.txt"):
+        with pytest.raises(DataError, match=r"one train split, not ptb\.train\.txt and wiki\.train\.txt"):
             text_splits([tmp_path])
         with pytest.raises(DataError, match="none was given"):
             text_splits([])
-
-
-def test_the_real_layouts_are_understood(shared_data: Path) -> None:
-    parts = translation_splits([shared_data / "multi30k"], "en", "de")
-    assert (parts.train.count, parts.valid.count) == (29_000, 1014)
-    assert {name: corpus.count for name, corpus in parts.tests.items()} == {"test_2016_flickr": 1000}
-    text = text_splits([shared_data / "ptb"])
-    assert (text.train.count, text.valid.count, text.tests["ptb.test"].count) == (42_068, 3370, 3761)
 
 
 def test_special_tokens_at_the_ends_of_lines_are_no_text_and_are_told_of(tmp_path: Path) -> None:

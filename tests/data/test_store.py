@@ -9,7 +9,6 @@ import pytest
 
 from anaphora.data import encoding
 from anaphora.data import example_store as store_module
-from anaphora.data.columns import Column
 from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.pairs import pair_fields
@@ -38,19 +37,6 @@ def text_corpus(folder: Path, *lines: str) -> TextCorpus:
     path = folder / "book.txt"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return TextCorpus("train", (path,), fingerprint([path]), len(lines))
-
-
-def test_pairs_come_back_as_their_tokenizers_made_them(tmp_path: Path) -> None:
-    pairs = [("abc", "hg"), ("", "a"), ("a a", ""), ("z", "abc")]
-    store = pair_store(pair_corpus(tmp_path, pairs), tmp_path / "store")
-    assert len(store) == 4
-    assert store.numbers[:].tolist() == [0, 1, 2, 3]
-    sources, targets = store.all_rows()
-    for row, (source, target) in enumerate(pairs):
-        assert sources[row].tolist() == CODER.encode(source)
-        assert targets[row].tolist() == CODER.encode(target)
-    assert isinstance(sources.ids, Column)
-    assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs", "store"}
 
 
 @pytest.mark.parametrize("characters", [1, 1 << 20])

@@ -1,11 +1,13 @@
 """Whole experiments in tests: changed by settings, trained, resumed and compared."""
 
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
+from anaphora.config import is_table, options_of
 from anaphora.events import Event, Note
 from anaphora.experiment.overrides import override
 from anaphora.experiment.run_training import train
@@ -21,6 +23,22 @@ QUICK = "training.batch_tokens=200"
 def changed(experiment: ExperimentBase, *settings: str, **tables: Any) -> ExperimentBase:
     """Return an experiment with settings such as ``training.epochs=5``, and with other ``tables``."""
     return parse(override(experiment.tables() | tables, settings), "changed.toml")
+
+
+def tables_in(annotation: Any) -> Iterator[type]:
+    """The tables that an option of this type may hold."""
+    if is_table(annotation):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from tables_in(argument)
+
+
+def tables_within(table: type) -> Iterator[type]:
+    """A table of options, and all that may be in it."""
+    yield table
+    for field in options_of(table).values():
+        for inner in tables_in(field.annotation):
+            yield from tables_within(inner)
 
 
 def notes(experiment: ExperimentBase, run: Path, **options: Any) -> list[Note]:

@@ -13,7 +13,6 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.task import TIERS as TEXT_TIERS
 from anaphora.tasks.sizing import MIN_UPDATES
-from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.task import TIERS
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte, Word
 from tests.networks import build
@@ -30,13 +29,6 @@ def chosen(data: Path, *settings: str, text: AnyTokenizer | None = None) -> tupl
     assert isinstance(note, Note)
     source, target = sides
     return read_experiment(content, "auto.toml", settings, data=[data], source=source, target=target), note.text
-
-
-def test_pairs_become_a_translator_and_that_is_said(toy_pairs: Path) -> None:
-    experiment, said = chosen(toy_pairs)
-    assert isinstance(experiment, TranslationExperiment)
-    assert experiment.decoder.size == TIERS[0].decoder and experiment.training.epochs == TIERS[0].epochs
-    assert "for 12 pairs, a translator" in said
 
 
 @pytest.mark.parametrize(
@@ -223,22 +215,24 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     build("language-model", experiment.tables(), {"text": VocabularyInfo(50, 0, 1, 2, 3)}, "auto.toml")
 
 
-@pytest.mark.parametrize(("kind", "said"), [("none", "without an encoder"), ("cnn", "with a cnn encoder")])
-def test_another_kind_of_a_part_leaves_out_what_was_chosen_for_the_first(tmp_path: Path, kind: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("kind", "none", "without an encoder"),
+        ("kind", "cnn", "with a cnn encoder"),
+        ("bidirectional", False, "of one direction of 50 hidden units"),
+    ],
+)
+def test_another_kind_of_a_part_leaves_out_what_was_chosen_for_the_first(
+    tmp_path: Path, option: str, value: object, said: str
+) -> None:
     (file := tmp_path / "texts.tsv").write_text("".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(40)))
-    setting = f"encoder.kind={kind}"
+    setting = f"encoder.{option}={str(value).lower()}"
     notes: list[Event] = []
     content = automatic([file], report=notes.append, settings=[setting], task="classify")
     experiment: Any = read_experiment(content, "it", [setting], data=[file])
-    assert experiment.encoder.kind == kind
+    assert getattr(experiment.encoder, option) == value
     assert said in str(notes[0])
-
-
-def test_one_direction_is_said_to_be_one(tmp_path: Path) -> None:
-    (file := tmp_path / "texts.tsv").write_text("".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(40)))
-    notes: list[Event] = []
-    automatic([file], report=notes.append, settings=["encoder.bidirectional=false"], task="classify")
-    assert "of one direction of 50 hidden units" in str(notes[0])
 
 
 def test_texts_in_another_encoding_are_read_in_it(tmp_path: Path) -> None:

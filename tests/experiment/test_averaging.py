@@ -58,7 +58,7 @@ def test_an_average_that_validates_better_is_the_best_from_then_on(trained_lm: P
     assert load(trained_lm, "average").generate("line", length=5)  # type: ignore[union-attr]
 
 
-def test_a_worse_average_is_kept_but_not_used(trained_lm: Path) -> None:
+def test_a_worse_average_is_kept_but_not_used_and_never_takes_the_place_of_the_best(trained_lm: Path) -> None:
     run = Run.open(trained_lm)
     before = run.load("best")
     around(run, 50.0)
@@ -69,10 +69,6 @@ def test_a_worse_average_is_kept_but_not_used(trained_lm: Path) -> None:
     assert found.best_metrics["loss"] == pytest.approx(before.state["best"]["metrics"]["loss"])
     assert run.load("best").which == run.checkpoints()[-1]
     assert run.load("average").fingerprints == before.fingerprints
-
-
-def test_a_worse_average_never_takes_the_place_of_the_best(trained_lm: Path) -> None:
-    run = Run.open(trained_lm)
     around(run, 1.0)
     assert average_run(trained_lm, last=2).better
     best, files = run.load("best"), sorted((trained_lm / "checkpoints" / "average").iterdir())

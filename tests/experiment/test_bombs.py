@@ -2,16 +2,14 @@
 
 import os
 import resource
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
 
 import pytest
 import tomli_w
 import torch
 from annotated_types import Le, Lt
 
-from anaphora.config import is_table, options_of
+from anaphora.config import options_of
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment import memory, run_training
 from anaphora.run import Run
@@ -20,7 +18,7 @@ from anaphora.tasks.registry import TASKS, find_tasks
 from anaphora.tasks.runs import experiment_of, load_trained
 from tests.conftest import Trained
 
-from .runs import changed
+from .runs import changed, tables_within
 
 GIB = 1 << 30
 
@@ -53,17 +51,6 @@ def test_a_batch_of_more_than_is_free_is_refused_unless_the_text_is_shorter(
     model = torch.nn.Linear(100, 100)
     with pytest.raises(ConfigError, match=r"GiB for a batch of 40,000,000 tokens.*lower training.batch_tokens = 5"):
         memory.check_memory(model, wide, [50], 40, 40_000_000)
-
-
-def tables_within(table: type) -> Iterator[type]:
-    """A table of options, and all that may be in it."""
-    yield table
-    waiting: list[Any] = [field.annotation for field in options_of(table).values()]
-    while waiting:
-        annotation = waiting.pop()
-        if is_table(annotation):
-            yield from tables_within(annotation)
-        waiting.extend(get_args(annotation))
 
 
 TIMES_AND_TRIES = {

@@ -1,28 +1,13 @@
 """Every row of every table of conflicts names options that exist; one about a name that is gone would do nothing."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
-from anaphora.config import is_table, members, options_of
+from anaphora.config import options_of
 from anaphora.evaluation.adaptation import Dynamic
 from anaphora.options import Conflict
 from anaphora.tasks.registry import every_task
 
-
-def tables_in(annotation: Any) -> list[type]:
-    """The tables that an option of this type may hold."""
-    if is_table(annotation):
-        return [annotation]
-    return list(members(annotation))
-
-
-def every_table(table: type) -> Iterator[type]:
-    yield table
-    for field in options_of(table).values():
-        for inner in tables_in(field.annotation):
-            yield from every_table(inner)
+from .runs import tables_in, tables_within
 
 
 def has(table: type, key: str) -> bool:
@@ -33,7 +18,7 @@ def has(table: type, key: str) -> bool:
 
 
 EXPERIMENTS = [task.experiment for task in every_task()]
-TABLES = list(dict.fromkeys(table for experiment in (*EXPERIMENTS, Dynamic) for table in every_table(experiment)))
+TABLES = list(dict.fromkeys(table for experiment in (*EXPERIMENTS, Dynamic) for table in tables_within(experiment)))
 
 
 def conflicts_of(table: type) -> list[Conflict]:

@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.config import is_table, options_of
 from anaphora.errors import ConfigError
+from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.run.upgrade import GONE, NAMES, ROOT, VALUES, rename_keys
 from anaphora.tasks.registry import every_task
@@ -64,35 +63,22 @@ def test_what_is_in_the_names_of_today_stays_as_it_is() -> None:
         assert rename_keys(whole) == (whole, [])
 
 
-def test_a_file_and_a_setting_with_old_names_mean_what_they_did() -> None:
-    old = read_experiment(f'{TRANSLATE}[text]\nunits = "word"\ntokenise = "none"\nleast = 2\n', "old.toml")
-    new = f'{TRANSLATE}[text]\ntokenizer = "word"\nsegmentation = "whitespace"\nmin_count = 2\n'
-    assert old == read_experiment(new, "new.toml")
-    by_setting = read_experiment(TRANSLATE, "x", ["training.optimizer.rate=0.5", "attention.span=local-p"])
-    assert by_setting == read_experiment(
-        TRANSLATE, "x", ["training.optimizer.learning_rate=0.5", "attention.window=local-p"]
+def test_a_file_and_settings_with_old_names_mean_what_they_did_and_one_warning_has_the_new_ones() -> None:
+    warnings = list[Event]()
+    old = f'{TRANSLATE}[data]\nlongest = 30\n[text]\nunits = "word"\ntokenise = "none"\nleast = 2\n'
+    settings = ["training.optimizer.rate=0.5", "attention.span=local-p"]
+    found = read_experiment(old, "old.toml", settings, report=warnings.append)
+    new = (
+        f'{TRANSLATE}[data]\nmax_length = 30\n[text]\ntokenizer = "word"\nsegmentation = "whitespace"\nmin_count = 2\n'
     )
-
-
-def test_old_names_are_warned_of_once_with_the_new_ones(
-    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    toml = tmp_path / "old.toml"
-    toml.write_text(
-        f'{TRANSLATE}[data]\nfiles = ["{toy_pairs}"]\nlongest = 30\ntarget = "fr"\n[text]\nunits = "character"\n'
-        "[embedding]\nsize = 8\n[encoder]\nsize = 8\n[decoder]\nsize = 8\n[training]\nepochs = 1\n",
-        encoding="utf-8",
-    )
-    settings = ["--set", "training.optimizer.rate=0.01"]
-    assert main(["train", str(toml), "--run", str(tmp_path / "run"), *settings]) == 0
-    said = capsys.readouterr()
-    warnings = [line for line in (said.out + said.err).splitlines() if "is now" in line]
-    assert len(warnings) == 1
+    today = ["training.optimizer.learning_rate=0.5", "attention.window=local-p"]
+    assert found == read_experiment(new, "new.toml", today, report=warnings.append)
+    assert "longest" not in found.to_toml()
+    [warning] = warnings
+    assert isinstance(warning, Note) and warning.warning
     for change in (
         "data.longest is now data.max_length",
         "text.units is now text.tokenizer",
         "training.optimizer.rate is now training.optimizer.learning_rate",
     ):
-        assert change in warnings[0]
-    written = (tmp_path / "run" / "experiment.toml").read_text(encoding="utf-8")
-    assert "max_length = 30" in written and "longest" not in written
+        assert change in warning.text

@@ -5,7 +5,7 @@ import pytest
 import anaphora
 from anaphora.data import sources
 from anaphora.errors import AnaphoraError, MissingExtraError, RunError
-from anaphora.events import Event, Skipped, Update, Validated
+from anaphora.events import Event, Skipped
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.summary import about
@@ -13,19 +13,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.runs import experiment_of
 from tests.conftest import Trained
 
-from .runs import QUICK, assert_resumes, changed, have_same_weights, texts
-
-
-@pytest.mark.parametrize("settings", [("translator",), ("language-model", QUICK)])
-def test_an_experiment_becomes_a_run_that_can_be_used_with_the_same_bits_again(
-    settings: tuple[str, ...], trained: Trained, tmp_path: Path
-) -> None:
-    experiment, run, events = experiment_of(trained(*settings)), tmp_path / "run", list[Event]()
-    assert train(experiment, run, events.append).reason == "epochs"
-    assert experiment_of(run) == experiment
-    assert {type(event) for event in events} >= {Update, Validated}
-    assert_used(run)
-    assert have_same_weights(run, trained(*settings))
+from .runs import assert_resumes, changed, texts
 
 
 def assert_used(run: Path) -> None:
@@ -69,13 +57,6 @@ def test_a_language_model_of_words_reads_the_unknown_word_of_its_text(
     found = model.evaluate(["the <unk> of war", "the book"])
     assert (found.tokens, found.unknown) == (8, 2)
     assert set(model.generate("the", length=5).text.split()) <= {"the", "<unk>", "of", "book"}
-
-
-def test_a_changed_experiment_is_not_resumed_and_every_difference_is_listed(trained_copy: Trained) -> None:
-    run = trained_copy("translator")
-    other = changed(experiment_of(run), "training.batch_tokens=70", "decoder.size=16")
-    with pytest.raises(RunError, match=r"decoder\.size was 8 and is 16; training\.batch_tokens was 60 and is 70"):
-        train(other, run, resume=True)
 
 
 @pytest.mark.parametrize(

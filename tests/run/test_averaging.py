@@ -39,12 +39,6 @@ def test_an_average_is_the_mean_rounded_once(
     assert torch.equal(again["w"], tensors["w"])
 
 
-def test_the_average_of_equal_checkpoints_is_each_of_them(tmp_path: Path) -> None:
-    weight = torch.randn(50, generator=torch.Generator().manual_seed(1))
-    tensors, _ = average(saved(tmp_path / "run", [weight] * 7), 7)
-    assert torch.equal(tensors["w"], weight)
-
-
 def test_a_damaged_checkpoint_is_left_out_and_named(run: Run) -> None:
     (run.path / "checkpoints" / "step-30" / "model.safetensors").write_bytes(b"")
     events: list[Event] = []

@@ -1,4 +1,3 @@
-import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -53,17 +52,6 @@ def test_writers_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_a_figure_that_is_not_finite_is_null_and_said_to_be_so(tmp_path: Path) -> None:
-    log = EvaluationLog(tmp_path / "evaluations.jsonl")
-    log.append(evaluation("text", math.nan))
-    [figure] = json.loads(log.path.read_bytes())["metrics"]
-    assert figure["value"] is None
-    [line] = log.lines()
-    assert line.metrics[0].value is None and log.damaged_lines() == []
-    for kept in line, evaluation("text", math.nan):
-        assert "| text | BLEU | not finite |" in render("run", {}, {}, {}, [kept])
-
-
 def test_lines_of_older_versions_have_figures_that_are_not_finite_and_no_digest(tmp_path: Path) -> None:
     log = EvaluationLog(tmp_path / "evaluations.jsonl")
     log.append(evaluation("text", 1.5))
@@ -83,17 +71,3 @@ def test_two_texts_of_one_name_are_two_texts() -> None:
     assert newest([one, other, replace(one, date="2026-11-22")]) == [other, replace(one, date="2026-11-22")]
     card = render("run", {}, {}, {}, [one, other])
     assert "| test.en (abababab) | BLEU | 1.0000 |" in card and "| test.en (cdcdcdcd) | BLEU | 2.0000 |" in card
-
-
-def test_the_newest_of_equal_measurements_is_what_counts() -> None:
-    both = Evaluation(
-        "2026-11-21", "test", "step-40", "0.1.0", (Metric("BLEU", 1.0, "raw"), Metric("chrF2", 2.0, "raw"))
-    )
-    again = Evaluation("2026-11-22", "test", "step-40", "0.1.0", (Metric("BLEU", 3.0, "raw"),))
-    other = replace(both, checkpoint="step-50")
-    found = newest([both, again, other])
-    assert [(one.date, [figure.value for figure in one.metrics]) for one in found] == [
-        ("2026-11-21", [2.0]),
-        ("2026-11-22", [3.0]),
-        ("2026-11-21", [1.0, 2.0]),
-    ]

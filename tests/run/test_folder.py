@@ -125,6 +125,8 @@ def test_best_and_latest_are_one_line_texts(run: Run) -> None:
     assert (run.load("best").update, run.load("latest").update, run.load(30).update) == (10, 40, 30)
     with pytest.raises(RunError, match="no checkpoint of update 20; it has 10, 30, 40"):
         run.load(20)
+    with pytest.raises(RunError, match="has no average; it has 10, 30, 40"):
+        run.load("average")
     with pytest.raises(RunError, match="no checkpoint of update 20 to mark"):
         run.mark_best(20)
     (run.path / "best").unlink()

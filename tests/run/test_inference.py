@@ -93,17 +93,6 @@ def test_one_of_other_options_is_made_anew(run: Run, change: dict[str, Any]) -> 
     assert json.loads(file.read_bytes())["format"] == inference.FORMAT
 
 
-@pytest.mark.parametrize(
-    ("number", "saying"), [(2, "reads up to 1: upgrade Anaphora"), ("x", "should name its format")]
-)
-def test_a_format_that_is_not_known_is_named(run: Run, number: Any, saying: str) -> None:
-    file = run.path / "inference.json"
-    file.write_bytes(json_bytes(seal(asdict(inference_of(run)) | {"format": number})))
-    with pytest.raises(RunError, match=saying) as caught:
-        inference_of(run)
-    assert str(file) in str(caught.value)
-
-
 def test_a_changed_one_is_named(run: Run) -> None:
     inference_of(run)
     file = run.path / "inference.json"

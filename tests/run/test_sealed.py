@@ -17,7 +17,6 @@ from anaphora.run import weights
 from tests.sealing import entry, reseal, safetensors_bytes
 
 RUNS = Path(__file__).parents[1] / "runs"
-NESTED = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
 ALL = {
     "translator": "format-2",
     "language model": "kinds-2/language-model",
@@ -89,29 +88,6 @@ def test_eight_megabytes_never_become_more_memory() -> None:
         weights.parse(bytearray(safetensors_bytes(header, numbers)), Path("here"))
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("vocabulary/text", NESTED),
-        ("vocabulary/text", b'{"words": ["\\ud800"], "language": "en"}'),
-        ("vocabulary/text", b'{"words": "abc", "language": "en"}'),
-        ("vocabulary/vocabulary.json", NESTED),
-        ("experiment.toml", b"x = " + b"[" * 50_000 + b"]" * 50_000),
-        ("experiment.toml", b".".join([b"a"] * 50_000) + b" = 1"),
-    ],
-)
-@pytest.mark.parametrize("verb", ["score", "info"])
-def test_what_is_nested_or_no_text_is_one_error(
-    copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str], verb: str, file: str, content: bytes
-) -> None:
-    run = copied("language model")
-    (run / file).write_bytes(content)
-    reseal(run)
-    beside = [run.parent / "text"] if verb == "score" else []
-    refused(capsys, [verb, run, *beside], Path(file).name, 1 if verb == "info" and "vocabulary" in file else 2)
-
-
 @pytest.fixture
 def remembering(copied: Callable[[str], Path]) -> Path:
     """A translator with a memory."""
@@ -134,27 +110,6 @@ def refused_by_every_verb(capsys: pytest.CaptureFixture[str], run: Path, saying:
     listing: list[str | Path] = ["memory", run, "list"]
     for command in (listing, [*listing, "--text", "a man walks ."], ["translate", run, text, "--memory"]):
         refused(capsys, command, saying)
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE segments SET source = x'00ff'",
-        "UPDATE segments SET source = CAST(x'ff' AS TEXT)",
-        "UPDATE segments SET origin = x'00'",
-        "UPDATE segments SET added = 'yesterday'",
-        "UPDATE segments SET added = -1e300",
-        "UPDATE segments SET times = 'often'",
-        "DROP TABLE segments",
-        "ALTER TABLE segments ADD COLUMN more TEXT",
-    ],
-)
-def test_a_memory_with_other_values_or_tables_is_refused(
-    remembering: Path, capsys: pytest.CaptureFixture[str], change: str
-) -> None:
-    execute(remembering, change)
-    refused_by_every_verb(capsys, remembering, "memory.sqlite")
 
 
 def test_a_trigger_that_is_named_like_those_of_sqlite_is_found(
@@ -197,27 +152,3 @@ def test_a_journal_that_names_another_file_does_not_remove_it(
     (remembering / "memory.sqlite-journal").write_bytes(head + b"".join([*tail, checksum.to_bytes(4, "big"), magic]))
     refused(capsys, ["memory", remembering, "list"], "names another file")
     assert precious.read_text() == "years of work"
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("control", ["\x1bc", "\x7f", "\x9b2J", "\u202e"])
-@pytest.mark.parametrize("verb", ["list", "info", "score", "error"])
-def test_control_characters_of_a_run_are_not_printed(
-    remembering: Path, capsys: pytest.CaptureFixture[str], control: str, verb: str, tmp_path: Path
-) -> None:
-    file = tmp_path / f"a{control}.tsv"
-    file.write_text("a dog\tun chien\n")
-    name = tmp_path / f"run{control}"
-    with Memory(remembering) as memory:
-        memory.add([Segment(f"a{control}", f"b{control}")], f"c{control}")
-    remembering.rename(name)
-    command: list[str | Path] = {
-        "list": ["memory", name, "list"],
-        "info": ["info", name],
-        "score": ["score", name, file],
-        "error": ["translate", name, tmp_path / f"missing{control}"],
-    }[verb]
-    main([str(one) for one in command])
-    printed = capsys.readouterr()
-    assert not set(control) & set(printed.out + printed.err) - set("2Jc")
-    assert verb == "score" or "\\u00" in printed.out + printed.err or "\\u202e" in printed.out + printed.err

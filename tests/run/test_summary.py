@@ -43,18 +43,15 @@ def test_what_was_counted_is_no_parameter(tmp_path: Path) -> None:
     assert found.parameters == {"output": 14} and found.total_parameters == 14
 
 
-def test_a_damaged_file_is_among_the_faults(run: Run) -> None:
+def test_damaged_files_are_among_the_faults_and_without_the_best_checkpoint_the_newest_is_described(run: Run) -> None:
     file = run.path / "checkpoints" / "step-30" / "optimizer.safetensors"
     file.write_bytes(file.read_bytes()[:-2])
-    found = about(run.path)
-    assert [str(file) in fault for fault in found.faults if "step-30" in fault] == [True]
-    assert [one.name for one in found.checkpoints if one.fault] == ["step-30"]
-
-
-def test_without_its_best_checkpoint_a_run_is_described_by_the_newest(run: Run) -> None:
     (run.path / "checkpoints" / "step-10" / "manifest.json").unlink()
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}})
-    assert about(run.path).validation == {"loss": 2.5}
+    found = about(run.path)
+    assert [str(file) in fault for fault in found.faults if "step-30" in fault] == [True]
+    assert [one.name for one in found.checkpoints if one.fault] == ["step-30", "step-10"]
+    assert found.validation == {"loss": 2.5}
 
 
 def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_known_corpus(

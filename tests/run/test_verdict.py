@@ -60,10 +60,6 @@ def test_a_few_validations_are_no_trend(count: int) -> None:
     assert verdict(log([1.0] * count, [1.0] * count), "loss") is None
 
 
-def test_a_model_that_was_fitted_in_one_go_has_no_verdict() -> None:
-    assert verdict([], "loss") is None
-
-
 @pytest.mark.parametrize(("metric", "values"), [("accuracy", [0.5, 0.9, 1.0, 1.0, 1.0]), ("errors", [3, 1, 0, 0, 0])])
 def test_nothing_is_left_to_improve_where_every_answer_is_right(metric: str, values: list[float]) -> None:
     losses = [1.0, 0.9, 0.8, 0.7, 0.6]

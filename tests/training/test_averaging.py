@@ -1,6 +1,4 @@
-import json
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -69,33 +67,3 @@ def test_a_moving_average_forgets_by_its_decay_and_faster_as_long_as_there_is_li
     with average.swap_in():
         torch.testing.assert_close(weight, expected)
     assert torch.equal(weight, seen[-1])
-
-
-def test_the_average_of_weights_that_stand_still_is_the_weights() -> None:
-    weight = torch.full((3,), 0.1)
-    average = MovingAverage(0.999, {"w": weight})
-    for _ in range(50):
-        average.step(epoch=1)
-    with average.swap_in():
-        assert weight.tolist() == torch.full((3,), 0.1).tolist()
-
-
-@pytest.mark.parametrize(
-    "make", [lambda w: IterateAverage(AveragedSgd(from_epoch=1), w), lambda w: MovingAverage(0.6, w)]
-)
-def test_a_restored_average_goes_on_to_the_same_bits(make: Callable[[dict[str, torch.Tensor]], WeightAverage]) -> None:
-    whole, part = torch.zeros(3), torch.zeros(3)
-    first = make({"w": whole})
-    walked(first, whole, [1, 1])
-    with first.swap_in():
-        tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
-        part.copy_(whole)
-    second = make({"w": part})
-    assert second.restore(tensors | {"step/w": torch.ones(1)}, json.loads(json.dumps(first.numbers()))) == {
-        "step/w": torch.ones(1)
-    }
-    assert torch.equal(whole, part)
-    for average, weight in ((first, whole), (second, part)):
-        walked(average, weight, [2, 2])
-    with first.swap_in(), second.swap_in():
-        assert torch.equal(whole, part)

@@ -21,7 +21,6 @@ from anaphora.kernels.device import device_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn import randomness
 from anaphora.protocols import VocabularyInfo
-from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import reduce_loss, weight_rows
 from tests.networks import build
 from tests.runtimes import updating
@@ -75,11 +74,6 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
 def test_a_gpu_that_is_not_there_is_named_with_what_to_do() -> None:
     with pytest.raises(ConfigError, match=r'training\.device = "cuda" needs a GPU.*set training\.device = "cpu"'):
         device_for("cuda", "training.device")
-
-
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"here.*device"):
-        TrainingConfig.parse({"device": "gpu"}, "here")
 
 
 def updated(model: nn.Module, device: torch.device, times: int) -> tuple[list[float], dict[str, Tensor]]:

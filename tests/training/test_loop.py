@@ -2,7 +2,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -19,7 +18,6 @@ from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
 from anaphora.run.weights import as_tensors
-from anaphora.training.loop import never
 from tests.training import toy
 
 from .conftest import Session, weights_of
@@ -48,21 +46,17 @@ def test_a_loop_that_runs_in_python_is_reported(session: Session) -> None:
     )
 
 
-def test_every_update_is_reported_in_order_with_its_place(session: Session) -> None:
+def test_every_update_is_reported_and_logged_in_order_with_its_place(session: Session) -> None:
     session.train(epochs=2)
     updates = session.of(Update)
     assert [event.update for event in updates] == list(range(1, 13))
     places = [(event.epoch, event.done, event.total, event.epochs) for event in updates[5:7]]
     assert places == [(1, 6, 6, 2), (2, 1, 6, 2)]
     assert all(event.tokens == 15 and event.seconds > 0 and event.gradient_norm > 0 for event in updates)
-
-
-def test_the_log_says_what_the_events_say(session: Session) -> None:
-    session.train(epochs=1)
     lines = session.run.metrics.lines()
-    assert [line["loss"] for line in lines if "loss" in line] == [event.loss for event in session.of(Update)]
-    validations = [line for line in lines if "validation" in line]
-    assert [line["validation"] for line in validations] == [event.metrics for event in session.of(Validated)]
+    assert [line["loss"] for line in lines if "loss" in line] == [event.loss for event in updates]
+    validations = [line["validation"] for line in lines if "validation" in line]
+    assert validations == [event.metrics for event in session.of(Validated)]
 
 
 @pytest.mark.parametrize(("every", "expected"), [(4, [(4, 1), (8, 2), (12, 2)]), (0, [(6, 1), (12, 2)])])
@@ -96,6 +90,7 @@ def test_early_stopping_counts_validations_without_improvement(session: Session)
     assert outcome.metrics == {"loss": 2.0}
     assert session.run.best() == 4
     assert session.run.load("best").update == 4  # kept, though older than the newest two
+    assert "| validation loss | 2.0000 |" in (session.run.path / "card.md").read_text()
 
 
 def test_a_batch_multiplies_the_learning_rate_of_its_update(session: Session) -> None:
@@ -137,13 +132,11 @@ def test_the_plateau_schedule_lowers_the_rate_of_later_updates(session: Session)
     assert [event.rate for event in session.of(Update)] == pytest.approx([1e-3] * 4 + [1e-4] * 2)
 
 
-def test_time_runs_out_after_an_update_with_a_checkpoint(session: Session) -> None:
-    outcome = session.train(epochs=9, minutes=1e-9, validate_every=100)
+def test_time_runs_out_after_an_update_with_a_checkpoint_and_is_counted_over_all_parts(session: Session) -> None:
+    short = Session(session.run.path.with_name("short"))
+    outcome = short.train(epochs=9, minutes=1e-9, validate_every=100)
     assert (outcome.reason, outcome.update) == ("minutes", 1)
-    assert session.run.checkpoints() == [1]
-
-
-def test_time_is_counted_over_all_parts_of_a_training(session: Session) -> None:
+    assert short.run.checkpoints() == [1]
     first = session.train(epochs=1, minutes=60)
     session.train(epochs=2, minutes=60)
     third = session.train(epochs=3, minutes=first.seconds / 60 / 2)  # the end of the first is in no checkpoint
@@ -233,34 +226,12 @@ def test_every_update_makes_draws_of_its_own_which_the_seed_decides(session: Ses
     assert first == again
 
 
-def test_as_many_checkpoints_stay_as_asked_for(session: Session) -> None:
-    session.figures(5.0, 4.0, 3.0, 2.0, 1.0)
-    session.train(epochs=5, validate_every=0, save_every=0, keep=4)
-    assert session.run.checkpoints() == [12, 18, 24, 30]
-
-
-def test_a_training_that_is_told_to_stop_saves_itself_and_resumes_to_the_same_bits(
-    session: Session, tmp_path: Path
-) -> None:
-    whole = Session(tmp_path / "whole")
-    whole.train()
-    session.stop_when_asked(8)
-    outcome = session.train()
-    assert (outcome.reason, outcome.update) == ("stopped", 7)
-    assert session.run.checkpoints()[-1] == 7
-    session.model = toy.ToyModel()
-    session.stop = never
-    assert session.train().reason == "epochs"
-    for name, tensor in weights_of(whole.model).items():
-        assert torch.equal(tensor, weights_of(session.model)[name])
-
-
 def test_an_epoch_without_batches_is_refused(session: Session) -> None:
     with pytest.raises(DataError, match="at least one batch"):
         session.train(toy.ToyBatches(0))
 
 
-def test_resuming_elsewhere_says_that_the_last_bits_may_differ(session: Session) -> None:
+def test_resuming_elsewhere_says_that_bits_may_differ_and_with_another_network_is_refused(session: Session) -> None:
     session.train(epochs=1)
     torch.set_num_threads(2)
     try:
@@ -269,19 +240,10 @@ def test_resuming_elsewhere_says_that_the_last_bits_may_differ(session: Session)
         torch.set_num_threads(1)
     (note,) = session.of(Note)
     assert "with 1 thread on" in note.text and "2 threads" in note.text and "may differ" in note.text
-
-
-def test_resuming_with_another_network_is_refused_with_the_tensor_named(session: Session) -> None:
-    session.train(epochs=1)
     session.model.output = torch.nn.Linear(toy.WIDTH, 5)
     session.model.extra = torch.nn.Linear(2, 2)
-    with pytest.raises(RunError, match=r"step-6.* has no tensor extra.bias"):
-        session.train(epochs=2)
-
-
-def test_the_best_checkpoint_is_described_in_the_card(session: Session) -> None:
-    outcome = session.train(epochs=1)
-    assert f"| validation loss | {outcome.metrics['loss']:.4f} |" in (session.run.path / "card.md").read_text()
+    with pytest.raises(RunError, match=r"step-12.* has no tensor extra.bias"):
+        session.train(epochs=3)
 
 
 def test_freed_memory_costs_no_page_faults_when_it_is_asked_for_again(trainer: Callable[..., dict[str, Any]]) -> None:

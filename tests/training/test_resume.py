@@ -1,6 +1,5 @@
 """Training that was killed and resumed gives the same bits as if left alone; a damaged or full folder is named."""
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -142,24 +141,6 @@ def test_a_kill_at_any_file_operation_changes_nothing(trainer: Trainer, tmp_path
         assert killed_and_resumed(trainer, folder, kill_at, training=short) == expected, f"operation {kill_at}"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_a_kill_at_any_moment_changes_nothing(trainer: Trainer, tmp_path: Path) -> None:
-    longer = {"epochs": 8}
-    trainer(folder=tmp_path / "undisturbed" / "run", training=longer, batches=20)
-    expected = everything(tmp_path / "undisturbed" / "run")
-    moments = random.Random(7)
-    killed = 0
-    while killed < 20:
-        folder = tmp_path / str(moments.random()) / "run"
-        answer = trainer(folder=folder, training=longer, batches=20, kill_after=moments.uniform(0.02, 1.2))
-        if answer.get("signal") != SIGKILL:
-            continue
-        killed += 1
-        trainer(folder=folder, training=longer, batches=20)
-        assert everything(folder) == expected
-
-
 def test_a_full_disk_leaves_the_checkpoint_before_it_intact_and_says_so(trainer: Trainer, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     trainer(folder=folder, training={"epochs": 1})
@@ -171,34 +152,6 @@ def test_a_full_disk_leaves_the_checkpoint_before_it_intact_and_says_so(trainer:
     after = run.load("latest", for_training=True)
     assert after.update == before.update and after.state == before.state
     assert not [entry for entry in (folder / "checkpoints").iterdir() if not entry.name.startswith("step-")]
-
-
-def test_a_training_in_another_process_is_named_until_it_dies(trainer: Trainer, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    trainer(folder=folder, training={"epochs": 1})
-    with Run.open(folder).lock():
-        assert "in use by process" in trainer(folder=folder)["message"]
-    assert "operations" in trainer(folder=folder)
-
-
-def test_the_lock_of_a_killed_process_is_free(trainer: Trainer, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    assert trainer(folder=folder, kill_at=200) == {"signal": 9}
-    with Run.open(folder).lock():
-        pass
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])
-def test_training_goes_on_from_the_newest_whole_checkpoint_to_the_same_weights(
-    trainer: Trainer, tmp_path: Path, name: str
-) -> None:
-    trainer(folder=tmp_path / "whole")
-    trainer(folder=tmp_path / "damaged")
-    newest = tmp_path / "damaged" / "checkpoints" / "step-18"
-    expected = {file.name: file.read_bytes() for file in newest.iterdir() if file.suffix == ".safetensors"}
-    (newest / name).write_bytes((newest / name).read_bytes()[:-9])
-    trainer(folder=tmp_path / "damaged")
-    assert {file.name: file.read_bytes() for file in newest.iterdir() if file.suffix == ".safetensors"} == expected
 
 
 def test_training_never_starts_anew_over_checkpoints_that_are_all_damaged(trainer: Trainer, tmp_path: Path) -> None:

@@ -38,12 +38,6 @@ def changed(path: tuple[str, ...], value: object) -> dict[str, Any]:
     return table
 
 
-def test_what_was_saved_comes_back() -> None:
-    saved = SavedState.parse(STATE, 8, "loss", Path("state.json"))
-    assert saved.cursor.position == 2 and saved.cursor.rate_factor == 1 and saved.due is None
-    assert saved.best.metrics == {"loss": 1.5}
-
-
 @pytest.mark.parametrize("path", places(STATE), ids=".".join)
 def test_any_other_value_means_a_training_or_is_refused_by_its_key(path: tuple[str, ...]) -> None:
     for value in OTHERS:

@@ -1,32 +1,23 @@
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from anaphora.training.schedule import AnySchedule, Constant, Decay, Halving, InverseRoot, Linear, Plateau
 
 EVERY: list[AnySchedule] = [Constant(), Decay(), Plateau(patience=3), Halving(), Linear(), InverseRoot()]
 
 
-def test_a_decaying_rate_halves_every_half_life_whatever_validation_says() -> None:
-    schedule = Decay(half_life=1.5).build(0.4, 10)
+@pytest.mark.parametrize(
+    ("config", "rates"),
+    [
+        (Decay(half_life=1.5), {0: 1, 1.5: 0.5, 4.5: 0.125}),
+        (Halving(after=4, factor=0.5), {0: 1, 3: 1, 3.999: 1, 4: 0.5, 4.999: 0.5, 6: 0.125}),
+        (Linear(epochs=4, final=0.2), {0: 1, 1: 0.8, 2: 0.6, 4: 0.2, 9: 0.2}),
+        (Linear(final=0.0), {2: 0.8, 10: 0}),  # over the epochs of the training
+    ],
+)
+def test_a_rate_falls_by_the_epochs_whatever_validation_says(config: AnySchedule, rates: dict[float, float]) -> None:
+    schedule = config.build(0.5, 10)
     schedule.observe_validation(False)
-    assert [schedule.rate(epochs, 1) for epochs in (0, 1.5, 4.5)] == [0.4, 0.2, 0.05]
-
-
-def test_halving_leaves_the_first_epochs_alone_and_lowers_every_later_one() -> None:
-    schedule = Halving(after=4, factor=0.5).build(1.0, 10)
-    assert [schedule.rate(epoch - 1, 1) for epoch in range(1, 8)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
-    assert schedule.rate(3.999, 1) == 1 and schedule.rate(4.999, 1) == 0.5
-
-
-def test_a_linear_rate_falls_in_a_straight_line_to_its_final_share_and_stays_there() -> None:
-    schedule = Linear(epochs=4, final=0.2).build(0.5, 10)
-    assert [schedule.rate(epochs, 1) for epochs in (0, 1, 2, 4, 9)] == pytest.approx([0.5, 0.4, 0.3, 0.1, 0.1])
-
-
-def test_a_linear_rate_that_names_no_epochs_takes_those_of_the_training() -> None:
-    assert Linear(final=0.0).build(1.0, 8).rate(2, 1) == 0.75
-    assert Linear(final=0.0, epochs=4).build(1.0, 8).rate(2, 1) == 0.5
+    assert [schedule.rate(epochs, 1) for epochs in rates] == pytest.approx([0.5 * rate for rate in rates.values()])
 
 
 def test_the_inverse_root_is_highest_when_warming_up_is_over() -> None:
@@ -57,18 +48,3 @@ def test_the_rate_never_falls_below_its_minimum_nor_rises_to_it() -> None:
         falling.observe_validation(False)
         low.observe_validation(False)
     assert (falling.rate(1, 1), low.rate(1, 1)) == (0.4, 0.1)
-
-
-@settings(deadline=None)
-@given(st.lists(st.booleans()), st.lists(st.booleans()), st.sampled_from(EVERY))
-def test_a_restored_schedule_goes_on_as_if_never_saved(
-    before: list[bool], after: list[bool], config: AnySchedule
-) -> None:
-    whole, restored = config.build(0.1, 10), config.build(0.1, 10)
-    for improved in before:
-        whole.observe_validation(improved)
-    restored.restore(whole.state())
-    for improved in after:
-        whole.observe_validation(improved)
-        restored.observe_validation(improved)
-    assert whole.state() == restored.state() and whole.rate(7, 70) == restored.rate(7, 70)

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.errors import AnaphoraError, RunError, ShapeError
+from anaphora.errors import RunError, ShapeError
 from anaphora.run import weights
 from tests.runs.make import resumed
 from tests.runtimes import threads
@@ -118,15 +118,3 @@ def test_a_changed_optimizer_is_refused(how: str, tmp_path: Path) -> None:
     with pytest.raises((RunError, ShapeError)) as caught:
         resumed(stored, tmp_path / "run")
     assert "experiment" in str(caught.value) or "vocabulary" in str(caught.value)
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("name", ["dropout", "sentences", "noise-contrastive", "averaged-sgd"])
-@pytest.mark.parametrize("other", ["moving-average", "window"])
-def test_the_optimizer_of_another_run_is_refused(name: str, other: str, tmp_path: Path) -> None:
-    stored = Path(shutil.copytree(STORED / "halfway-2", tmp_path / "stored"))
-    for file in optimizers(stored / name):
-        shutil.copy(optimizers(stored / other)[-1], file)
-    reseal(stored / name)
-    with pytest.raises(AnaphoraError):
-        resumed(stored / name, tmp_path / "run")

@@ -53,13 +53,9 @@ class KnownCorpus:
         return sum(file.bytes for file in self.files)
 
 
-def _file(facts: dict[str, Any], address: str) -> RemoteFile:
-    return RemoteFile(**facts, address=address.format(facts["name"]))
-
-
 def _corpus(about: str, licence: str, files: list[Any], address: str = "", origin: Any = None) -> KnownCorpus:
-    made_from = PairArchive(**origin) if origin else None
-    return KnownCorpus(about, licence, tuple(_file(facts, address) for facts in files), made_from)
+    known = (RemoteFile(**facts, address=address.format(facts["name"])) for facts in files)
+    return KnownCorpus(about, licence, tuple(known), PairArchive(**origin) if origin else None)
 
 
 CORPORA: Mapping[str, KnownCorpus] = {

@@ -62,9 +62,7 @@ class Column:
         if entry["name"] != self._name or entry["dtype"] != dtype.str or len(digests) != -(-size // BLOCK):
             raise DamagedError(f"{folder / _HEADER} does not describe {self._name}.")
         with files.open_file(path) as file:
-            there = os.fstat(file.fileno()).st_size
-            if there != size:
-                raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
+            files.demand_size(file, path, size)
             # an empty file cannot be mapped; a plain array is read several times faster than a memory map
             self._values = np.asarray(np.memmap(file, dtype, "r", shape=(count,)) if count else np.empty(0, dtype))
         self._digests, self._per_block = digests, BLOCK // dtype.itemsize

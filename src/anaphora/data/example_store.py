@@ -55,11 +55,6 @@ class ExampleStore:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the columns of the store."""
-        return self.table.digest
-
     def rows(self, field: Field[Any]) -> Any:
         """Return the rows of a field."""
         return field.from_store(self.table)
@@ -105,7 +100,8 @@ def example_store(
             pairs = zip(fields, rows, strict=True)
             lengths = np.max([of_field.lengths for field, of_field in pairs if field.name in measured], axis=0)
             if longest and (long := lengths > longest).any():
-                numbers, rows = numbers[~long], [of_field.select_marked(~long) for of_field in rows]
+                kept = np.flatnonzero(~long)
+                numbers, rows = numbers[kept], [of_field.rows(kept) for of_field in rows]
                 skipped += int(long.sum())
             into.write("numbers", numbers)
             for append, of_field in zip(appenders, rows, strict=True):

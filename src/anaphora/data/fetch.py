@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anaphora.data import tatoeba
 from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
+from anaphora.data.corpora import file_digests
 from anaphora.data.download import Download
 from anaphora.errors import DataError, refuse_os_errors
 from anaphora.events import Note, Report, silent
@@ -89,14 +90,14 @@ def _local(source: Path, name: str, file: RemoteFile) -> Path:
 
 
 def _is_whole(place: Path, file: RemoteFile) -> bool:
-    return place.is_file() and place.stat().st_size == file.bytes and _has_sum(place, file.sha256)
+    return place.is_file() and place.stat().st_size == file.bytes and file_digests([place]) == [file.sha256]
 
 
 def _fetch_file(name: str, file: RemoteFile, folder: Path, report: Report) -> None:
     part, most = folder / f"{file.name}.part", file.packed_bytes or file.bytes
 
     def put() -> None:
-        if file.packed_sha256 and not _has_sum(part, file.packed_sha256):
+        if file.packed_sha256 and file_digests([part]) != [file.packed_sha256]:
             raise DataError(f"{file.address} should have sha256 {file.packed_sha256[:12]}..., but has not: {AGAIN}.")
         _write_verified(read_unpacked(part), folder / file.name, file, file.address)
 
@@ -130,11 +131,6 @@ def _download_and(put: Callable[[], None], wanted: Download, report: Report) -> 
             report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
         finally:
             wanted.remove()
-
-
-def _has_sum(path: Path, sha256: str) -> bool:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
 
 
 def _write_verified(text: Iterable[bytes], place: Path, file: RemoteFile, origin: str) -> None:

@@ -42,18 +42,14 @@ class PartitionedEpoch(LazySequence[int, Batch]):
         self._latest: tuple[int, Integers] = (-1, np.zeros(0, np.int64))
 
     def _with_partition(self, position: int) -> Batch:
-        batch = self._batches[position]
-        supervision = replace(batch.supervision, partition_C=self._partition_of(position))
-        return replace(batch, supervision=supervision)
-
-    def _partition_of(self, position: int) -> Integers:
-        """Return the target ids of the partition that has the batch at ``position``, ascending."""
+        """Return a batch with the target ids of its partition, ascending."""
         while self._starts[-1] <= position:
             self._find(self._starts[-1])
         start = self._starts[bisect_right(self._starts, position) - 1]
         if self._latest[0] != start:
             self._find(start)
-        return self._latest[1]
+        batch = self._batches[position]
+        return replace(batch, supervision=replace(batch.supervision, partition_C=self._latest[1]))
 
     def _find(self, start: int) -> None:
         """Read the partition that begins at ``start`` to its end."""

@@ -73,12 +73,8 @@ class Ragged:
         return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def rows(self, rows: Integers) -> Ragged:
-        """Return the given rows, at least one of them, held in memory."""
-        return Ragged.of_lengths(np.concatenate(self.split(rows)), self.lengths[rows])
-
-    def select_marked(self, marked: np.ndarray[Any, np.dtype[np.bool_]]) -> Ragged:
-        """Return the rows that are marked."""
-        return Ragged.of_lengths(self.ids[np.flatnonzero(np.repeat(marked, self.lengths))], self.lengths[marked])
+        """Return the given rows, held in memory."""
+        return Ragged.of_lengths(np.concatenate([self.ids[:0], *self.split(rows)]), self.lengths[rows])
 
     def as_numbers(self, numbers: dict[str, int]) -> tuple[Ragged, list[str]]:
         """Return strings as their ``numbers``, and those that are new, which are numbered as they occur first."""
@@ -88,8 +84,8 @@ class Ragged:
         return Ragged(np.array([numbers[string] for string in strings], dtype=np.int64), self.offsets), new
 
     def truncate(self, longest: int) -> Ragged:
-        """Return the first ``longest`` positions of every row."""
-        if (self.lengths <= longest).all():
+        """Return the first ``longest`` positions of every row; all where that is 0."""
+        if not longest or (self.lengths <= longest).all():
             return self
         places = np.arange(len(self.ids)) - np.repeat(self.offsets[:-1], self.lengths)
         return Ragged.of_lengths(self.ids[np.flatnonzero(places < longest)], np.minimum(self.lengths, longest))

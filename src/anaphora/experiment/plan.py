@@ -34,8 +34,6 @@ class Plan:
     task: Task
     job: TrainingJob
     """Its data, found and checked."""
-    fingerprints: Mapping[str, str]
-    """SHA-256 of the data by split."""
     tokenizers: Mapping[str, Tokenizer]
     """By side."""
     model: torch.nn.Module
@@ -72,7 +70,7 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
         source.load_into(model, tokenizers, report)
     if longest is not None and not experiment.training.batch_tokens:
         experiment = _with_batch_size(experiment, model, sizes, longest, report)
-    return Plan(experiment, task, job, job.fingerprints, tokenizers, model, has_given_weights=bool(given))
+    return Plan(experiment, task, job, tokenizers, model, has_given_weights=bool(given))
 
 
 def plan_of(run: Run, begun: Experiment, experiment: Experiment, job: TrainingJob) -> Plan:
@@ -80,7 +78,7 @@ def plan_of(run: Run, begun: Experiment, experiment: Experiment, job: TrainingJo
     task, tokenizers = task_of(begun), run.tokenizers()
     model = task.build(begun, tokenizers, str(run.path / EXPERIMENT))
     cast(Any, model).initialise(begun.training.seed)
-    return Plan(experiment, task, job, job.fingerprints, tokenizers, model)
+    return Plan(experiment, task, job, tokenizers, model)
 
 
 def resolve_runs(

@@ -65,7 +65,7 @@ def train(
 
         led = ranks.run_on_first(lead)
         plan, run = ranks.run_on_each(lambda: led or _follow(path))
-        ranks.check_same({f"the data ({name})": digest for name, digest in plan.fingerprints.items()})
+        ranks.check_same({f"the data ({name})": digest for name, digest in plan.job.fingerprints.items()})
         context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights, loop)
         ranks.in_turn(partial(plan.job.prepare, context, lasting))
         try:
@@ -82,7 +82,7 @@ def _begin(
     check_free(path)  # before hours are spent on it
     plan = plan_new(experiment, report, ranks)
     was_there = path.exists()
-    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.fingerprints, plan.task.example, report)
+    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.job.fingerprints, plan.task.example, report)
     report.on_failure(run.metrics.note)
     held.enter_context(run.lock())
     resumable = not plan.has_given_weights

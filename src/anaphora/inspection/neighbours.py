@@ -141,7 +141,7 @@ def _pairs(store: ExampleStore, tokenizers: Mapping[str, Tokenizer]) -> Training
         for batch in scored_batches(store, _BATCH_TOKENS):
             yield from _by_row(batch, model.target_states(batch).swapaxes(0, 1))
 
-    return TrainingSplit(store.digest, targets.lengths + 1, row, states)
+    return TrainingSplit(store.table.digest, targets.lengths + 1, row, states)
 
 
 def _lines(ids: Column, tokenizer: Tokenizer, fingerprint: str, *, of_sentences: bool) -> TrainingSplit:

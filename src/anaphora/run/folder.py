@@ -203,7 +203,11 @@ class Run:
 
         Training may do so at the same time; the card is then that of the later one.
         """
-        data = {name: digest for name, digest in self._trained_with().items() if name.startswith("data/")}
+        trained_with, best = self.fingerprints, self.best()
+        if best is not None and not any(name.startswith("data/") for name in trained_with):
+            with suppress(DamagedError):
+                trained_with = manifest.read_manifest(self._checkpoints / checkpoints.name_of(best)).fingerprints
+        data = {name: digest for name, digest in trained_with.items() if name.startswith("data/")}
         try:
             card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
             layout.store(self.path / "card.md", card.encode())
@@ -266,14 +270,6 @@ class Run:
         names = sorted(since.fingerprints.keys() | self.fingerprints.keys())
         same = {*self.fingerprints.items(), (EXPERIMENT, self._digest)}
         return [name for name in names if (name, since.fingerprints.get(name)) not in same]
-
-    def _trained_with(self) -> Mapping[str, str]:
-        """Return the fingerprints of this run, those of the data from the best checkpoint where they were not given."""
-        best = self.best()
-        if best is not None and not any(name.startswith("data/") for name in self.fingerprints):
-            with suppress(DamagedError):
-                return manifest.read_manifest(self._checkpoints / checkpoints.name_of(best)).fingerprints
-        return self.fingerprints
 
     def _read(self, which: CheckpointName, for_training: bool) -> Checkpoint:
         beside = {name: digest for name, digest in self.fingerprints.items() if name.startswith("vocabulary/")}

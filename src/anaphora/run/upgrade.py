@@ -1,10 +1,10 @@
 """Experiments of older formats, brought up to the present one in memory; the files of a run are never changed.
 
-A new format is one more function here and one more stored run in ``tests/runs``. Format 2 has the names of the field
+A new format is one more change here and one more stored run in ``tests/runs``. Format 2 has the names of the field
 for options that had names of their own; the same map reads TOML files and settings that people wrote before it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError
@@ -124,12 +124,6 @@ def _rename_value(value: Any, kind: str, before: str, after: str, found: list[Re
     return changed
 
 
-UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: lambda table: rename_keys(table)[0]}
-"""By format, what turns its experiment into one of the next."""
-
-
 def upgrade(experiment: Table, number: int) -> Table:
     """Return the experiment of format ``number`` as the present format says it."""
-    for format_before in range(number, FORMAT):
-        experiment = UPGRADES[format_before](experiment)
-    return experiment
+    return rename_keys(experiment)[0] if number < FORMAT else experiment

@@ -53,13 +53,6 @@ class Cursor(Record, frozen=False):
             self.epoch, self.position = self.epoch + 1, 0
 
 
-class SavedSchedule(Record):
-    """Of schedules that look at validations; None for the others."""
-
-    rate: Annotated[float, Ge(0)] | None = None
-    waited: Count | None = None
-
-
 class SavedAverage(Record):
     """Of a mean of the weights (``training/averaging.py``); None where there is none of its kind."""
 
@@ -72,7 +65,8 @@ class SavedState(Record):
     """See ``TrainingState``."""
 
     cursor: Cursor
-    schedule: SavedSchedule
+    schedule: dict[str, Annotated[float, Ge(0)]]
+    """Of schedules that look at validations; empty for the others."""
     best: SavedBest
     seconds: Annotated[float, Ge(0)]
     optimizer: SavedAverage = SavedAverage()
@@ -185,10 +179,10 @@ class TrainingState:
         stored = as_tensors(checkpoint.optimizer)
         tensors = _under(_OPTIMIZER, stored)
         try:
-            numbers = _given(saved.optimizer)
+            numbers = {name: value for name, value in asdict(saved.optimizer).items() if value is not None}
             begun = saved.cursor.update > saved.cursor.skipped
             self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors", begun=begun)
-            self.schedule.restore(_given(saved.schedule))
+            self.schedule.restore(saved.schedule)
         except KeyError as error:
             raise DamagedError(
                 f"{checkpoint.path / 'state.json'} describes another training: it lacks {error}."
@@ -241,10 +235,6 @@ class TrainingState:
         return SavedState.parse(
             checkpoint.state, checkpoint.update, self._config.metric, checkpoint.path / "state.json"
         )
-
-
-def _given(saved: SavedSchedule | SavedAverage) -> dict[str, Any]:
-    return {name: value for name, value in asdict(saved).items() if value is not None}
 
 
 def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

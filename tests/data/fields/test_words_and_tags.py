@@ -50,21 +50,19 @@ def in_place(tags: Sequence[str]) -> tuple[Sequence[str], object]:
     return tags, lambda step: f"line {step + 1}"
 
 
-@given(st.lists(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, max_size=6), min_size=1, max_size=5))
-def test_tags_come_back(rows: list[list[str]]) -> None:
-    field = tags_field(several=False)
-    side = Side.of(field, [field.encode([in_place(tags)], str) for tags in rows])  # type: ignore[list-item]
-    found = field.items(side.rows, np.arange(len(rows)))
-    assert isinstance(found, Ids) and field.decode(found, list(map(len, rows))) == rows
+TAGS = {False: ["A", "B", "C"], True: ["A", "A|C", "_", "A|B|C"]}
+"""Tags of one label a step, and of several."""
 
 
-@given(st.lists(st.lists(st.sampled_from(["A", "A|C", "_", "A|B|C"]), min_size=1, max_size=6), min_size=1, max_size=5))
-def test_several_labels_of_a_step_come_back(rows: list[list[str]]) -> None:
-    field = tags_field(several=True)
+@pytest.mark.parametrize("several", TAGS)
+@given(data=st.data())
+def test_tags_come_back(several: bool, data: st.DataObject) -> None:
+    steps = st.lists(st.sampled_from(TAGS[several]), min_size=1, max_size=6)
+    field, rows = tags_field(several), data.draw(st.lists(steps, min_size=1, max_size=5))
     side = Side.of(field, [field.encode([in_place(tags)], str) for tags in rows])  # type: ignore[list-item]
     found = field.items(side.rows, np.arange(len(rows)))
-    assert isinstance(found, Values) and field.decode(found, list(map(len, rows))) == rows
-    assert np.isin(found.values_BTD, [0, 1]).all()
+    assert isinstance(found, Values if several else Ids) and field.decode(found, list(map(len, rows))) == rows
+    assert not isinstance(found, Values) or np.isin(found.values_BTD, [0, 1]).all()
 
 
 def test_an_unknown_tag_is_refused_at_its_step(tmp_path: Path) -> None:

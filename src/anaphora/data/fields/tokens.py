@@ -31,7 +31,7 @@ class Tokens(Field[str]):
 
     def truncate(self, rows: Ragged) -> Ragged:
         """Return rows of at most ``longest`` tokens."""
-        return rows.truncate(self._longest) if self._longest else rows
+        return rows.truncate(self._longest)
 
     def lengths(self, rows: Ragged) -> Integers:
         """Return the number of tokens of each row, ``</s>`` included."""

@@ -35,8 +35,7 @@ class Vectors(Field[Floats]):
                     f"{place(number)} has vectors of {values_TD.shape[1]} numbers, but those of the training split "
                     f"have {self.width}: give all of them the same width."
                 )
-        rows = Ragged.of_arrays(values, self.width)
-        return rows.truncate(self._longest) if self._longest else rows
+        return Ragged.of_arrays(values, self.width).truncate(self._longest)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Values:
         return pad_vectors(cast(Sequence[Floats], rows.split(chosen)), multiple)

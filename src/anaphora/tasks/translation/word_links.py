@@ -145,7 +145,7 @@ def stored_links(
 
     longest = max(int(side.lengths.max()) for side in store.all_rows())
     columns = {"links.ids": max(LONGEST, longest), "links.ends": UNBOUNDED}
-    table = Table(folder, [store.digest, made_by], columns, fill, task=task, total=len(store), report=report)
+    table = Table(folder, [store.table.digest, made_by], columns, fill, task=task, total=len(store), report=report)
     return Ragged(table["links.ids"], table["links.ends"])
 
 
