@@ -83,7 +83,7 @@ def run_unit(values: Values, unit: Mapping[str, Any]) -> Answers:
             zeros), its ``first`` states and its ``weights``, of several one above the other; keys of its ``states``
             by field, step by step; formulas of the gradients that ``arrive`` at some of them.
     """
-    cell = getattr(cells, unit["cell"])(**unit.get("options", {}))
+    cell = cells.CELLS[unit["cell"]](**unit.get("options", {}))
     inputs, first, named = unit.get("inputs", []), unit["first"], unit["weights"]
     of = {key: _leaf(np.atleast_2d(values[key])) for key in chain(inputs, first.values(), *named.values())}
     weights = {name: torch.cat([of[key] for key in keys]) for name, keys in named.items()}

@@ -34,7 +34,7 @@ from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.text.language import choose_direction
 from anaphora.text.masking import Placeholder
-from anaphora.text.placeholders import RESERVED
+from anaphora.text.placeholders import RESERVED, Kind
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, spellings
@@ -77,6 +77,8 @@ class ForcedDecoder:
     """Tokens in front of every source."""
     directions: tuple[tuple[str, str], ...] = ()
     """Pairs of languages of which one is still to be chosen."""
+    protect: tuple[Kind, ...] = ()
+    """Kinds of text that translations keep beside the usual ones, unless a call asks for others."""
 
     @property
     def attends(self) -> bool:

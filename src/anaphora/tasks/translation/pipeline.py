@@ -85,7 +85,7 @@ class TranslationPipeline:
         if options.known:
             demand_unknown(decoder)
             self._banned_tokens += (UNK,)
-        self._kinds = checked_kinds(USUAL if options.protect is None else options.protect)
+        self._kinds = checked_kinds((*USUAL, *decoder.protect) if options.protect is None else options.protect)
         self._certain = tuple(kind for kind in self._kinds if kind in CERTAIN)
         self._constraints = TargetConstraints(decoder.target, options.terms)
         self._unmasking = Unmasking(decoder, options, calibration)

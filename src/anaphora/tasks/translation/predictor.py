@@ -28,7 +28,6 @@ from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import demand_unknown
 from anaphora.text.language import choose_direction
-from anaphora.text.placeholders import USUAL, Kind
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, language_tag
 from anaphora.text.words import spellings
@@ -64,8 +63,6 @@ class TranslationPredictor(ForcedDecoder):
     """Hypotheses kept at each step, unless a call asks for others."""
     length_penalty: float = 0.0
     """Strength of the reward for length, likewise."""
-    protect: tuple[Kind, ...] = ()
-    """Kinds of text that are kept beside the usual ones, likewise."""
     splitter: Splitter | None = None
     """Running text is split into sentences by it; None for not at all."""
     languages: tuple[str, str] = ("", "")
@@ -211,8 +208,6 @@ class TranslationPredictor(ForcedDecoder):
         Le cheval voit un tout petit rat
         """
         resolved = options.resolve(self.beam, self.length_penalty)
-        if resolved.protect is None:
-            resolved = resolved._replace(protect=tuple(dict.fromkeys((*USUAL, *self.protect))))
         calibration = self.calibration(options) if options.confidence else None
         pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, calibration)
 
