@@ -53,7 +53,7 @@ class Filters:
         """``pairs`` tell the usual length ratio, by the median of the first ones; ``known`` ones count as earlier."""
         self.names, self._known = tuple(names), known or ()
         self.marks = (*names, *([known.fingerprint] if known else ()))
-        """What a fingerprint of the pairs that are left depends on."""
+        """Settings on which a fingerprint of the remaining pairs depends."""
         self._scripts = tuple(map(scripts_of, sides))
         sample = islice(pairs, _SAMPLE) if "length-ratio" in names else ()
         ratios = [log_ratio(len(source), len(target)) for source, target in sample if source and target]

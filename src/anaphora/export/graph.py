@@ -33,7 +33,7 @@ class Graphs(NamedTuple):
     models: Mapping[str, Any]
     """By name."""
     config: Mapping[str, Any]
-    """What their signals are called, initial states, names of classes; for ``config.json``."""
+    """Names of signals and classes, and initial states; for ``config.json``."""
 
 
 class Graph:

@@ -15,7 +15,7 @@ _SYMBOLS |= {"combine_context": "C_o", "combine_state": "U_o", "combine_word": "
 _WORDS = {"layer": "recurrent", "ask": "recurrent", "feed": "input feeding", "annotations": "attention to annotations"}
 _WORDS |= {"attention": "attention from the state", "centre": "centre of the window"}
 _WORDS |= {"gate": "gate of the language model", "combine_language": "readout of the language model"}
-"""What parts are called where their names do not say it."""
+"""Labels of parts whose names do not say what they are."""
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -56,7 +56,7 @@ class Lane:
 
 
 Way = tuple[str, bool, tuple[str, ...]]
-"""What a box reads: a box, an input or memory; True for that of the step before; matrices on the way."""
+"""Input of a box: a box, an input or memory; True for that of the step before; matrices on the way."""
 
 
 class Matrices:

@@ -64,7 +64,7 @@ class Match(NamedTuple):
 
     @property
     def difference(self) -> str:
-        """What the text adds to its source and removes from it, in words."""
+        """Words that the text adds to its source and removes from it."""
         changes = [f"{one.kind} '{one.words}'" for one in self.changes if one.kind != "kept"]
         return ", ".join(changes) or "the same words"
 

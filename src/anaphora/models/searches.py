@@ -15,7 +15,7 @@ from anaphora.protocols import Array, SearchStart, Step
 
 
 class TensorStepper(NetworkStepper):
-    """What turns a stepper into one of a network of tensors."""
+    """Stepper of a network of tensors, whose answers are arrays."""
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:

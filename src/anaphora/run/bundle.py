@@ -104,7 +104,7 @@ class Bundle:
 
     @cached_property
     def inference(self) -> Inference:
-        """What predictions need beside vocabularies and weights."""
+        """Content for predictions beside vocabularies and weights."""
         content = self.file(INFERENCE)
         found = None if content is None else Inference.parse(content, self.path)
         if found is None or found.network is None:

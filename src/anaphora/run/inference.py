@@ -39,7 +39,7 @@ FORMAT = 1
 _LARGEST = 1 << 26
 _SCALE = "scale"
 _COMPUTED = ("classes.several", "output.several", "data.usual_columns", "data.directions")
-"""What predictors read that follows from options: by dotted key, of experiments that have it."""
+"""Values for predictors that follow from options: by dotted key, of experiments that have them."""
 _OF_TRAINING = ("training", "start")
 
 

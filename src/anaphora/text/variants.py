@@ -28,7 +28,7 @@ class Variants(Record):
     apostrophe: str
     """That between two letters; empty where there is none."""
     forms: dict[str, str]
-    """What takes the place of a variant, by the variant."""
+    """Replacement of each variant."""
 
     @classmethod
     def learn(cls, lines: Iterable[str], written: bool) -> Self:

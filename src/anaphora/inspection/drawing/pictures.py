@@ -61,7 +61,7 @@ class Picture(NamedTuple):
 
     @property
     def caption(self) -> str:
-        """What is seen, and what to look for."""
+        """Caption: the content of the picture, and its telling part."""
         return "\n".join(f"{name}: {_CAPTIONS[self.name][key]}" for key, name in _PARTS.items()) if self.name else ""
 
     def figure(self) -> Figure:

@@ -24,7 +24,7 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.compiled.gemm import gemm, pack_rows
 
 _ADD, _TIMES, _FRACTION, _ATOM = range(4)
-"""How strongly a term binds."""
+"""Strength with which a term binds."""
 _PLUS, _MINUS, _X, _DOT, _CIRCLE = (f'<mo form="infix">{sign}</mo>' for sign in "+\u2212\u00d7\u00b7\u2299")
 _SIGN, _SPACE, _T = '<mo form="prefix">\u2212</mo>', "<mo>\u2062</mo>", "<mi>T</mi>"
 _ZERO, _ONE = "<mn>0</mn>", "<mn>1</mn>"

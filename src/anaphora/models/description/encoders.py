@@ -55,7 +55,7 @@ class Encoded(NamedTuple):
     summaries: list[dict[str, str]]
     """The sequence as a whole, a vector by field: one for each layer, from the bottom up."""
     words: str = ""
-    """What was read."""
+    """Signal of the vectors of words, where it has some."""
     features: str = ""
     """The sum of the vectors of features, where it has some."""
 

@@ -80,7 +80,7 @@ class RequiredTerm(NamedTuple):
     source: str
     """Source form, as the text has it."""
     start: int
-    """Where the text has it."""
+    """Place in the text."""
 
     def is_in(self, text: str, start: int, end: int) -> bool:
         """True if a text has a form, as whole words, within or across a part of it."""
