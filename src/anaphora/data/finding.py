@@ -192,9 +192,11 @@ def find_files(
         if names.valid != HELD_OUT:
             found.valid += _find_validation(path, names, partial(_find_named, listing, endings=endings), report)
         for entry, files in listing.items():
-            test = re.search(rf"(?<![^-._]){re.escape(names.test)}[^.]*\Z", split_name(entry, endings))
-            if test and files[0] not in (*found.train, *found.valid):
-                found.tests.setdefault(test[0], []).extend(files)
+            *_, last = split_name(entry, endings).split(".")
+            tests = [last[part.end() :] for part in re.finditer(r"^|[-_]", last)]
+            name = next((one for one in tests if one.startswith(names.test)), "")
+            if name and files[0] not in (*found.train, *found.valid):
+                found.tests.setdefault(name, []).extend(files)
     _demand_named(data, names, found)
     return found
 
