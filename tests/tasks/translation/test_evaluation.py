@@ -83,6 +83,13 @@ def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_gro
     assert replace(scores, groups={"all": [0, 1, 2]}).of_groups()["all"] == (3, scores.scores["moses-lowercase"])
 
 
+def test_kinds_that_a_run_keeps_are_kept_where_it_is_scored_unless_others_are_asked_for(trained: Trained) -> None:
+    run = trained("translator-of-words", 'evaluation.protect=["names"]')
+    for asked, kept in (None, ("names",)), ((), ()), (("urls",), ("urls",)):
+        [scores] = assess(run, search=SearchOptions(beam=1, protect=asked)).values()
+        assert isinstance(scores, TranslationScores) and scores.search.protect == kept
+
+
 def test_unequal_files_are_refused_with_both_counts(run: Path, toy_pairs: Path) -> None:
     (toy_pairs / "longer.fr").write_text((toy_pairs / "test.fr").read_text() + "more\n")
     with pytest.raises(DataError, match=r"has 3 and .* has 4"):
