@@ -1,7 +1,7 @@
 """Files of each split, known by their names alone. A name counts without its ``.gz``."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -107,10 +107,10 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         found.valid += _find_validation(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
-            if test and test[0] in found.valid and name != names.test:
+            if test is not None and test in found.valid and name != names.test:
                 continue  # newstest2013 may validate what newstest2014 tests, unless it is named as the test split
-            if test:
-                found.add_test(path, name, test[0])
+            if test is not None:
+                found.add_test(path, name, test)
             else:
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
     _demand_named(data, names, found)
@@ -140,14 +140,14 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles
             found.train.append(path)
             continue
         listing = _list(path, "a text file")
-        texts = {file: [file] for name, file in listing.items() if name.endswith(".txt")}
-        find = partial(_find_named, texts, endings=(".txt",))
-        shards = partial(_shards, path, listing, names.train, (".txt",))
-        train = find(names.train) or [listing[f"{stem}.txt"] for stem in shards()]
+        if one := _text(path, listing, names.train):
+            train = [one]
+        else:
+            train = [listing[f"{stem}.txt"] for stem in _shards(path, listing, names.train, (".txt",))]
         if not train:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
         found.train += train
-        found.valid += _find_validation(path, names, find, report)
+        found.valid += _find_validation(path, names, partial(_text, path, listing), report)
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
@@ -156,23 +156,11 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> SplitFiles
     return found
 
 
-def _own_file(path: Path) -> list[Path]:
-    return [path] if path.is_file() else []
+def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> SplitFiles[Path]:
+    """The file of each split, known by its name less its ending or by the last part of that; a file is trained on.
 
-
-def find_files(
-    data: Sequence[Path],
-    names: Names,
-    endings: Sequence[str],
-    report: Report,
-    files_of: Callable[[Path], list[Path]] = _own_file,
-) -> SplitFiles[Path]:
-    """The files of each split, known by its name less its ending or by the last part of that; a file is trained on.
-
-    "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. ``files_of`` returns the files that an
-    entry of a folder stands for, or a folder without splits; none for what is no data. A validation split named
-    ``HELD_OUT`` is none of the files. Raises DataError for a path or a split that is missing, and for two files of one
-    split.
+    "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. A validation split named ``HELD_OUT`` is
+    none of the files. Raises DataError for a path or a split that is missing, and for two files of one split.
     """
     demand_data(data)
     found: SplitFiles[Path] = SplitFiles()
@@ -180,24 +168,22 @@ def find_files(
         if path.is_file():
             found.train.append(path)
             continue
-        entries = [entry for entry in _list(path, "a file", Path.exists).values() if not entry.name.startswith(".")]
-        listing = {entry: files for entry in entries if (files := files_of(entry))}
-        train = _find_named(listing, names.train, endings) or files_of(path)
+        listing = [entry for entry in _list(path, "a file").values() if not entry.name.startswith(".")]
+        train = _find_named(listing, names.train, endings)
         if not train:
             refuse_packed(path)
-            there = ", ".join(entry.name for entry in entries[:8]) or "nothing"
+            there = ", ".join(file.name for file in listing[:8]) or "nothing"
             name = f"{names.train}{endings[0]}"
             raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
         found.train += train
         if names.valid != HELD_OUT:
-            found.valid += _find_validation(path, names, partial(_find_named, listing, endings=endings), report)
-        for entry, files in listing.items():
-            *_, last = split_name(entry, endings).split(".")
-            tests = [last[part.end() :] for part in re.finditer(r"^|[-_]", last)]
-            name = next((one for one in tests if one.startswith(names.test)), "")
-            if name and files[0] not in (*found.train, *found.valid):
-                found.tests.setdefault(name, []).extend(files)
-    _demand_named(data, names, found)
+            found.valid += next(filter(None, (_find_named(listing, name, endings) for name in names.validation())), [])
+        for file in listing:
+            split = _split_of(file, endings)
+            if split.startswith(names.test) and file not in (*found.train, *found.valid):
+                found.tests.setdefault(split, []).append(file)
+    if not found.valid and names.valid not in (HELD_OUT, *VALIDATION_NAMES):
+        raise DataError(f"data.valid = '{names.valid}' names no file in {data[0]}: check the name, or leave it out.")
     return found
 
 
@@ -212,21 +198,25 @@ def split_name(path: Path, endings: Sequence[str]) -> str:
     return _plain_name(path)[: -len(ending_of(path, endings)) or None]
 
 
-def _find_named(listing: Mapping[Path, list[Path]], name: str, endings: Sequence[str]) -> list[Path]:
-    """The files of a split: called so as a whole, or by the last part of its name; DataError where there are two."""
-    stems = {entry: split_name(entry, endings) for entry in listing}
-    fitting = [entry for entry, stem in stems.items() if stem == name]
-    fitting = fitting or [entry for entry, stem in stems.items() if re.split(r"[-._]", stem)[-1] == name]
+def _split_of(path: Path, endings: Sequence[str]) -> str:
+    """Return the last part of a name."""
+    return re.split(r"[-._]", split_name(path, endings))[-1]
+
+
+def _find_named(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
+    """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
+    fitting = [file for file in files if split_name(file, endings) == name]
+    fitting = fitting or [file for file in files if _split_of(file, endings) == name]
     if len(fitting) > 1:
-        several = " and ".join(entry.name for entry in fitting)
+        several = " and ".join(file.name for file in fitting)
         raise DataError(f"{fitting[0].parent} should hold one {name} split, not {several}: keep one of them there.")
-    return listing[fitting[0]] if fitting else []
+    return fitting
 
 
 def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -> None:
     """DataError where a split that was given a name of its own is in none of the folders."""
     for split, name, usual, files in (
-        ("valid", names.valid, (*VALIDATION_NAMES, HELD_OUT), found.valid),
+        ("valid", names.valid, VALIDATION_NAMES, found.valid),
         ("test", names.test, (TEST_NAME,), found.tests),
     ):
         if name not in usual and not files:
@@ -234,12 +224,13 @@ def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -
             raise DataError(f"data.{split} = '{name}' names no file in {where}: check the name, or leave it out.")
 
 
-def _find_validation(path: Path, names: Names, find: Callable[[str], list[File]], report: Report) -> list[File]:
+def _find_validation(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
     """The validation split of a folder, if it has one; ``report`` receives those it has besides, whole or not."""
     chosen, found = "", list[File]()
     for name in names.validation():
         if not found:
-            chosen, found = name, find(name)
+            split = find(name)
+            chosen, found = (name, [split]) if split is not None else ("", [])
         elif not name.startswith(names.test) and _there(find, name):
             report(Note(f"{path} holds more than one validation split: {chosen} is taken, {name} is left out.", True))
     return found
@@ -248,7 +239,7 @@ def _find_validation(path: Path, names: Names, find: Callable[[str], list[File]]
 def _there(find: Callable[[str], object], name: str) -> bool:
     """True if a split is there, even if it is one that cannot be used."""
     try:
-        return bool(find(name))
+        return find(name) is not None
     except DataError:
         return True
 
@@ -257,7 +248,7 @@ def _plain_name(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
-def _list(path: Path, otherwise: str, wanted: Callable[[Path], bool] = Path.is_file) -> dict[str, Path]:
+def _list(path: Path, otherwise: str) -> dict[str, Path]:
     if not path.is_dir():
         demand_path(path)
         raise DataError(
@@ -268,7 +259,7 @@ def _list(path: Path, otherwise: str, wanted: Callable[[Path], bool] = Path.is_f
     with refuse_os_errors(f"The folder {path} cannot be read: "):
         entries = sorted(path.iterdir())
     for entry in entries:
-        if wanted(entry):
+        if entry.is_file():
             twin = listing.setdefault(_plain_name(entry), entry)
             if twin != entry:
                 raise DataError(f"{twin} and {entry} are the same split: keep one of them.")
@@ -304,31 +295,31 @@ def _table(path: Path, layout: Layout, sides: tuple[str, str]) -> PairFile:
 
 def _pairs(
     listing: dict[str, Path], name: str, sides: tuple[str, str], layout: Layout, *, lenient: bool = False
-) -> list[PairFiles]:
-    """Return the files of one split, if it is there; a split with one side alone is a DataError unless ``lenient``."""
+) -> PairFiles | None:
+    """Return the files of one split, or None; a split with one side alone is a DataError unless ``lenient``."""
     source, target = (listing.get(f"{name}.{side}") for side in sides)
     both = listing.get(f"{name}.tsv")
     if source and target:
         if both:
             raise DataError(f"{both} is the same split as {source} and {target}: keep the one or the two.")
-        return [AlignedFiles(source, target)]
+        return AlignedFiles(source, target)
     if both:
-        return [_table(both, layout, sides)]
+        return _table(both, layout, sides)
     alone = source or target
     if alone and not lenient:
         missing = f"{name}.{sides[1] if source else sides[0]}"
         raise DataError(f"{missing} should lie beside {alone}, but does not: add it, or check --source and --target.")
-    return []
+    return None
 
 
 def _training_pairs(path: Path, listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> list[PairFiles]:
     """Return the training split of a folder, in one file a side or in numbered shards; none where it has neither."""
     if train := _pairs(listing, names.train, sides, names.layout):
-        return train
+        return [train]
     # a shard of text that is missing is reported where pairs are looked for first
     stems = _shards(path, listing, names.train, (f".{sides[0]}", f".{sides[1]}", ".tsv", ".txt"))
-    shards = [shard for stem in stems for shard in _pairs(listing, stem, sides, names.layout)]
-    return shards or _only_pairs(listing, names, sides)
+    shards = [shard for stem in stems if (shard := _pairs(listing, stem, sides, names.layout))]
+    return shards or [pairs for pairs in [_only_pairs(listing, names, sides)] if pairs]
 
 
 def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, ...]) -> list[str]:
@@ -349,12 +340,20 @@ def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, .
     return stems
 
 
-def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> list[PairFiles]:
+def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> PairFiles | None:
     """Return the one pair of files that is no other split, whatever it is called (``Tatoeba.en-fr.en`` and ``.fr``)."""
     stems = [name.removesuffix(f".{sides[0]}") for name in listing if name.endswith(f".{sides[0]}")]
     others = (*names.validation(), names.test)
     both = [stem for stem in stems if f"{stem}.{sides[1]}" in listing and not stem.startswith(others)]
-    return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else []
+    return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else None
+
+
+def _text(path: Path, listing: dict[str, Path], split: str) -> Path | None:
+    """Return the one file that is called ``split.txt`` or ends in ``.split.txt``."""
+    fitting = [name for name in listing if name == f"{split}.txt" or name.endswith(f".{split}.txt")]
+    if len(fitting) > 1:
+        raise DataError(f"{path} should hold one {split} split, not {' and '.join(fitting)}: keep one of them there.")
+    return listing[fitting[0]] if fitting else None
 
 
 def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, anywhere: bool = False) -> list[str]:

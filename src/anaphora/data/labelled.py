@@ -19,14 +19,14 @@ import numpy as np
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus
 from anaphora.data.fields.label import refuse_unknown
-from anaphora.data.finding import Names, find_files
+from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed, split_name
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats import labelled as formats
 from anaphora.formats.evidence import Evidence
 from anaphora.formats.labelled import Example, columns_read
 from anaphora.formats.labelled_vectors import ENDINGS, holds_numbers, is_array_file, read_labelled_vectors
-from anaphora.formats.lines import read_lines, write_lines
+from anaphora.formats.lines import check_regular, read_lines, write_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.table_rows import is_table
 from anaphora.formats.tagged import labels_of
@@ -113,15 +113,33 @@ def labelled_splits(
     Raises DataError for a missing file, a faulty line, fewer than two classes (or no label where there may be several),
     and a split with nothing in it.
     """
-    found = find_files(data, names, _ENDINGS, report, _split_at)
+    demand_data(data)
+    train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
+    for path in data:
+        listing = {} if path.is_file() else _listing(path)
+        stem = _train_stem(listing, names.train)
+        found = listing.get(stem)
+        if path.is_file() or (not found and formats.class_folders(path)):
+            train.append(path)
+            continue
+        if not found:
+            refuse_packed(path)
+            there = ", ".join(sorted(listing)[:8]) or "nothing"
+            raise DataError(f"{path} should hold {names.train}.tsv or the like, but it holds {there}: name the files.")
+        prefix = stem.removesuffix(names.train)
+        train.append(found)
+        valid += next(([file] for name in names.validation() if (file := listing.get(prefix + name))), [])
+        for stem, file in sorted(listing.items()):
+            if stem.startswith(prefix + names.test) and file not in (*train, *valid):
+                tests.setdefault(stem, []).append(file)
     if not format.vectors:
-        format = format._replace(columns=columns_read(found.train[0], encoding=format.encoding, columns=format.columns))
-    whole, by_label, found_of = _read(names.train, found.train, format)
+        format = format._replace(columns=columns_read(train[0], encoding=format.encoding, columns=format.columns))
+    whole, by_label, found_of = _read(names.train, train, format)
     labels = tuple(sorted(by_label.counts))
     if len(labels) < (1 if found_of.counts[SEVERAL] + found_of.counts[NONE] else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
-        raise DataError(f"{found.train[0]} has {what}: training needs two classes or more.")
-    for file in (*found.train, *found.valid, *chain.from_iterable(found.tests.values())):
+        raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
+    for file in (*train, *valid, *chain.from_iterable(tests.values())):
         if format.vectors and holds_numbers(file):
             continue
         found_in = columns_read(file, encoding=format.encoding, columns=format.columns)
@@ -130,25 +148,20 @@ def labelled_splits(
     if not format.steps:
         more = f"; {found_of}" if len(found_of.counts) > 1 else ""
         report(Note(f"Labels of the training split are {by_label}{more}."))
-    of_tests = {name: _read(name, files, format, labels)[0] for name, files in found.tests.items()}
-    if found.valid:
-        held = _read(names.valid, found.valid, format, labels)[0]
+    of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
+    if valid:
+        held = _read(names.valid, valid, format, labels)[0]
         return LabelledSplits(whole, held, of_tests, labels, found_of)
-    files = [] if format.vectors else _files(found.train)
+    files = [] if format.vectors else _files(train)
     whose = [whole.fingerprint] if format.vectors else []
     rest, tenth = (fingerprint(files, *whose, choice) for choice in ("rest", "held"))
     noun = "sequence" if format.vectors else "text"
     return LabelledSplits(*whole.split(names.valid, rest, tenth, noun, report), of_tests, labels, found_of)
 
 
-def _split_at(path: Path) -> list[Path]:
-    """Return a file, or a folder with a folder per class."""
-    return [path] if path.is_file() or (path.is_dir() and formats.class_folders(path)) else []
-
-
 def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
     """One file, or a folder with a folder per class; DataError with its line for a fault or a label not ``known``."""
-    if not _split_at(path):
+    if not path.is_file() and not (path.is_dir() and formats.class_folders(path)):
         raise DataError(f"{path} should be a file of labelled texts, or a folder with a folder per class: check it.")
     return _read(path.name, [path], format, known)[0]
 
@@ -193,3 +206,20 @@ def _read(
 
 def _files(paths: Sequence[Path]) -> list[Path]:
     return [file for path in paths for file in (sorted(path.glob("*/*.txt*")) if path.is_dir() else [path])]
+
+
+def _listing(path: Path) -> dict[str, Path]:
+    if not path.is_dir():
+        check_regular(path)
+        demand_path(path)
+    return {split_name(entry, _ENDINGS): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
+
+
+def _train_stem(listing: dict[str, Path], name: str) -> str:
+    """``name``, or the one entry that ends in ``.name``, whose prefix the other splits share."""
+    fitting = [name] if name in listing else [stem for stem in listing if stem.endswith(f".{name}")]
+    if len(fitting) > 1:
+        raise DataError(
+            f"Several files are the split '{name}': {' and '.join(fitting)}; set data.train to one of them."
+        )
+    return fitting[0] if fitting else name

@@ -99,16 +99,17 @@ def string_splits(
     how each file is read. Raises DataError as ``finding.find_files``, for a file of no known format, and with the line
     for one that is not in the format of its file.
     """
-    found = find_files(data, names, _STRING_ENDINGS, report)
+    found = find_files(data, names, _STRING_ENDINGS)
 
-    def recognized(path: Path) -> PairFiles:
+    def recognized(path: Path) -> StringFile:
         file = StringFile.of(path, columns)
         report(Note(f"{path} is read as {file.format}."))
         return file
 
     train, valid = (list(map(recognized, paths)) for paths in (found.train, found.valid))
     tests = {name: list(map(recognized, paths)) for name, paths in found.tests.items()}
-    return _parts(SplitFiles(train, valid, tests), names, seed, _TENTH, report)
+    files: SplitFiles[PairFiles] = SplitFiles([*train], [*valid], {name: [*split] for name, split in tests.items()})
+    return _parts(files, names, seed, _TENTH, report)
 
 
 def _synthetic_part(

@@ -66,9 +66,9 @@ def exact_lines(path: Path) -> Iterator[str]:
     return read_lines(path, exact=True, any_format=True)
 
 
-def find_tagged(data: Sequence[Path], names: Names, report: Report = silent) -> SplitFiles[Path]:
+def find_tagged(data: Sequence[Path], names: Names) -> SplitFiles[Path]:
     """Return the files of the splits; errors as for ``finding.find_files``."""
-    return find_files(data, names, _ENDINGS, report)
+    return find_files(data, names, _ENDINGS)
 
 
 def tagged_splits(
@@ -88,4 +88,4 @@ def tagged_splits(
                 report(Note(f"{left} {agreeing(len(lines), 'are')} left out (the first is line {lines[0]}).", True))
         return TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
 
-    return example_splits(find_tagged(data, names, report), names, corpus, "sentence", report, repr(format_))
+    return example_splits(find_tagged(data, names), names, corpus, "sentence", report, repr(format_))

@@ -13,7 +13,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
-from anaphora.data.finding import Names, demand_path, ending_of, find_files
+from anaphora.data.finding import Names, SplitFiles, demand_data, demand_path, ending_of, split_name
 from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -130,23 +130,43 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
 
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
     """
-    found = find_files(data, names, [*READERS], report, _files)
+    demand_data(data)
+    found: SplitFiles[Path] = SplitFiles()
+    for path in data:
+        demand_path(path)
+        listing = {} if path.is_file() else _listing(path)
+        if names.train not in listing:
+            found.train += _files(path)
+            continue
+        found.train += _files(listing[names.train])
+        found.valid += next((_files(listing[name]) for name in names.validation() if name in listing), [])
+        for stem, entry in listing.items():
+            if stem.startswith(names.test):
+                found.tests.setdefault(stem, []).extend(_files(entry))
     return example_splits(found, names, _read, "sequence", report)
 
 
 def trace_corpus(path: Path) -> TraceCorpus:
     """The sequences of a file, or of all files of a known ending below a folder; errors as for ``trace_splits``."""
     demand_path(path)
-    if not (files := _files(path)):
-        raise DataError(f"{path} should hold files that end in {', '.join(READERS)}, but holds none: check the path.")
-    return _read(path.name, files)
+    return _read(path.name, _files(path))
 
 
 def _read(name: str, files: Sequence[Path]) -> TraceCorpus:
     return TraceCorpus(name, tuple(files), fingerprint(files)).with_count("sequence")
 
 
+def _listing(folder: Path) -> dict[str, Path]:
+    """Return the entries of a folder by their names less a known ending."""
+    entries = (entry for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
+    return {split_name(entry, [*READERS]): entry for entry in entries if entry.is_dir() or ending_of(entry, [*READERS])}
+
+
 def _files(path: Path) -> list[Path]:
-    """Return a file of a known ending, or all such files below a folder."""
-    below = [path] if path.is_file() else sorted(path.rglob("*"))
-    return [entry for entry in below if entry.is_file() and ending_of(entry, [*READERS])]
+    """Return a file, or all files of a known ending below a folder."""
+    if path.is_file():
+        return [path]
+    found = [entry for entry in sorted(path.rglob("*")) if entry.is_file() and ending_of(entry, [*READERS])]
+    if not found:
+        raise DataError(f"{path} should hold files that end in {', '.join(READERS)}, but holds none: check the path.")
+    return found
