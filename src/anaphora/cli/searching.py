@@ -27,7 +27,7 @@ class SearchTable:
     heading: ClassVar = WORDS
 
     protect: Annotated[
-        str, Option("Kept: placeholders,tags,urls,emails,numbers (all); names.", metavar="KINDS", heading="Search")
+        str, Option("Keep placeholders,tags,urls,emails,numbers (all); names; none.", metavar="KINDS", heading="Search")
     ] = ""
     terms: Annotated[
         Path | None, Option("Glossary: source form, tab, form | form | !forbidden.", metavar="FILE", heading="Search")

@@ -136,13 +136,14 @@ class SentenceTranslation(Task):
             seen = list(islice(pairs, _SEEN))
             if _has_placeholders(seen):
                 table["data"] = {"placeholders": PLACEHOLDERS}
-            if pairs.count <= FEW and _lacks_names(seen):
+            if 0 < pairs.count <= FEW and _lacks_names(seen):
                 table["evaluation"]["protect"] = ["numbers", "names"]
         return SizedExperiment(table, inflect(pairs.count, "pair"))
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
         dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
+        kept = value_at(table, "evaluation.protect")
         sides = "2 x " if value_at(table, "encoder.bidirectional") is True else ""
         figures = (
             "the vocabulary of that run" if text else figure(table, "text.size", "{:,} ") + f"{token}s",
@@ -151,7 +152,7 @@ class SentenceTranslation(Task):
             figure(table, "decoder.size", "decoder {:,}"),
             "dropout " + " and ".join(dict.fromkeys(filter(None, dropouts))),
             figure(table, "data.placeholders", "words that become placeholders in {:.0%} of the pairs"),
-            "numbers and names copied" if value_at(table, "evaluation.protect") else "",
+            f"{' and '.join(kept)} copied" if isinstance(kept, list) and kept else "",
             figure(table, "training.epochs", "{:,} epochs"),
         )
         return f"a translator with {', '.join(filter(None, figures))}"
@@ -170,8 +171,6 @@ def _lacks_names(pairs: Sequence[Pair]) -> bool:
 
     Nouns with capitals, as in German, are no names, but there are many of them.
     """
-    if not pairs:
-        return False
     sources, targets = (" ".join(side) for side in zip(*pairs, strict=True))
     names = sum(len(found[0].split()) for found in PATTERNS["names"].finditer(sources))
     return names < NAMES * len(sources.split()) and main_script(sources) == main_script(targets)
