@@ -71,6 +71,13 @@ def test_states_of_memoq_and_phrase_count(attributes: str, is_taken: bool, tmp_p
         assert skipped_of(tmp_path, "a.xlf", text) == ([] if is_taken else [(3, DRAFT)])
 
 
+def test_a_filled_text_is_pretranslated_for_memoq(tmp_path: Path) -> None:
+    text = first(trans_unit("<source>One</source>", 'mq:status="NotStarted"'))
+    filled = filled_text(tmp_path, "a.xlf", text)
+    assert 'mq:status="Pretranslated"' in filled and "ONE</target>" in filled
+    assert skipped_of(tmp_path, "a.xlf", filled) == [(3, DRAFT)]
+
+
 def test_a_copy_of_the_source_is_a_gap_where_nobody_began(tmp_path: Path) -> None:
     text = first(unit(["One.", "Two."], {0: "One.", 1: "Two."}, described("", 'conf="Draft"')))
     assert filled_text(tmp_path, "a.xlf", text) == text.replace(

@@ -168,6 +168,8 @@ class Xliff(Markup):
             changes[unit.begin] = _SIMILAR if is_similar else {"state": "translated"}
         elif not (unit.definitions and unit.shape.segments):
             state = {"state": "needs-review-translation"} | ({"state-qualifier": "fuzzy-match"} if is_similar else {})
+            statuses = (name for name, value in unit.attributes.items() if value == "NotStarted" and ":status" in name)
+            changes[unit.begin] = dict.fromkeys(statuses, "Pretranslated")
         if target is not None and segments and target.segments:
             changes[target.begin] = state
             edits = _fill_divided(content, segments, target, put)
