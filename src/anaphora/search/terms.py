@@ -30,9 +30,6 @@ class ForbiddenForms(Steering):
         ]
         return Edits(forbidden=Entries(*np.array(banned, np.int64).reshape(-1, 2).T))
 
-    def extend(self, state: Array, rows_N: Array, ids_N: Array) -> Array:
-        return state[rows_N]
-
 
 class OneOf(Steering):
     """Outputs that are one of a few for each sentence.
