@@ -225,6 +225,8 @@ class CompiledRequest(NamedTuple):
     """The best finished hypotheses that each sentence is searched for."""
     norms: Sequence[float]
     """Divisors by number of tokens from 1, which never fall: the rank of a hypothesis is its ln p divided by one."""
+    log_lengths_BT: Array
+    """Added to ln p before that, by sentence and number of tokens, at most 0; of no width where there is nothing."""
     lines: int | None = 1
     """Ends of greedy search: the number of the ``</s>`` after the prefix that ends a sentence; None where none does."""
     attention: bool = True

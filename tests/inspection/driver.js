@@ -34,7 +34,8 @@ decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) 
       ({state} = taken);
     }
     const limits = isTranslator ? {maxLength: Math.min(3 * n + 10, 2 * n + 200)} : {forced: ids, maxLength: n + 20};
-    const found = await beamSearch(network, start, {size: contents.size, penalty: contents.penalty, ...limits});
+    const ranked = ranking({length_penalty: contents.penalty, length_model: contents.lengths}, n + 1);
+    const found = await beamSearch(network, start, {size: contents.size, ...ranked, ...limits});
     const weights = found.path.map((node) => node.parent.taken.weights && [...node.parent.taken.weights]);
     answers.push({ids, steps, found: found.ids, score: found.score, weights, text: own.decode(found.ids)});
   }

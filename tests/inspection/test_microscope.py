@@ -19,6 +19,7 @@ from anaphora.inspection.microscope import SCRIPTS, page_of, write_microscope
 from anaphora.inspection.subject import Recorder
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.runtime import current, running
+from anaphora.search.ranking import LengthModel
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import TrainedModel
@@ -51,6 +52,7 @@ def computed(
     sentences: list[str],
     size: int = 1,
     penalty: float = 0.0,
+    lengths: Sequence[float] = (),
     forced: Sequence[int] = (),
     first: str = "",
 ) -> list[dict[str, Any]]:
@@ -62,8 +64,8 @@ def computed(
         + DRIVER
     )
     chunks = [part.split("</script>")[0] for part in page.split('class="weights">')[1:]]
-    asked = {**network_in(page), "chunks": chunks, "sentences": sentences, "size": size, "penalty": penalty}
-    asked["forced"] = [*forced]
+    search = {"size": size, "penalty": penalty, "lengths": lengths, "forced": [*forced]}
+    asked = {**network_in(page), "chunks": chunks, "sentences": sentences, **search}
     (folder / "asked.json").write_text(json.dumps(asked))
     found: list[dict[str, Any]] = printed_by(folder / "driver.js", folder / "asked.json")
     return found
@@ -155,12 +157,13 @@ def inside_of(model: Any, forced: list[int]) -> Mapping[str, Any]:
 @pytest.mark.matrix
 @node
 @pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional", "sutskever"])
-@pytest.mark.parametrize("kind", ["bpe", "word moses"])
-def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "lengths"), [("bpe", (1.3, 0.5)), ("word moses", ())])
+def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str, lengths: Sequence[float]) -> None:
     trained = untrained_translator(name, kind)
-    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, 3, 0.6)
+    answers = computed(page_of(trained, "A page"), tmp_path, SENTENCES, 3, 0.6, lengths)
     model = rounded(trained)
     options: dict[str, Any] = {"length_penalty": 0.6, "attention": True, "protect": ()}
+    options["length_model"] = LengthModel(*lengths) if lengths else None
     expected = task_of(trained.experiment).predictor(trained).translate(SENTENCES, beam=3, **options)
     for answer, translation in zip(answers, expected, strict=True):
         assert answer["text"] == translation.text

@@ -9,6 +9,7 @@ from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
+from anaphora.search.ranking import LengthModel
 from anaphora.search.sampling import Sampling
 
 CONFLICTING: list[tuple[dict[str, Any], str]] = [
@@ -55,6 +56,7 @@ ASKED: dict[str, tuple[Any, str]] = {
     "sampling": (Sampling(0.7, 10, 0.9, 4), "sampled at temperature 0.7, top-k 10, top-p 0.9, seed 4"),
     "minimum_risk": (8, "minimum risk among 8"),
     "length_penalty": (0.6, "length penalty 0.6"),
+    "length_model": (LengthModel(1.0, 0.5), "length model"),
     "beam": (8, "beam 8"),
     "candidates": (Candidates({}, 10, 2), "among 10 frequent words"),
     "known": (True, "of known words only"),

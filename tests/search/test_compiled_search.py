@@ -14,7 +14,7 @@ from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Stepper
 from anaphora.search.compiled_search import STEPS
-from anaphora.search.ranking import Ranking
+from anaphora.search.ranking import LengthModel, Ranking
 from tests.searches import beam, greedy
 
 from ..batches import pair_batch
@@ -39,6 +39,7 @@ from .native import (
 pytestmark = IN_C
 
 rankings = st.sampled_from([Ranking(), Ranking(length_penalty=1.0), Ranking(length_penalty=0.6), Ranking(0, True)])
+rankings |= st.builds(Ranking, st.just(0.6), length_model=st.builds(LengthModel, st.floats(0.2, 3), st.floats(0.1, 3)))
 
 
 def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:

@@ -1,6 +1,8 @@
 """The n best hypotheses of a beam: an early stop changes none of them."""
 
+import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,17 @@ from hypothesis import strategies as st
 
 from anaphora.protocols import Array, Step, Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.ranking import Ranking
+from anaphora.search.ranking import LengthModel, Ranking
 from tests.searches import beam
 
 from .naive import SOURCES, Finished, Make, MakeBatch, n_best
 
 
-def rank(ranking: Ranking) -> Callable[[float, int], float]:
+def rank(ranking: Ranking, inputs: int) -> Callable[[float, int], float]:
     def ranked(total: float, tokens: int) -> float:
+        if model := ranking.length_model:
+            lengths = NormalDist(model.ratio * inputs, math.sqrt(model.variance * inputs))
+            total += math.log(lengths.pdf(tokens) / lengths.pdf(lengths.mean))
         return total / (tokens if ranking.per_token else ((5 + tokens) / 6) ** ranking.length_penalty)
 
     return ranked
@@ -27,7 +32,8 @@ def read(found: list[Hypothesis]) -> list[Finished]:
     return [(one.rank, one.score, one.ids) for one in found if one.finished]
 
 
-RANKINGS = st.builds(Ranking, length_penalty=st.floats(0, 3)) | st.just(Ranking(per_token=True))
+LENGTHS = st.none() | st.builds(LengthModel, ratio=st.floats(0.5, 2), variance=st.floats(0.5, 3))
+RANKINGS = st.builds(Ranking, st.floats(0, 3), length_model=LENGTHS) | st.just(Ranking(per_token=True))
 
 
 @settings(max_examples=30)
@@ -42,7 +48,8 @@ def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
     stepper = automaton(size=6, **model)
     together = beam(stepper, batch(SOURCES), ranking=ranking, **asked)
     for source, found in zip(SOURCES, together, strict=True):
-        best = n_best(stepper, batch([source]), asked["beam"], asked["n"], asked["max_length"], rank(ranking))
+        size, n, longest = asked["beam"], asked["n"], asked["max_length"]
+        best = n_best(stepper, batch([source]), size, n, longest, rank(ranking, len(source)))
         assert [one[1:] for one in read(found)] == [one[1:] for one in best]
         assert [one[0] for one in read(found)] == pytest.approx([one[0] for one in best])
         assert len(found) == max(1, len(best)) or not found[0].finished

@@ -58,6 +58,7 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
         parent.report_new_tokens(experiment, job.splits.train, report)
     if isinstance(job, PairJob):
         job.prefixes(tokenizers["source"])  # refuses a vocabulary that lacks one
+    experiment = job.with_token_statistics(experiment, tokenizers)
     sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
     longest = job.longest if isinstance(job, UpdatingJob) else None
     if longest is not None:

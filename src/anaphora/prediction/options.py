@@ -4,6 +4,7 @@ Nothing here imports torch before a search is asked for, so that the command lin
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypedDict
 
 from anaphora.errors import ConfigError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from anaphora.prediction.adaptation import Adaptation
     from anaphora.prediction.candidates import Candidates, Shortlist
     from anaphora.prediction.glossary import Glossary
-    from anaphora.search.ranking import Ranking
+    from anaphora.search.ranking import LengthModel, Ranking
     from anaphora.search.selection import Diversity
     from anaphora.text.placeholders import Kind
 
@@ -43,6 +44,9 @@ class SearchOptions(NamedTuple):
         Option("Strength of the reward for length.", min=0, default="the run's own", words="length penalty {:g}"),
     ] = None
     """(Wu et al. 2016, equation 14)"""
+    length_model: "LengthModel | None" = None
+    """Probabilities of lengths that count in ranks; None for the run's own, where it has one and neither a length
+    penalty nor scores per token are asked for."""
     alternatives: Annotated[int, Option("Other hypotheses returned beside the best.", min=0, max=MAX_BEAM - 1)] = 0
     """The search goes on until they are certain, and returns fewer where the beam finished fewer or some have the same
     text. Of samples, others that were drawn."""
@@ -120,7 +124,7 @@ class SearchOptions(NamedTuple):
             if part is not None:
                 part.check()
 
-    def resolve(self, beam: int, length_penalty: float) -> Self:
+    def resolve(self, beam: int, length_penalty: float, length_model: "LengthModel | None" = None) -> Self:
         """Return the same, with what it leaves open as the run has it; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
@@ -134,8 +138,11 @@ class SearchOptions(NamedTuple):
         if self.sampling is not None:
             return self
         resolved = self._replace(beam=size)
-        if self.length_penalty is None:
-            resolved = resolved._replace(length_penalty=0.0 if self.per_token else length_penalty)
+        if self.length_penalty is None and self.per_token:
+            resolved = resolved._replace(length_penalty=0.0)
+        elif self.length_penalty is None:
+            model = self.length_model or length_model
+            resolved = resolved._replace(length_penalty=length_penalty, length_model=model)
         resolved.ranking.check()
         if resolved.diverse is not None:
             resolved.diverse.check(size)
@@ -146,7 +153,7 @@ class SearchOptions(NamedTuple):
         """The ranks of a resolved search."""
         from anaphora.search.ranking import Ranking
 
-        return Ranking(self.length_penalty or 0.0, self.per_token, self.coverage_penalty)
+        return Ranking(self.length_penalty or 0.0, self.per_token, self.coverage_penalty, self.length_model)
 
     @property
     def diverse(self) -> "Diversity | None":
@@ -171,6 +178,7 @@ class SearchOptions(NamedTuple):
         kept: dict[str, Any] = {"protected": list(self.protect)} if self.protect else {}
         kept |= {"terms": len(self.terms.entries)} if self.terms else {}
         kept |= {"adaptation": str(self.adaptation)} if self.adaptation else {}
+        kept |= {"length_model": asdict(self.length_model)} if self.length_model else {}
         kept |= self.settings
         return kept | {
             "unknown_words": unknown,
@@ -195,6 +203,8 @@ class SearchOptions(NamedTuple):
         for name, value in self.settings.items():
             if value:
                 yield declarations(SearchOptions)[name][1].words.format(value)
+        if self.length_model:
+            yield "length model"
         if self.diverse:
             yield f"{self.diverse.groups} groups of diversity {self.diverse.strength:g}"
         if self.candidates:
@@ -212,6 +222,7 @@ class SearchKeywords(TypedDict, total=False):
 
     beam: int | None
     length_penalty: float | None
+    length_model: "LengthModel | None"
     alternatives: int
     replace_unknown: Mapping[str, str] | None
     candidates: "Candidates | Shortlist | None"

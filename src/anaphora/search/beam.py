@@ -91,7 +91,8 @@ class _Search:
 
         possible_BK = found.scores_BK > -inf
         finished_BK = (found.ids_BK == self.stepper.eos) & possible_BK & ~forced.mask_B[:, None]
-        ranks_BK = self.ranking.of(found.scores_BK, step + 1, self._uncovered_penalty(live, coverage_NS, found))
+        inputs_B, uncovered_BK = self._input_lengths(live), self._uncovered_penalty(live, coverage_NS, found)
+        ranks_BK = self.ranking.of(found.scores_BK, step + 1, inputs_B, uncovered_BK)
         ended_BK = np.where(finished_BK, ranks_BK, -inf)
         best_Bn = -np.sort(-np.concatenate([live.best_Bn, ended_BK], axis=1), axis=1)[:, : self.n]
         scores_BK = np.where(finished_BK, -inf, found.scores_BK)
@@ -119,6 +120,9 @@ class _Search:
             steered=live.steered.extend(rows_N, ids_N),
             coverage_NS=None if coverage_NS is None else coverage_NS[rows_N],
         )
+
+    def _input_lengths(self, live: _Live) -> Array:
+        return self.memory_lengths_B[live.sentences_B]
 
     def _continuations(self, live: _Live, log_probs_NV: DeviceArray, forced: ForcedSentences) -> KeptContinuations:
         """Return the continuations that the beam keeps."""
@@ -163,7 +167,7 @@ class _Search:
         """ln of how little of its source each continuation has covered; None where that does not count."""
         if coverage_NS is None:
             return None
-        lengths_B = self.memory_lengths_B[live.sentences_B]
+        lengths_B = self._input_lengths(live)
         lengths_N = lengths_B.repeat(len(coverage_NS) // len(lengths_B))
         of_rows_BK: Array = coverage_penalty(coverage_NS, lengths_N)[found.rows_BK]
         return of_rows_BK

@@ -49,6 +49,7 @@ def compiled_search(
         beam=request.beam,
         n=request.n,
         norms=request.ranking.norms(max(max_lengths)),
+        log_lengths_BT=request.ranking.log_lengths(start.memory_lengths_B, max(max_lengths)),
         lines=request.lines,
         attention=request.attention,
         banned_tokens=request.banned_tokens,
@@ -86,4 +87,4 @@ def _greedy(
     found = hypotheses_of(
         steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, searched.eos
     )
-    return [request.ranking.rank(one) for one in found]
+    return [request.ranking.rank(*one) for one in zip(found, start.memory_lengths_B.tolist(), strict=True)]

@@ -82,6 +82,10 @@ class TrainingJob(ABC):
         """The ``experiment`` of a new run with what the size of its data decides, here too; the same by default."""
         return experiment
 
+    def with_token_statistics(self, experiment: ExperimentBase, tokenizers: Mapping[str, Tokenizer]) -> ExperimentBase:
+        """The ``experiment`` of a new run with what the lengths of its texts decide; the same by default."""
+        return experiment
+
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Return the tokenizers of every side, from the training split; by default that of its text."""
         experiment, text = self._experiment, {"text": self.splits.train.lines}

@@ -27,6 +27,7 @@ text = { tokenizer = "word", sentences = "whole" }
 embedding.size = 16
 encoder.size = 16
 decoder.size = 16
+evaluation.length_model = true
 [training]
 batch_tokens = 60
 epochs = 8
@@ -86,6 +87,13 @@ def test_the_tag_decides_the_language(run: Path, tmp_path: Path) -> None:
             translator.translate(["sun"])
         with pytest.raises(ConfigError, match=r"no translation \*-qq here: name one of xx-yy, yy-xx, xx-zz"):
             translator.translate(["sun"], to="qq")
+
+
+def test_each_pair_has_its_own_lengths(run: Path) -> None:
+    translator = anaphora.load(run, kind=TranslationPredictor)
+    targets = ("yy", "xx", "zz")
+    models = [model for target in targets for model in translator.with_languages(target).length_models]
+    assert models == list(translator.length_models) and len(models) == 3 and len({one.ratio for one in models}) > 1
 
 
 def test_validation_decides_by_the_mean_over_pairs(run: Path) -> None:

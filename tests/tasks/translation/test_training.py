@@ -15,8 +15,9 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
+from anaphora.search.ranking import LengthModel
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.runs import experiment_of, export_bundle
 from anaphora.tasks.translation.training import MOST_RECORDS, SHORT, short_pairs
 
 from ...conftest import TINY_TRANSLATOR
@@ -128,6 +129,27 @@ def test_no_more_validations_are_recorded_than_there_is_room_for(pairs: Path, mo
     monkeypatch.setattr("anaphora.tasks.translation.training.MOST_RECORDS", 2)
     assert sum("alignments" in line for line in lines_of(trained(pairs, "run"))) == 2
     assert MOST_RECORDS == 100 and max(SHORT) <= 20  # a record has at most 10 times 17 times 17 numbers
+
+
+def test_a_length_model_is_counted_when_training_begins_and_ranks_unless_a_penalty_is_asked_for(pairs: Path) -> None:
+    (pairs / "train.fr").write_text("fdafda\ngea\nhdb\ngeb\nfdc\nhec\n")
+    counts, asked = iter(range(100)), ("evaluation.length_model=true", "evaluation.length_penalty=0.6")
+    trained(pairs, "run", *asked, stop=lambda: next(counts) == 2)
+    translator = anaphora.load(trained(pairs, "run", *asked, resume=True), kind=anaphora.TranslationPredictor)
+    ratio, spread = 27 / 24, np.mean([(7 - 27 / 6) ** 2, *5 * [(4 - 27 / 6) ** 2]]) / 4
+    assert list(translator.length_models) == [LengthModel(pytest.approx(ratio), pytest.approx(spread))]  # type: ignore[arg-type]
+    export_bundle(pairs / "run", pairs / "run.anaphora")
+    bundle = anaphora.load(pairs / "run.anaphora", kind=anaphora.TranslationPredictor)
+    for one in (translator, bundle):
+        [best] = one.translate(["adg"], beam=4, alternatives=3)
+        ranked = [best, *best.alternatives]
+        expected = [
+            (found.score - (found.tokens - 4 * ratio) ** 2 / (2 * spread * 4)) / ((5 + found.tokens) / 6) ** 0.6
+            for found in ranked
+        ]
+        assert [found.rank for found in ranked] == pytest.approx(expected)
+        [plain] = one.translate(["adg"], beam=4, length_penalty=0.6)
+        assert plain.rank == pytest.approx(plain.score / ((5 + plain.tokens) / 6) ** 0.6)
 
 
 def test_pairs_that_are_too_short_or_too_long_are_passed_over() -> None:

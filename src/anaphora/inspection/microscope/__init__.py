@@ -90,11 +90,13 @@ def page_of(trained: TrainedModel, title: str, examples: Sequence[str] = (), rec
             f"most {LARGEST / 1e6:.0f} MB: train a smaller model."
         )
     evaluation, data = getattr(trained.experiment, "evaluation", None), trained.experiment.data
+    lengths = [getattr(evaluation, name, ()) for name in ("length_ratios", "length_variances")]
     network |= {
         "tensors": [[name, list(tensor.shape)] for name, tensor in tensors.items()],
         "search": {
             "beam": getattr(evaluation, "beam", 1),
             "length_penalty": getattr(evaluation, "length_penalty", 0.0),
+            "length_model": [one[0] for one in lengths if one],
         },
         "languages": {side: getattr(data, side, "") for side in trained.tokenizers},
         "examples": list(examples),

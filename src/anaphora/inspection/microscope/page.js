@@ -98,7 +98,7 @@ class Page {
       if (performance.now() - breath > 12) { await new Promise((go) => setTimeout(go)); breath = performance.now(); }
       if (asked !== this.asked) throw new Stale();
     };
-    const given = {size: beam, penalty: search.length_penalty, ...sampling, attention: this.attention, next};
+    const given = {size: beam, ...sampling, attention: this.attention, next};
     const find = sampling ? sample : beamSearch;
     let result;
     if (this.network.isTranslator) {
@@ -106,10 +106,10 @@ class Page {
       if (!n) return null;
       const start = this.network.start([...ids, EOS]);
       result = {source: [...ids, EOS], scans: start.scans, ...await find(this.network, start,
-        {...given, forced: this.forced, maxLength: Math.max(Math.min(3 * n + 10, 2 * n + 200), this.forced.length)})};
+        {...given, ...ranking(search, n + 1), forced: this.forced, maxLength: Math.max(Math.min(3 * n + 10, 2 * n + 200), this.forced.length)})};
     } else {
       const prompt = this.output.encode(text), length = prompt.length + this.forced.length;
-      result = {prompt: prompt.length, ...await find(this.network, this.network.start(), {...given,
+      result = {prompt: prompt.length, ...await find(this.network, this.network.start(), {...given, ...ranking(search, 0),
         forced: [...prompt, ...this.forced], maxLength: length + more})};
     }
     const seconds = (performance.now() - started) / 1000;

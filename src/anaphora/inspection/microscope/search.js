@@ -14,6 +14,13 @@ function topK(logProbs, k, banned) {
   return best;
 }
 
+/** The `rank` of hypotheses of different lengths, for an input of so many tokens, and its `bound`: see search/ranking.py. */
+function ranking({length_penalty: penalty, length_model: lengths}, inputs) {
+  const bound = (score, length) => score / ((5 + length) / 6) ** penalty, [ratio, variance] = lengths;
+  if (!lengths.length) return {rank: bound, bound};
+  return {rank: (score, length) => bound(score - (length - ratio * inputs) ** 2 / (2 * variance * inputs), length), bound};
+}
+
 /**
  * The best hypothesis and the tree of a search.
  *
@@ -22,9 +29,9 @@ function topK(logProbs, k, banned) {
  * to follow. `forced` are tokens to begin with, and `attention` maps steps to weights that replace the computed ones.
  * `next` is awaited after every step, and ends the search by throwing.
  */
-async function beamSearch(network, {memory, state}, {size, penalty, maxLength, forced = [], attention = {}, next}) {
+async function beamSearch(network, {memory, state}, {size, rank, bound, maxLength, forced = [], attention = {}, next}) {
   const root = {id: network.begin, parent: null, step: -1, score: 0, fate: "kept"};
-  const nodes = [root], rank = (score, length) => score / ((5 + length) / 6) ** penalty;
+  const nodes = [root];
   let live = [{node: root, state}], best = null, bestRank = -Infinity;
   for (let step = 0; live.length; step++) {
     const isForced = step < forced.length, found = [];
@@ -47,8 +54,8 @@ async function beamSearch(network, {memory, state}, {size, penalty, maxLength, f
         if (rank(score, step + 1) > bestRank) [best, bestRank] = [node, rank(score, step + 1)];
       } else live.push({node, state: after});
     });
-    const bound = live.length ? rank(live[0].node.score, maxLength) : -Infinity;
-    if (!isForced && (bound <= bestRank || step + 1 >= maxLength)) {
+    const most = live.length ? bound(live[0].node.score, maxLength) : -Infinity;
+    if (!isForced && (most <= bestRank || step + 1 >= maxLength)) {
       if (!best) best = live[0].node;
       break;
     }

@@ -84,6 +84,12 @@ static void add_rank(int64_t size, double rank, double *best)
     best[j] = rank;
 }
 
+/* The rank of a hypothesis that ends with this step. */
+static double rank_of(const Beam *s, int64_t sentence, double total)
+{
+    return (s->lengths ? total + s->log_lengths[sentence * s->lengths + s->taken] : total) / s->norms[s->taken];
+}
+
 /* Continues a sentence, whose rows are ``count`` from ``first`` on: adds to ``next`` and to what ended. */
 static void continue_sentence(Beam *s, int64_t first, int64_t count, int64_t *stayed, int64_t *ended)
 {
@@ -96,7 +102,7 @@ static void continue_sentence(Beam *s, int64_t first, int64_t count, int64_t *st
     for (int64_t k = 0; k < kept; k++) {
         finished[k] = !forced && found[k].token == s->end && found[k].total > -INFINITY;
         if (finished[k])
-            add_rank(s->results, found[k].total / s->norms[s->taken], best);
+            add_rank(s->results, rank_of(s, sentence, found[k].total), best);
     }
     for (int64_t k = 0; k < kept; k++) {
         hopeful[k] = !finished[k] && found[k].total / s->norms[limits.tokens - 1] > best[s->results - 1];
@@ -108,7 +114,7 @@ static void continue_sentence(Beam *s, int64_t first, int64_t count, int64_t *st
     for (int64_t k = 0; k < kept; k++) {
         if (finished[k] || cut)
             s->ended[(*ended)++] = (Ended){sentence, found[k].row, found[k].token, found[k].total,
-                                           found[k].total / s->norms[s->taken]};
+                                           rank_of(s, sentence, found[k].total)};
         if (goes_on && hopeful[k]) {
             const int64_t next = s->taken + 1;
             s->next[(*stayed)++] =

@@ -30,9 +30,11 @@ typedef struct {
 typedef struct {
     int64_t size, each, results, end; /* hypotheses of a sentence, continuations of a row, results of a sentence, </s> */
     int64_t width, longest;           /* of the rows of attention, 0 where it is not kept; and of those of prefixes */
+    int64_t lengths;                  /* of the rows of log_lengths, 0 where there are none */
     const Limits *limits;
     const int64_t *prefixes;   /* sentences x longest */
     const double *norms;       /* what the total of 1, 2, .. tokens is divided by to be a rank */
+    const double *log_lengths; /* sentences x lengths: what is added to the total of 1, 2, .. tokens before that */
     double *best;              /* sentences x results: the greatest ranks so far */
     const float *values;       /* rows x each: ln p of the most probable tokens of a row */
     const int64_t *tokens;     /* these tokens */

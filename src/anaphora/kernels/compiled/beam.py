@@ -37,14 +37,16 @@ class BeamDecoding:
         limits_B2 = np.array(list(zip(request.max_lengths, map(len, prefixes), strict=True)))
         prefixes_BT = np.array([[*own, *[0] * (longest - len(own))] for own in prefixes], np.int64)
         best_Bn, next_N5 = np.full((sentences, request.n), -np.inf), np.empty_like(self._rows_N5)
-        self._held = [limits_B2, prefixes_BT, norms, best_Bn, values_NC, tokens_NC, self._rows_N5, next_N5]
+        log_lengths_BT: Array = np.ascontiguousarray(request.log_lengths_BT)
+        ranked = norms, log_lengths_BT, best_Bn
+        self._held = [limits_B2, prefixes_BT, *ranked, values_NC, tokens_NC, self._rows_N5, next_N5]
         pointers = (one.ctypes.data for one in self._held)
-        numbers = size, each, request.n, searched.eos, 0, longest
-        self._struct_20 = np.array([*numbers, *pointers, sentences, 0, 0, 0, 0, 0])
+        numbers = size, each, request.n, searched.eos, 0, longest, log_lengths_BT.shape[1]
+        self._struct_22 = np.array([*numbers, *pointers, sentences, 0, 0, 0, 0, 0])
         step = SearchStep(searched, self._rows_N5, size * sum(request.max_lengths))
         if request.attention and searched.attends:
-            weights_NS, struct = step.written["weights"], of_rows(self._struct_20.reshape(1, -1), Place.FIXED)
-            self._struct_20[4] = weights_NS.shape[1]
+            weights_NS, struct = step.written["weights"], of_rows(self._struct_22.reshape(1, -1), Place.FIXED)
+            self._struct_22[4] = weights_NS.shape[1]
             step.after.run("keep_attention", (), (of_rows(weights_NS), struct))
         z, bias, ids = step.score_words(_of_sentences)
         banned = np.ascontiguousarray(scores.columns_of(request.banned_tokens))
@@ -55,18 +57,18 @@ class BeamDecoding:
 
     def take(self, steps: int) -> list[BeamStep]:
         """Take up to so many steps: fewer where all sentences are done."""
-        size, _, _, _, width, *_ = self._struct_20.tolist()
-        read = int(self._struct_20[14])  # rows of the next step
+        size, _, _, _, width, *_ = self._struct_22.tolist()
+        read = int(self._struct_22[16])  # rows of the next step
         most = min(len(self._rows_N5), read * size)
         counts_T2 = np.zeros((steps, 2), np.int64)
         stayed, ended = (empty(steps * most, 5, dtype=np.int64) for _ in range(2))
         weights: Any = empty(steps * most, width)
         logs = (stayed, counts_T2, ended, weights)
-        self._struct_20[16:] = [one.ctypes.data for one in logs]
+        self._struct_22[18:] = [one.ctypes.data for one in logs]
         places = array("q")  # what a step writes for the next one, and where that reads it
         for name, read_NW in self._step.state.items():
             places.extend((self._step.written[name].ctypes.data, read_NW.ctypes.data, read_NW[0].nbytes))
-        rest = self._struct_20.ctypes.data, len(self._step.state), places.buffer_info()[0]
+        rest = self._struct_22.ctypes.data, len(self._step.state), places.buffer_info()[0]
         taken = self._entries.search("search_beam", [steps], rest)
         found, first, gone, looked = list[BeamStep](), 0, 0, 0
         rows_N5: Any

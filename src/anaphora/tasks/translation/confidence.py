@@ -264,6 +264,7 @@ def settings_of(options: SearchOptions, runtime: Runtime) -> Mapping[str, Any]:
     return {
         "precision": "fp32" if kind in ("torch", "gemm") else kind,
         **options.settings,
+        **({"length_model": True} if options.length_model else {}),
         "length_penalty": options.length_penalty or 0.0,
         "groups": options.groups,
         "diversity": options.diverse.strength if options.diverse else 0.0,
@@ -298,7 +299,7 @@ def calibrate(
             f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give two text "
             f"files with --source and --reference, or train with more in the validation split."
         )
-    resolved = options.resolve(translator.beam, translator.length_penalty)
+    resolved = translator.resolve(options)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
     halves = _Examples([], []), _Examples([], [])
     right = run.judge([one.text for one in found], pairs, experiment)

@@ -137,6 +137,13 @@ class TranslationEvaluation(SearchConfig):
     """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
     protect: tuple[Kind, ...] = ()
     """Kinds of text that translations keep beside the usual ones, such as "names"; test scores are with them too."""
+    length_model: bool = False
+    """True to rank translations by the probability of their length too (Gale and Church 1993), as training pairs have
+    it."""
+    length_ratios: tuple[float, ...] = ()
+    """Target tokens for one of the source, of each direction; counted when training begins."""
+    length_variances: tuple[float, ...] = ()
+    """Variance of their number for each token of the source, likewise."""
     recorded_alignments: int = Field(0, ge=0, le=10)
     """Validation pairs whose alignment is recorded at each validation, for the microscope; 0 records none."""
 
@@ -208,6 +215,7 @@ class TranslationExperiment(TranslatorExperiment):
     conflicts: ClassVar[tuple[Conflict, ...]] = OF_SENTENCES
 
     places = (*TranslatorExperiment.places, "data.synthetic")
+    chosen_by_data = ("data.shuffle_window", "evaluation.length_ratios", "evaluation.length_variances")
 
     task: Literal["translate"]
     """Name of the task."""

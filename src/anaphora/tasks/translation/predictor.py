@@ -18,6 +18,7 @@ from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.run.calibrations import Calibration
 from anaphora.search.ensemble import Ensemble, FusedStepper, Mean
+from anaphora.search.ranking import LengthModel
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.tasks.translation.confidence import RunCalibrations
@@ -63,6 +64,8 @@ class TranslationPredictor(ForcedDecoder):
     """Hypotheses kept at each step, unless a call asks for others."""
     length_penalty: float = 0.0
     """Strength of the reward for length, likewise."""
+    length_models: Sequence[LengthModel] = ()
+    """Length models of its directions; none without."""
     splitter: Splitter | None = None
     """Running text is split into sentences by it; None for not at all."""
     languages: tuple[str, str] = ("", "")
@@ -114,7 +117,8 @@ class TranslationPredictor(ForcedDecoder):
             return self
         tags = self.source.tag_ids([language_tag(languages[1])])
         splitter = self.splitter and Splitter(*languages)
-        return self._changed(languages=languages, directions=(), splitter=splitter, tags=tags)
+        models = [one for one, own in zip(self.length_models, self.directions, strict=False) if own == languages]
+        return self._changed(languages=languages, directions=(), splitter=splitter, tags=tags, length_models=models)
 
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated.
@@ -179,7 +183,11 @@ class TranslationPredictor(ForcedDecoder):
                 "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: "
                 "translate with one run, or leave it out."
             )
-        return self.calibrations.calibration(options.resolve(self.beam, self.length_penalty), self.runtime)
+        return self.calibrations.calibration(self.resolve(options), self.runtime)
+
+    def resolve(self, options: SearchOptions) -> SearchOptions:
+        """Return the options of a search with what they leave open as the run has it; errors as for theirs."""
+        return options.resolve(self.beam, self.length_penalty, next(iter(self.length_models), None))
 
     def stream(
         self,
@@ -207,7 +215,7 @@ class TranslationPredictor(ForcedDecoder):
         Le chat voit un tout petit oiseau
         Le cheval voit un tout petit rat
         """
-        resolved = options.resolve(self.beam, self.length_penalty)
+        resolved = self.resolve(options)
         calibration = self.calibration(options) if options.confidence else None
         pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, calibration)
 
@@ -304,6 +312,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
     """Return the predictor of a ``TrainedModel``."""
     experiment = trained.experiment
     languages = experiment.data.source, experiment.data.target
+    lengths = (getattr(experiment.evaluation, name, ()) for name in ("length_ratios", "length_variances"))
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
     predictor = TranslationPredictor(
         trained.model.stepper,
@@ -313,6 +322,7 @@ def make_predictor(trained: Any) -> TranslationPredictor:
         shortlist=RunShortlist(trained.path, source, target),
         beam=experiment.evaluation.beam,
         length_penalty=experiment.evaluation.length_penalty,
+        length_models=[LengthModel(*one) for one in zip(*lengths, strict=True)],
         protect=tuple(getattr(experiment.evaluation, "protect", ())),  # which earlier runs did not have
         splitter=None if experiment.text.sentences == "whole" else Splitter(*languages),
         languages=languages,

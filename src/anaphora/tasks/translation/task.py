@@ -210,5 +210,5 @@ def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
             "patience": 10 if tier.word_dropout else 6,
             "metric": metric,
         },
-        "evaluation": {"beam": 5, "length_penalty": 1.0},
+        "evaluation": {"beam": 5, "length_penalty": 1.0, "length_model": True},
     }

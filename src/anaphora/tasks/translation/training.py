@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,6 +42,9 @@ MOST_RECORDS = 100
 """Validations of a training whose alignments are recorded."""
 SHORT = range(3, 17)
 """Tokens of a side of a pair whose alignment is recorded."""
+_COUNTED = 10_000
+_LEAST_VARIANCE = 0.1
+"""Of pairs that are alike, as in a toy language."""
 
 
 class TranslatorJob(PairJob, UpdatingJob):
@@ -213,6 +216,29 @@ class TranslationJob(TranslatorJob):
         fraction, seed = experiment.data.placeholders, experiment.training.seed
         if fraction:
             self.learnt_from = with_placeholders(self.learnt_from, self._words, fraction, seed, report)
+
+    def with_token_statistics(self, experiment: ExperimentBase, tokenizers: Tokenizers) -> ExperimentBase:
+        """Return the experiment with the length model of each direction, if it is to have one."""
+        assert isinstance(experiment, TranslationExperiment)
+        if not experiment.evaluation.length_model or experiment.evaluation.length_ratios:
+            return experiment
+        real = [part for part in self.learnt_from.parts if not part.synthetic]
+        directions = experiment.data.directions
+        of_each = [[part for part in real if len(directions) == 1 or part.languages == one] for one in directions]
+        ratios, variances = zip(*(self._length_statistics(parts, tokenizers) for parts in of_each), strict=True)
+        lengths = {"evaluation.length_ratios": ratios, "evaluation.length_variances": variances}
+        self._experiment = changed = experiment.with_options(lengths)
+        return changed
+
+    def _length_statistics(self, parts: Sequence[PairCorpus], tokenizers: Tokenizers) -> tuple[float, float]:
+        """Return ratio and variance of a ``LengthModel`` of pairs in one direction, with all that the encoder reads."""
+        sources, targets = zip(*islice(chain.from_iterable(parts), _COUNTED), strict=True)
+        tags = len(self.prefix(parts[0], tokenizers["source"]))
+        inputs_N = np.array([tags + len(ids) + 1 for ids in tokenizers["source"].encode_lines(sources, 1)])
+        outputs_N = np.array([len(ids) + 1 for ids in tokenizers["target"].encode_lines(targets, 1)])
+        ratio = outputs_N.sum() / inputs_N.sum()
+        variance = ((outputs_N - ratio * inputs_N) ** 2 / inputs_N).mean()
+        return float(ratio), max(float(variance), _LEAST_VARIANCE)
 
     def scores(self, translator: TranslationPredictor, part: PairCorpus, numbers: Integers) -> Mapping[str, float]:
         """Return BLEU where it decides."""
