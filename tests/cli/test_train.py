@@ -87,7 +87,7 @@ def test_a_time_chooses_the_epochs_of_a_new_run_unless_they_are_set(
     found = [experiment_of(cli.folder / name).training for name in ("chosen", "own", "set")]
     assert [(one.epochs, one.minutes) for one in found] == [(1, 9), (1, 8), (2, 9)]
     smaller, none = asked
-    assert none is None and smaller(30_000).training.epochs == 40
+    assert none is None and smaller(30_000).training.epochs == 80
 
 
 def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(

@@ -99,7 +99,7 @@ def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Pat
 
     assert said(toy_pairs) == (
         "a translator with 1,000 subwords, word vectors of 96, encoder 2 x 96, decoder 128, dropout 0.3, numbers and "
-        "names copied, 40 epochs."
+        "names copied, 80 epochs."
     )
     settings = "decoder.size=512", "encoder.bidirectional=false", "encoder.dropout=0.1", "training.epochs=5"
     assert said(toy_pairs, 'text={tokenizer="character"}', *settings) == (
@@ -187,7 +187,8 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
     assert schedule.rate(0, 1) == TIERS[0].rate and schedule.rate(TIERS[0].epochs / 2, 1) > TIERS[0].rate / 2
     assert recipe.training.metric == "bleu"
     for option in ("training.schedule", "training.metric", "decoder.input_feeding", "encoder.layer_norm",
-                   "decoder.layer_norm", "attention.score", "output", "decoder.cell"):  # fmt: skip
+                   "decoder.layer_norm", "attention.score", "output.tied", "output.label_smoothing",
+                   "decoder.cell"):  # fmt: skip
         assert attrgetter(option)(own) == attrgetter(option)(recipe), option
 
 

@@ -5,8 +5,9 @@ memorizes it, so little text gets small layers, much dropout and many epochs, an
 long as it can be. The tiers of 100,000 and 300,000 pairs follow the recipes ``multi30k-en-de`` and ``tatoeba-en-fr``;
 the settings not in them are those of ``multi30k-en-de``, but for left-out words, guided attention and averaged weights,
 which changed little where they were measured. From 2,000 to 20,000 pairs it is the other way round: a network that
-could memorize its text is kept from it by words and merges that are left out at random, and a lexical model (Nguyen and
-Chiang 2018) learns translations of rare words.
+could memorize its text is kept from it by words and merges that are left out at random. Up to there, a lexical model
+(Nguyen and Chiang 2018) learns translations of rare words. Up to 2,000 pairs the last checkpoint is kept: of so few
+held-out pairs an early one is often the best by chance.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
+from anaphora.options import MAX_COUNT
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, SizedExperiment, Table, Task, WeightSource
@@ -72,7 +74,8 @@ class Tier(NamedTuple):
 
 TIERS = (
     # in the order of the fields, word dropout by its name
-    Tier(2_000, 1_000, 96, 96, 128, 0.3, 40, 0.005, 500),
+    Tier(700, 1_000, 96, 96, 128, 0.3, 80, 0.005, 500),
+    Tier(2_000, 1_000, 96, 96, 128, 0.3, 60, 0.005, 500),
     Tier(20_000, 2_000, 256, 256, 384, 0.4, 30, 0.0045, 1_000, word_dropout=0.15),
     Tier(100_000, 8_000, 256, 256, 384, 0.2, 10, 0.0045, 1_000),
     Tier(300_000, 8_000, 256, 256, 384, 0.1, 6, 0.003, 1_500),
@@ -82,7 +85,8 @@ TIERS = (
 PLACEHOLDERS = 0.1
 """``data.placeholders`` for text with placeholders, URLs or addresses of its own."""
 FEW, NAMES = 20_000, 0.03
-"""Pairs at most and fraction of source words with which copying of names is not learnt (``evaluation.protect``)."""
+"""Pairs at most that have a lexical model; and fraction of source words with which copying of names is not learnt from
+as many (``evaluation.protect``)."""
 _SEEN = 10_000
 """Pairs that are looked at for both."""
 
@@ -131,7 +135,9 @@ class SentenceTranslation(Task):
         # with the sides' usual names where none are given, as an experiment has them
         source, target = data.languages[0] or "en", data.languages[1] or "de"
         pairs = translation_splits(data.paths, source, target, data.names).train
-        table = _translator(tier_for(min(pairs.count, data.at_most), TIERS), data.text, _metric(target.split(",")))
+        tier = tier_for(min(pairs.count, data.at_most), TIERS)
+        table = _translator(tier, data.text, _metric(target.split(",")))
+        table["training"] |= {"validate_every": MAX_COUNT} if tier in TIERS[:2] else {}
         if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte):
             seen = list(islice(pairs, _SEEN))
             if _has_placeholders(seen):
@@ -201,7 +207,7 @@ def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
         "encoder": layers | {"size": tier.encoder, "bidirectional": True},
         "decoder": layers | {"size": tier.decoder, "input_feeding": True, "readout_size": tier.embedding},
         "attention": {"score": "concat", "size": tier.embedding},
-        "output": {"tied": True, "label_smoothing": 0.1, "lexical": tier.word_dropout > 0},
+        "output": {"tied": True, "label_smoothing": 0.1, "lexical": tier.pairs <= FEW},
         "training": {
             "optimizer": {"kind": "adam", "learning_rate": tier.rate},
             "schedule": "linear",
