@@ -3,7 +3,7 @@
 Nothing here imports torch before a search is asked for, so that the command line starts quickly.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypedDict
 
@@ -124,8 +124,8 @@ class SearchOptions(NamedTuple):
             if part is not None:
                 part.check()
 
-    def resolve(self, beam: int, length_penalty: float, length_model: "LengthModel | None" = None) -> Self:
-        """Return the same, with what it leaves open as the run has it; samples have no beam.
+    def resolve(self, beam: int, length_penalty: float, length_models: "Sequence[LengthModel]" = ()) -> Self:
+        """Return the same, with what it leaves open as the run has it, in its first direction; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
         """
@@ -141,7 +141,7 @@ class SearchOptions(NamedTuple):
         if self.length_penalty is None and self.per_token:
             resolved = resolved._replace(length_penalty=0.0)
         elif self.length_penalty is None:
-            model = self.length_model or length_model
+            model = self.length_model or next(iter(length_models), None)
             resolved = resolved._replace(length_penalty=length_penalty, length_model=model)
         resolved.ranking.check()
         if resolved.diverse is not None:

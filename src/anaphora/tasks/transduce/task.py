@@ -297,7 +297,7 @@ class StringTransduction(ScoredTask):
         answers, translator = answers_of(text), model.translator
         if not answers:
             raise DataError("The text has no pair: add some.")
-        search = translator.resolve(request.search)
+        search = request.search.resolve(translator.beam, translator.length_penalty)
         texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
         outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
         how = [*search.how(), *([] if request.precision == "fp32" else [request.precision])]

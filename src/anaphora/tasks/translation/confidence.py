@@ -299,7 +299,7 @@ def calibrate(
             f"Calibration needs at least {inflect(LEAST, 'pair')}, but there are {len(pairs):,}: give two text "
             f"files with --source and --reference, or train with more in the validation split."
         )
-    resolved = translator.resolve(options)
+    resolved = options.resolve(translator.beam, translator.length_penalty, translator.length_models)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
     halves = _Examples([], []), _Examples([], [])
     right = run.judge([one.text for one in found], pairs, experiment)

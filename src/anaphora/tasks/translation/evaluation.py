@@ -255,7 +255,7 @@ def score_translations(
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
-    resolved = translator.resolve(search)
+    resolved = search.resolve(translator.beam, translator.length_penalty, translator.length_models)
     resolved = resolved._replace(protect=translator.protect if search.protect is None else search.protect)
     return TranslationScores(
         resolved,

@@ -1,7 +1,6 @@
 """Texts translated, and given translations scored."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
@@ -118,7 +117,7 @@ class TranslationPredictor(ForcedDecoder):
         tags = self.source.tag_ids([language_tag(languages[1])])
         splitter = self.splitter and Splitter(*languages)
         models = [one for one, own in zip(self.length_models, self.directions, strict=False) if own == languages]
-        return self._changed(languages=languages, directions=(), splitter=splitter, tags=tags, length_models=models)
+        return replace(self, languages=languages, directions=(), splitter=splitter, tags=tags, length_models=models)
 
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated.
@@ -183,11 +182,8 @@ class TranslationPredictor(ForcedDecoder):
                 "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: "
                 "translate with one run, or leave it out."
             )
-        return self.calibrations.calibration(self.resolve(options), self.runtime)
-
-    def resolve(self, options: SearchOptions) -> SearchOptions:
-        """Return the options of a search with what they leave open as the run has it; errors as for theirs."""
-        return options.resolve(self.beam, self.length_penalty, next(iter(self.length_models), None))
+        resolved = options.resolve(self.beam, self.length_penalty, self.length_models)
+        return self.calibrations.calibration(resolved, self.runtime)
 
     def stream(
         self,
@@ -215,7 +211,7 @@ class TranslationPredictor(ForcedDecoder):
         Le chat voit un tout petit oiseau
         Le cheval voit un tout petit rat
         """
-        resolved = self.resolve(options)
+        resolved = options.resolve(self.beam, self.length_penalty, self.length_models)
         calibration = self.calibration(options) if options.confidence else None
         pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, calibration)
 
@@ -299,13 +295,7 @@ class TranslationPredictor(ForcedDecoder):
 
     def _with_stepper(self, stepper: Callable[[], Stepper]) -> "TranslationPredictor":
         """Return a copy with another stepper, for which nothing is calibrated."""
-        return self._changed(stepper=stepper, calibrations=None)
-
-    def _changed(self, **fields: Any) -> "TranslationPredictor":
-        other = copy(self)
-        vars(other).update(fields)
-        vars(other).pop("stand_ins", None)
-        return other
+        return replace(self, stepper=stepper, calibrations=None)
 
 
 def make_predictor(trained: Any) -> TranslationPredictor:
