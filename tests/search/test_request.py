@@ -11,7 +11,7 @@ import pytest
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
-from anaphora.search.ranking import Ranking
+from anaphora.search.ranking import LengthModel, Ranking
 from anaphora.search.request import no_check
 from anaphora.search.sampling import Sampling
 from anaphora.search.scoring import score
@@ -135,6 +135,10 @@ def test_an_output_without_an_end_is_cut_at_its_own_greatest_length(
         ({"max_length": [1, 2]}, "should be at least"),
         *[({"ranking": Ranking(penalty)}, "should be at least") for penalty in (-1.0, math.nan)],
         ({"ranking": Ranking(coverage_penalty=math.inf)}, "should be at least"),
+        *[
+            ({"ranking": Ranking(length_model=LengthModel(*numbers))}, "should be above 0")
+            for numbers in [(1, 0), (-1, 1)]
+        ],
         *[({"sampling": Sampling(temperature)}, "change them") for temperature in (0.0, math.nan, math.inf)],
         *[({"sampling": Sampling(seed=seed)}, "change them") for seed in (-1, 2**64)],
         *[({"sampling": Sampling(top_p=top_p)}, "change them") for top_p in (0.0, 1.1, math.nan)],

@@ -49,10 +49,12 @@ class Ranking:
     """p; None for 1."""
 
     def check(self) -> None:
-        """Raise ConfigError for a penalty that is negative or not finite."""
+        """Raise ConfigError for a penalty below 0 or not finite, and for a length model of such numbers or of 0."""
         for what, value in (("length", self.length_penalty), ("coverage", self.coverage_penalty)):
             if not (isinstance(value, Real) and 0 <= value < inf):
                 raise ConfigError(f"A {what} penalty should be at least 0 and finite, but is {value}: change it.")
+        if self.length_model and not (0 < self.length_model.ratio < inf and 0 < self.length_model.variance < inf):
+            raise ConfigError(f"Numbers of a length model should be above 0, but it is {self.length_model}: change it.")
 
     def of(self, scores_BK: Array, tokens: int, inputs_B: Array, uncovered_BK: Array | None = None) -> Array:
         """Return the ranks of hypotheses of so many tokens for inputs of others; ``uncovered_BK`` is the c of each."""

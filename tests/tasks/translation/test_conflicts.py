@@ -36,6 +36,7 @@ REFUSED = {
         f"{BACKWARD} decoder.initial_state=mean": r'set encoder\.sentence_encoding_from = "both"',
         f"{BACKWARD} attention=none": r"encoder\.sentence_encoding_from .* set encoder\.bidirectional = false",
         f"{FEEDING} decoder.input_feeding=false": r"decoder\.input_feeding_from .* set decoder\.input_feeding = true",
+        "evaluation.length_ratios=[1.0]": r"length_variances have a number for each direction: give both",
         "evaluation.validation_beam=3": r"validation_beam .* BLEU alone; leave it out, or set training",
         "evaluation.recorded_alignments=2 attention=none": "only attention over positions has alignments",
         f"{RARE.format('posall')} {LINKED}": "puts places between the words",

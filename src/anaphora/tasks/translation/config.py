@@ -147,6 +147,13 @@ class TranslationEvaluation(SearchConfig):
     recorded_alignments: int = Field(0, ge=0, le=10)
     """Validation pairs whose alignment is recorded at each validation, for the microscope; 0 records none."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda evaluation: len(evaluation.length_ratios) != len(evaluation.length_variances),
+            "{at}length_ratios and {at}length_variances have a number for each direction: give both, or leave both out",
+        ),
+    )
+
 
 class TranslatorExperiment(TranslatorConfig, ExperimentBase):
     """A translator of whatever pairs."""
