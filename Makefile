@@ -7,7 +7,6 @@
 #   make pictures     the pictures of the documentation that need no corpus, into docs/images
 #   make faults       kills, damaged files and wrong input at random, for MINUTES (CONTRIBUTING.md)
 #   make documents    documents of FOLDERS, filled by stand-ins of translators for MINUTES (CONTRIBUTING.md)
-#   make mutations    one-line faults, each of which some test should find (CONTRIBUTING.md)
 #   make audit        known vulnerabilities of the pinned dependencies; needs the network
 #   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
 #   make reproduce    systems compared like for like: trains what the tables lack, for hours (benchmarks/README.md)
@@ -19,7 +18,6 @@
 #   PYTHON=python3.12         which Python builds the environment
 #   PYTHONS="python3.11 .."   with make packages: the first is tried with the lowest dependencies too
 #   BENCH="NAME --rounds 3"   what make bench measures, and how; everything without
-#   MUTATIONS="3 7"           with make mutations: which; all without
 #   TABLES="NAME"             which tables make reproduce fills; all without
 #   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Install")
 
@@ -33,7 +31,6 @@ SEED ?=
 FOLDERS ?=
 TRIAL ?=
 TABLES ?=
-MUTATIONS ?=
 
 # tests import 1,500 files in every worker and in processes of their own, which are to compile them once
 unexport PYTHONDONTWRITEBYTECODE
@@ -51,7 +48,7 @@ VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' src/anaphora/version.py)
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow docs pictures faults documents mutations lint format audit bench reproduce peers packages \
+.PHONY: quickstart install test slow docs pictures faults documents lint format audit bench reproduce peers packages \
         sbom release-check clean
 
 quickstart: $(INSTALLED)
@@ -78,9 +75,6 @@ faults: $(INSTALLED_DEV)
 
 documents: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.documents $(FOLDERS) --minutes $(MINUTES)
-
-mutations: $(INSTALLED_DEV)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutations $(MUTATIONS)
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check
