@@ -39,7 +39,6 @@ def test_an_empty_folder_keeps_its_identity_so_that_it_may_be_a_link_or_where_on
         "experiment.toml",
         "vocabulary",
         "checkpoints",
-        "card.md",
     }
 
 

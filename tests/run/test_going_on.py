@@ -77,7 +77,6 @@ def test_a_log_or_a_card_that_cannot_be_written_is_one_warning(run: Run) -> None
     for update in (3, 4):
         run.metrics.add({"update": update}, events.append)
     assert run.metrics.lines() == [{"update": 3}, {"update": 4}] and len(events) == 1
-    (run.path / "card.md").unlink()
     (run.path / "card.md").mkdir()
     run.write_card({"loss": 1.5}, events.append)
     assert "card.md cannot be written" in str(events[1:]) and len(events) == 2

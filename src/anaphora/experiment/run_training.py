@@ -82,7 +82,7 @@ def _begin(
     check_free(path)  # before hours are spent on it
     plan = plan_new(experiment, report, ranks)
     was_there = path.exists()
-    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.job.fingerprints, plan.task.example, report)
+    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.job.fingerprints, plan.task.example)
     report.on_failure(run.metrics.note)
     held.enter_context(run.lock())
     resumable = not plan.has_given_weights

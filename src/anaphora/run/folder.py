@@ -79,7 +79,6 @@ class Run:
         tokenizers: Mapping[str, Tokenizer],
         data: Mapping[str, str] | None = None,
         use: str = "",
-        report: Report = silent,
     ) -> Self:
         """Make a new run folder, whole or not at all.
 
@@ -96,7 +95,6 @@ class Run:
         experiment = tomllib.loads(tomli_w.dumps(table))
         run = cls(path, experiment, manifest.FORMAT, _fingerprints(path, experiment, data), sha256(content))
         run.use = use
-        run.write_card({}, report)
         return run
 
     @classmethod
