@@ -52,9 +52,24 @@ def test_a_folder_is_read_with_all_that_is_in_it(folder: Path) -> None:
     assert list(splits.valid) == [("v", "V")]
     assert {name: list(test) for name, test in splits.tests.items()} == {"test-web": [("t", "T")]}
     assert [event for event in reports if isinstance(event, Skipped)] == [
-        Skipped(f"entries of {folder}/deep/app.po.gz marked fuzzy were left out (the first is line 5)", 1),
-        Skipped(f"entries of {folder}/memory.tmx without a translation were left out (the first is line 4)", 1),
+        Skipped(f"entries marked fuzzy were left out (the first is line 5 of {folder}/deep/app.po.gz)", 1),
+        Skipped(f"entries without a translation were left out (the first is line 4 of {folder}/memory.tmx)", 1),
     ]
+
+
+def test_what_is_said_of_forty_files_is_no_longer_than_of_two(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"part-{number}.po").write_text(PO.replace('"po"', f'"po {number}"'))
+    reports: list[Event] = []
+    assert translation_splits([tmp_path], "en", "de", report=reports.append).train.count == 38  # two are held out
+    first = f"(the first is line 5 of {tmp_path}/part-0.po)"
+    assert [str(one) for one in reports if isinstance(one, Skipped)] == [
+        f"40 entries marked fuzzy were left out {first}"
+    ]
+    with pytest.raises(DataError, match="languages there are de: name those") as caught:
+        translation_splits([tmp_path], "en", "fr")
+    assert f"{tmp_path}/part-0.po and 39 other files" in str(caught.value)
+    assert str(caught.value).count(".po") == 2
 
 
 def test_files_and_folders_are_put_together(folder: Path) -> None:
@@ -139,7 +154,7 @@ def test_a_file_without_a_pair_in_the_languages_is_refused(tmp_path: Path) -> No
     (tmp_path / "m.tmx").write_text(tmx(("a", "A")))
     with pytest.raises(
         DataError,
-        match=r"should hold pairs of sentences, but .*m\.tmx has none; 1 entry of .* without a translation was "
+        match=r"no pairs of sentences to train on in .*m\.tmx; 1 entry without a translation was "
         r".*; languages there are en-US, de: name those of the pairs with --source and --target\.$",
     ):
         translation_splits([tmp_path / "m.tmx"], "en", "fr")

@@ -218,7 +218,7 @@ class TestTranslation:
             ("train.cs", b"a\n", r"train\.en has 2 and .*train\.cs has 1:"),
             ("val.cs", b"fine\n\xe9t\xe9\n", r"val\.cs:2 should be UTF-8"),
             ("test.cs", b"a\n", r"test\.en has 2 and .*test\.cs has 1:"),
-            ("train.cs", b"\n\n", r"training split should hold pairs .*train\.en"),
+            ("train.cs", b"\n\n", r"no pairs of sentences to train on in .*train\.en"),
             ("val.tsv", b"", "has no pairs for the split 'val'"),
         ],
     )

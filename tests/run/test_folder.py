@@ -35,11 +35,7 @@ def test_an_empty_folder_keeps_its_identity_so_that_it_may_be_a_link_or_where_on
     monkeypatch.chdir(tmp_path / "run")
     Run.create(Path("."), {"task": "toy"}, {})
     assert Run.open(Path(".")).experiment == Run.open(tmp_path / "run").experiment == {"task": "toy"}
-    assert {entry.name for entry in (tmp_path / "disk").iterdir()} == {
-        "experiment.toml",
-        "vocabulary",
-        "checkpoints",
-    }
+    assert {entry.name for entry in (tmp_path / "disk").iterdir()} == {"experiment.toml", "vocabulary", "checkpoints"}
 
 
 def test_a_folder_with_anything_in_it_is_never_taken(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ on. Anything may be gzipped, and several are put together.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -212,16 +213,15 @@ def _scan(
         left_out.extend([event] if isinstance(event, Skipped) else [])
         report(event)
 
-    for file in files:
-        for source, target in _report_left_out(file, read, told):
-            if not corpora.both_sides(source, target):
-                empty += 1
-            elif reason and (why := reason(source, target)):
-                dropped[why] += 1
-            else:
-                usable += 1
-                if held is not None:
-                    held.add(source, target)
+    for source, target in _report_left_out(files, read, told):
+        if not corpora.both_sides(source, target):
+            empty += 1
+        elif reason and (why := reason(source, target)):
+            dropped[why] += 1
+        else:
+            usable += 1
+            if held is not None:
+                held.add(source, target)
     for why, count in dropped.items():
         told(Skipped(f"pairs {why} were left out of the training split", count))
     if empty:
@@ -230,40 +230,40 @@ def _scan(
         why = "".join(f"; {one}" for one in left_out)
         if languages := ", ".join(declared_languages(_flat(files))):
             why += f"; languages there are {languages}: name those of the pairs with --source and --target"
-        raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none{why}.")
+        raise DataError(f"There are no pairs of sentences to train on in {_paths(_flat(files))}{why}.")
     return usable
 
 
-def _report_left_out(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
-    """Yield the pairs of a file; at its end, ``report`` receives what was left out of its lines.
+def _report_left_out(files: Sequence[PairFiles], read: set[str], report: Report) -> Iterator[Pair]:
+    """Yield the pairs of all files; at their end, ``report`` receives what was left out of their lines.
 
     What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
     such a version is not resumed on other pairs unnoticed.
     """
     marked = 0
-    left_out: dict[str, tuple[int, int]] = {}  # how many for each reason, and where the first is
+    left_out: dict[str, tuple[int, str]] = {}  # how many lines for each reason, and where the first is
 
-    def rejected(line: int, why: str) -> None:
+    def rejected(file: PairFiles, line: int, why: str) -> None:
         if why == HEADING:
             read.add("without heading")
             report(Note(f"The first line of {file.paths[0]} names its columns and is left out."))
             return
-        reason = why if isinstance(file, EntryFile) else ""
-        count, first = left_out.get(reason, (0, line))
-        left_out[reason] = count + 1, first
+        what = f"entries {why}" if isinstance(file, EntryFile) else "lines that do not have two columns"
+        count, first = left_out.get(what, (0, f"line {line} of {file.paths[0]}"))
+        left_out[what] = count + 1, first
 
-    for row in file.rows(rejected):
-        pair = corpora.plain_pair(row)
-        marked += pair != (row.source, row.target)
-        if row.trimmed:
-            read.add("without empty columns")
-        yield pair
-    for why, (count, first) in left_out.items():
-        what = f"entries of {file.paths[0]} {why}" if why else f"lines of {file.paths[0]} that do not have two columns"
-        report(Skipped(f"{what} were left out (the first is line {first})", count))
+    for file in files:
+        for row in file.rows(partial(rejected, file)):
+            pair = corpora.plain_pair(row)
+            marked += pair != (row.source, row.target)
+            if row.trimmed:
+                read.add("without empty columns")
+            yield pair
+    for what, (count, first) in left_out.items():
+        report(Skipped(f"{what} were left out (the first is {first})", count))
     if marked:
         read.add("without special tokens")
-    _tell_special_tokens(marked, file.paths, report)
+    _tell_special_tokens(marked, _flat(files), report)
 
 
 def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> None:
@@ -275,7 +275,7 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     def read_all(report: Report) -> Facts:
         read = set[str]()
-        count = sum(1 for file in files for _ in _report_left_out(file, read, silent))
+        count = sum(1 for _ in _report_left_out(files, read, silent))
         return {"count": count, "read": sorted(read), "digests": corpora.file_digests(_flat(files))}
 
     facts = known_or_read(_flat(files), ["all pairs", repr(files)], read_all, silent)
@@ -324,4 +324,7 @@ def _flat(files: Sequence[PairFiles]) -> list[Path]:
 
 
 def _paths(paths: Sequence[Path]) -> str:
+    """Return the paths for a message: of more than three the first, and how many others there are."""
+    if len(paths) > 3:
+        return f"{paths[0]} and {len(paths) - 1:,} other files"
     return ", ".join(str(path) for path in paths)
