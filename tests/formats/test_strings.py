@@ -78,7 +78,7 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
         (MFA + "she\t\n", "file:4 has an empty target"),
         (UNIMORPH + "a\tb\t \n", "file:5 has an empty features"),
         (CMUDICT_DICT + "she\n", "file:5 should be a word and its phones, but has no phone"),
-        ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features, data.columns"),
+        ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features, .*--columns"),
         ("\n;;; nothing\n", "file should hold pairs of strings, but has none"),
         ("haus\nmaus\n", "file is in no format that is known"),
         ("".join(f"word{n} of sentence{n} in text{n}\n" for n in range(400)), "file is in no format that is known"),
@@ -131,3 +131,17 @@ def test_csv_and_json_lines_are_pairs_as_tables_are(
     path = written(file, content)
     assert [(row.source, row.target) for row in StringFile.of(path).rows()] == expected
     assert holds_strings(path) == ("json" in file)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"hanzi": "中心", "pinyin": "zhōng xīn", "n": 2}', True),  # keys that --columns has to name
+        ('{"text": "hi", "strokes": [[[0, 1], [2, 3]]]}', False),
+        ("[[0, 1, 0], [2, 3, 1]]", False),
+    ],
+)
+def test_json_lines_are_strings_where_no_list_of_numbers_is_in_them(
+    line: str, expected: bool, written: Written
+) -> None:
+    assert holds_strings(written("a.jsonl", f"{line}\n")) == expected
