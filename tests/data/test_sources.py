@@ -268,7 +268,7 @@ class TestText:
             text_splits([tmp_path])
         (tmp_path / "train.txt").mkdir()
         put(tmp_path / "valid.txt", "a")
-        with pytest.raises(DataError, match=r"but holds valid\.txt, train\.txt/\.$"):
+        with pytest.raises(DataError, match=r"but holds valid\.txt, train\.txt/\. Rename them, or name files"):
             text_splits([tmp_path])
         (tmp_path / "train.txt").rmdir()
         put(tmp_path / "train.txt", "", "")

@@ -378,14 +378,14 @@ def refuse_packed(folder: Path) -> None:
 def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path], remedy: str = "") -> str:
     """Return the message for a folder without a wanted file.
 
-    Without a ``remedy`` it names the file whose name is nearest to ``name``.
+    Without a ``remedy`` it names the file whose name is nearest to ``name``, or asks for the files themselves.
 
     DataError where its files are packed otherwise than by gzip.
     """
     refuse_packed(path)
     entries = [*listing, *sorted(f"{entry.name}/" for entry in path.iterdir() if entry.is_dir())]
-    there = ", ".join(entries[:8]) or "nothing"
-    more = ", ..." if len(entries) > 8 else ""
+    there = ", ".join(entries[:8]) + ", ..." * (len(entries) > 8) or "nothing"
+    files = " Rename them, or name files, each with a --data of its own." if listing else ""
     split = name.partition(".")[0]  # valid.txt is near to train.txt, but valid is not to train
     alike = [entry for entry in listing if nearest(split, [entry.partition(".")[0]])]
-    return f"{path} should hold {wanted}, but holds {there}{more}.{remedy or nearest(name, alike)}"
+    return f"{path} should hold {wanted}, but holds {there}.{remedy or nearest(name, alike) or files}"
