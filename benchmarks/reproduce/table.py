@@ -55,8 +55,6 @@ class System(Config):
     settings: tuple[str, ...] = ()
     """What is changed of the recipe, as ``anaphora train --set`` takes it, after the settings of the table. Systems of
     the same recipe and settings are one training, measured in several ways."""
-    seeds: tuple[int, ...] = ()
-    """The seeds of the table that it is trained under; all of them where none is given."""
     like: str = ""
     """The system further up that it has as many numbers as: sizes of its recurrent layers are scaled until it does."""
     replace_unknown: bool = False
@@ -95,7 +93,7 @@ class Table(Config):
     title: str
     """What is compared."""
     seeds: tuple[int, ...] = (1, 2, 3)
-    """The seeds that systems are trained under."""
+    """The seeds that every system is trained under."""
     settings: tuple[str, ...] = ()
     """What is changed of every recipe, so that the systems compare: data, units, size, updates."""
     texts: tuple[Text, ...] = ()
@@ -175,7 +173,7 @@ def jobs(table: Table, runs: Path = RUNS) -> Iterator[Job]:
     rows = _Rows(table, runs)
     for seed in table.seeds:
         for system in table.systems:
-            if seed in (system.seeds or table.seeds) and (not system.ensemble or seed == table.seeds[-1]):
+            if not system.ensemble or seed == table.seeds[-1]:
                 yield rows.add(system, seed)
 
 

@@ -42,7 +42,7 @@ def learnt(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[st
 
 @pytest.fixture
 def run(learnt: tuple[str, str]) -> str:
-    assert "1 entry without" in learnt[1] and "without a translation was left out" in learnt[1]
+    assert "1 entry without a translation was left out" in learnt[1]
     return learnt[0]
 
 

@@ -240,7 +240,6 @@ def _report_left_out(files: Sequence[PairFiles], read: set[str], report: Report)
     What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
     such a version is not resumed on other pairs unnoticed.
     """
-    marked = 0
     left_out: dict[str, tuple[int, str]] = {}  # how many lines for each reason, and where the first is
 
     def rejected(file: PairFiles, line: int, why: str) -> None:
@@ -253,17 +252,18 @@ def _report_left_out(files: Sequence[PairFiles], read: set[str], report: Report)
         left_out[what] = count + 1, first
 
     for file in files:
+        marked = 0
         for row in file.rows(partial(rejected, file)):
             pair = corpora.plain_pair(row)
             marked += pair != (row.source, row.target)
             if row.trimmed:
                 read.add("without empty columns")
             yield pair
+        if marked:
+            read.add("without special tokens")
+        _tell_special_tokens(marked, file.paths, report)
     for what, (count, first) in left_out.items():
         report(Skipped(f"{what} were left out (the first is {first})", count))
-    if marked:
-        read.add("without special tokens")
-    _tell_special_tokens(marked, _flat(files), report)
 
 
 def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> None:
