@@ -90,6 +90,17 @@ def test_a_table_that_is_wider_than_the_terminal_is_turned(
     assert {"split", "lines", "words"} <= set(heads)
 
 
+def test_no_number_is_broken_in_a_table_of_several_languages(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = (f"w{n} {'a b ' * 9}\tu{n} {'c d ' * 9}\n" for n in range(2000))
+    (tmp_path / "pairs.tsv").write_text("en\ttr\n" + "".join(lines))
+    data = ("--data", f"en-tr,tr-en={tmp_path / 'pairs.tsv'}")
+    shown = cli("check", *data, "--trial", "0")
+    assert "36,1" in shown.out  # of 38,000 words, without those held out
+
+
 def test_columns_of_one_language_are_tried_as_they_are_trained_on(
     tiny_translator: Path, tmp_path: Path, cli: Cli
 ) -> None:

@@ -85,6 +85,15 @@ def test_of_a_heading_in_which_a_number_of_rows_is_no_language(
     assert direction_of([tmp_path / file], ("", ""), ("en", ""), layout) == expected
 
 
+@pytest.mark.parametrize("heading", ["en\tfr", "fr\ten", "id\tfr\ten"])
+def test_a_table_with_two_languages_in_its_first_line_has_both_directions(tmp_path: Path, heading: str) -> None:
+    pair = {"en": "a man", "fr": "un homme", "id": "1"}
+    (tmp_path / "a.tsv").write_text(f"{heading}\n" + "\t".join(pair[code] for code in heading.split("\t")) + "\n")
+    for direction in ("en", "fr"), ("fr", "en"):
+        (found,) = find_pairs([tmp_path / "a.tsv"], direction, Names("train", "val", "test"), silent).train
+        assert [*found] == [(pair[direction[0]], pair[direction[1]])]
+
+
 def test_the_direction_of_other_languages_is_asked_for_and_no_target_is_usual(tmp_path: Path) -> None:
     files(tmp_path / "mine", "train.cs", "train.uk")
     files(tmp_path / "three", "train.en", "train.de", "train.fr")

@@ -10,6 +10,7 @@ Examples:
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,15 +87,15 @@ def _print(checked: "CheckResult") -> None:
 
 
 def _draw(table: "Table", width: int) -> object:
-    """Return a table to print; one that is wider than the screen and has few rows is turned."""
+    """Return a table to print; one that is wider than the screen is turned where that makes it narrower."""
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
 
     grid = [table.columns, *table.rows]
-    needed = sum(max(map(len, cells)) + 3 for cells in zip(*grid, strict=True))
-    if needed > width and len(table.rows) < len(table.columns):
-        grid = list(zip(*grid, strict=True))
+    turned = list(zip(*grid, strict=True))
+    if _width(grid) > max(width, _width(turned)):
+        grid = turned
     columns, *rows = grid
     drawn = Drawn(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for number, heading in enumerate(columns):
@@ -105,3 +106,8 @@ def _draw(table: "Table", width: int) -> object:
     for row in rows:
         drawn.add_row(*map(Text, row))
     return drawn
+
+
+def _width(grid: "Sequence[Sequence[str]]") -> int:
+    """Return the characters a line of a table takes: cells, and three between them."""
+    return sum(max(map(len, cells)) + 3 for cells in zip(*grid, strict=True))

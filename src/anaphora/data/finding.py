@@ -286,9 +286,9 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
 
 
 def _table(path: Path, layout: Layout, sides: tuple[str, str]) -> PairFile:
-    """Return a table; of one with more columns, those that its first line names after the languages."""
+    """Return a table of the columns that its first line names after the languages, or of its only two."""
     first = [] if layout.columns else [cell.strip() for cell in layout.split(next(read_lines(path), ""))]
-    if len(first) > 2 and sides[0] != sides[1] and {*sides} <= {*first}:
+    if sides[0] != sides[1] and tuple(first) != sides and {*sides} <= {*first}:
         layout = layout._replace(columns=sides)
     return PairFile(path, layout, sides)
 

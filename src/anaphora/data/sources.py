@@ -64,7 +64,10 @@ def translation_splits(
         files = find_pairs(paths, direction, names, report)
         plain = {file.path for file in files.train if type(file) is PairFile and not file.layout.columns}
         if twice := plain & taken:
-            raise DataError(f"{min(twice)} has one direction: name the languages in its first line, or give it once.")
+            heading = " and ".join(direction)
+            raise DataError(
+                f"{min(twice)} has one direction: call its columns {heading} in a first line, or give it once."
+            )
         taken |= plain
         pairs = (pair for file in files.train for pair in file)
         chosen = Filters(filters, direction, pairs) if filters else None
