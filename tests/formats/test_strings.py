@@ -121,11 +121,16 @@ TABLES = [
     ("a.csv", "features,form,lemma\nV;PST,sagte,sagen\n", INFLECTED),
     ("a.jsonl", '{"lemma": "sagen", "tags": ["V", "PST"], "form": "sagte"}\n', INFLECTED),
     ("a.jsonl", '{"lemma": "sagen", "form": "sagte", "features": "V;PST"}\n', INFLECTED),
+    ("a.csv", 'word,lemma\ncolour,color\n"a, b","x ""y"""\n', PAIRS),
+    ("a.json", '[\n{"word": "colour", "lemma": "color"},\n{"word": "a, b", "lemma": "x \\"y\\""}\n]', PAIRS),
+    ("a.json", '[["colour", "color"],\n["a, b", "x \\"y\\""]]', PAIRS),
+    ("a.json", '{"colour": "color",\n"a, b": "x \\"y\\""}', PAIRS),
+    ("a.json", '{"target": "color", "source": "colour"}\n{"source": "a, b", "target": "x \\"y\\""}\n', PAIRS),
 ]
 
 
 @pytest.mark.parametrize(("file", "content", "expected"), TABLES)
-def test_csv_and_json_lines_are_pairs_as_tables_are(
+def test_csv_and_json_are_pairs_as_tables_are(
     file: str, content: str | bytes, expected: list[tuple[str, str]], written: Written
 ) -> None:
     path = written(file, content)
@@ -141,7 +146,6 @@ def test_csv_and_json_lines_are_pairs_as_tables_are(
         ("[[0, 1, 0], [2, 3, 1]]", False),
     ],
 )
-def test_json_lines_are_strings_where_no_list_of_numbers_is_in_them(
-    line: str, expected: bool, written: Written
-) -> None:
+def test_json_is_strings_where_no_list_of_numbers_is_in_it(line: str, expected: bool, written: Written) -> None:
     assert holds_strings(written("a.jsonl", f"{line}\n")) == expected
+    assert holds_strings(written("a.json", line if line.startswith("[") else f"[{line}]")) == expected

@@ -107,7 +107,7 @@ def string_splits(
 
     def recognized(path: Path) -> StringFile:
         file = StringFile.of(path, columns)
-        report(Note(f"{path} is read as {file.format}."))
+        report(Note(f"{path} is read as {file.format.describe(file.found.chosen)}."))
         return file
 
     train, valid = (list(map(recognized, paths)) for paths in (found.train, found.valid))

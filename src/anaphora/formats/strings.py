@@ -3,21 +3,23 @@
     dictionary   a word, white space, phones; perhaps probabilities between them. CMUdict (``;;;`` and `` #`` begin
                  comments, ``WORD(2)`` is another pronunciation of WORD) and MFA
     inflection   lemma, form and features between tabs, or features before form or lemma. UniMorph and SIGMORPHON
-    columns      source and target between tabs, WikiPron; CSV and JSON lines
+    columns      source and target between tabs, WikiPron; CSV, JSON lines, a JSON document
 
 The format is known by what is in the file, never by its name. Features follow the lemma, a tab between them, so that
 both are the source.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.json_text import any_json
+from anaphora.formats.json_text import any_json, json_document
 from anaphora.formats.lines import read_lines
 from anaphora.formats.table_columns import TableColumns, is_heading
 from anaphora.formats.table_rows import TableRow, is_table, table_rows
@@ -27,20 +29,28 @@ from anaphora.wording import inflect
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
     ("source", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
-    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form"),
+    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form", "lemma"),
     ("features", "tags"),
 )
 """Usual names of source, target and features in headings and keys."""
-TABLE_ENDINGS = (".csv", ".jsonl", ".ndjson")
+_JSON = (".json", ".jsonl", ".ndjson")
+TABLE_ENDINGS = (".csv", *_JSON)
 """Of files that are read so, ``.gz`` aside."""
-_JSON = TABLE_ENDINGS[1:]
 STRINGS = TableColumns(SIDE_NAMES)
 """Columns of source, target and features by their usual names."""
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """Return the lines of a file; errors as for ``read_lines``."""
+    """Return the lines of a file, of a JSON document those of its items; errors as for ``read_lines``.
+
+    A document is an array, or an object with the sources as its keys.
+    """
+    if is_table(path.name, ".json"):
+        with suppress(DataError):  # it has lines, or its first is at fault
+            document = json_document(path)
+            items = [*document.items()] if isinstance(document, dict) else document
+            return (json.dumps(item, ensure_ascii=False) for item in (items if isinstance(items, list) else [items]))
     return read_lines(path, any_format=is_table(path.name, *TABLE_ENDINGS))
 
 
@@ -94,11 +104,12 @@ def sides_in(row: TableRow, place: str, columns: TableColumns = STRINGS) -> tupl
 
 
 def holds_strings(path: Path) -> bool:
-    """True if JSON lines hold strings, by the first one, and neither strokes nor other numbers."""
+    """True if JSON holds strings, by its first line or item, and neither strokes nor other numbers."""
     if not is_table(path.name, *_JSON):
         return False
     row = next(string_rows(lines_of(path), str(path)), None)
-    return row is not None and not any(isinstance(cell, list) and not _are_strings(cell, 0) for cell in row.cells)
+    others = (int, float, list) if row and row.keys is None else list  # objects have numbers besides
+    return row is not None and not any(isinstance(cell, others) and not _are_strings(cell, 0) for cell in row.cells)
 
 
 def _strings(row: TableRow, place: str, columns: TableColumns) -> list[str]:
@@ -184,8 +195,9 @@ class StringFormat(NamedTuple):
             )
         return [cells[column - 1] for column in self.columns]
 
-    def __str__(self) -> str:
-        named = zip(SIDES, self.columns, strict=False)
+    def describe(self, columns: Sequence[int | str] = ()) -> str:
+        """Return how lines are read, in words; ``columns`` are those of the sides by name, where names are known."""
+        named = zip(SIDES, columns or self.columns, strict=False)
         places = ", ".join(f"{name} in column {column}" for name, column in named)
         if not self.tabs:
             return "a pronunciation dictionary: a word and its phones between spaces"

@@ -104,7 +104,7 @@ class TableColumns(NamedTuple):
             named = any(isinstance(one, str) for one in chosen)
             if named or (not self.header and max(map(int, chosen)) <= len(cells)):
                 return [place or 0 for place in places], named or keys or places == usual
-        if not (chosen and not self.header) and None not in usual:
+        if not (chosen and not self.header) and None not in usual and len({*usual}) == len(usual):
             return [place or 0 for place in usual], True
         if not keys and (found := self._by_number(len(cells), sides)):
             return found, False

@@ -130,7 +130,7 @@ def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path) -> No
     data = dictionary.with_name("pairs.jsonl")
     data.write_text("".join(json.dumps({"target": phones, "source": word}) + "\n" for word, phones in rows))
     said = train(data, *ONCE)
-    assert f"{data} is read as columns: source in column 1, target in column 2." in said
+    assert f"{data} is read as columns: source in column source, target in column target." in said
     scores = shown("evaluate", "run", "--data", data, "--json").json["splits"]["pairs.jsonl"]
     assert scores["inputs"] == len({word for word, _ in rows})
     assert "no use for --text" in shown("evaluate", "run", "--data", data, "--text", data, code=2).err
