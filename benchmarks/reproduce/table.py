@@ -68,6 +68,8 @@ class System(Config):
     """How much it counts."""
     beside: str = ""
     """The system further up whose translations its own are compared with, by paired bootstrap; none without."""
+    seeds: tuple[int, ...] = ()
+    """Those of the table's seeds that it is trained under; none for all of them."""
     ensemble: bool = False
     """Whether this is one row of the networks of all seeds together."""
 
@@ -93,15 +95,13 @@ class Table(Config):
     title: str
     """What is compared."""
     seeds: tuple[int, ...] = (1, 2, 3)
-    """The seeds that every system is trained under."""
+    """The seeds that systems are trained under."""
     settings: tuple[str, ...] = ()
     """What is changed of every recipe, so that the systems compare: data, units, size, updates."""
     texts: tuple[Text, ...] = ()
     """What is made of known corpora first."""
-    systems: tuple[System, ...] = ()
+    systems: tuple[System, ...]
     """The rows."""
-    systems_of: str = ""
-    """Another table, whose systems these are as well."""
     links: bool = False
     """Whether the word links of translators are measured by those of an aligner that learnt from the same pairs."""
     processor_time: bool = False
@@ -111,8 +111,6 @@ class Table(Config):
 
     @model_validator(mode="after")
     def _findings_are_about_systems(self) -> Self:
-        if not self.systems and not self.systems_of:
-            raise ValueError("a table compares systems: name some, or another table by systems_of.")
         names = [system.name for system in self.systems]
         for finding in self.findings:
             for name in (finding.system, finding.beside or finding.system):
@@ -157,15 +155,11 @@ def read(name: str, folder: Path = FOLDER) -> Table:
     path = folder / f"{name}.toml"
     if not path.is_file():
         raise ConfigError(unknown("table", name, names()))
-    table = Table.parse(read_table(path.read_text(encoding="utf-8"), path.name), path.name)
-    if table.systems_of:
-        other = read(table.systems_of, folder)
-        table = table.model_copy(update={"systems": other.systems + table.systems})
-    return table
+    return Table.parse(read_table(path.read_text(encoding="utf-8"), path.name), path.name)
 
 
 def jobs(table: Table, runs: Path = RUNS) -> Iterator[Job]:
-    """Every row of a table: all systems under the first seed, then under the next; runs lie in ``runs``.
+    """Every row of a table: its systems under the first seed, then under the next; runs lie in ``runs``.
 
     An ensemble is one row, under the last seed. Raises ConfigError for settings that the recipe cannot have, or that
     name no text or no system further up.
@@ -173,7 +167,7 @@ def jobs(table: Table, runs: Path = RUNS) -> Iterator[Job]:
     rows = _Rows(table, runs)
     for seed in table.seeds:
         for system in table.systems:
-            if not system.ensemble or seed == table.seeds[-1]:
+            if seed in (system.seeds or table.seeds) and (not system.ensemble or seed == table.seeds[-1]):
                 yield rows.add(system, seed)
 
 

@@ -181,11 +181,13 @@ def result(system: str, seed: int, bleu: float) -> Result:
     )
 
 
-def test_a_table_may_take_the_systems_of_another(tmp_path: Path) -> None:
-    (tmp_path / "one.toml").write_text('title = "One"\n[[systems]]\nname = "a"\nrecipe = "sentence-lm"\n')
-    (tmp_path / "two.toml").write_text('title = "Two"\nseeds = [7]\nsystems_of = "one"\n')
-    [job] = table.jobs(table.read("two", tmp_path))
-    assert (job.system.name, job.seed) == ("a", 7)
+def test_a_system_may_be_trained_under_some_seeds_alone(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(
+        'title = "One"\nseeds = [1, 2]\n[[systems]]\nname = "a"\nrecipe = "sentence-lm"\nseeds = [1]\n'
+        '[[systems]]\nname = "b"\nrecipe = "sentence-lm"\n'
+    )
+    jobs = table.jobs(table.read("one", tmp_path))
+    assert [(job.system.name, job.seed) for job in jobs] == [("a", 1), ("b", 1), ("b", 2)]
 
 
 def test_an_ensemble_is_one_row_of_all_seeds_and_a_row_may_be_held_against_another(
