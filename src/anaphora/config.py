@@ -178,7 +178,7 @@ class _Place(NamedTuple):
     """Place of a fault in a configuration."""
 
     key: str
-    """With dots."""
+    """Key with dots."""
     annotation: Any
     """The type there; for an unknown key, of the table it stands in."""
     kinds: tuple[type, ...]

@@ -31,7 +31,7 @@ MAX_COUNT = 100_000_000
 """Most words of a vocabulary, draws from it, or tokens of a batch."""
 
 SET = object()
-"""In a conflict: any value but the default."""
+"""Mark of any value but the default, in a conflict."""
 
 
 class Conflict(NamedTuple):
@@ -48,7 +48,7 @@ class Conflict(NamedTuple):
 
 
 def other_than(*values: str) -> Callable[[str], bool]:
-    """In a conflict: any value but these."""
+    """Return a condition of a conflict: any value but these."""
     return lambda value: value not in values
 
 

@@ -111,7 +111,7 @@ class PartDescription(NamedTuple):
 
     name: str
     kind: str
-    """Its class, and what it was built with: "Unit (gru)"."""
+    """Name of its class, and what it was built with: "Unit (gru)"."""
     reads: tuple[SignalRead, ...]
     writes: tuple[str, ...]
     weights: Mapping[str, tuple[int, ...]]
@@ -257,7 +257,7 @@ class BeamStep(NamedTuple):
     rows_N: Array
     """Row that each row that stays continues."""
     ids_N: Array
-    """Its token."""
+    """Token of each hypothesis."""
 
 
 @runtime_checkable

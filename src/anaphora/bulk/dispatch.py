@@ -66,12 +66,12 @@ class Task:
         return Assignment(self.shard, tuple(pieces), tuple(self._given_up))
 
     def go_on(self, piece: Piece) -> None:
-        """Its worker begins with a piece."""
+        """Note that its worker begins with a piece."""
         self.translated += self._piece.end - self._piece.begin if self._piece else 0
         self._piece = piece
 
     def fail(self) -> None:
-        """Its worker died."""
+        """Note that its worker died."""
         piece = self._piece
         if not piece:
             return

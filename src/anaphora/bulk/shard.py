@@ -32,7 +32,7 @@ class Shard(NamedTuple):
 
     @property
     def source(self) -> bytes:
-        """Its lines in UTF-8, a line feed after each."""
+        """Lines in UTF-8, a line feed after each."""
         return "".join(f"{line}\n" for line in self.lines).encode()
 
 

@@ -114,7 +114,7 @@ def _write(
 
 
 def _examples(trained: "TrainedModel", report: Report) -> "Iterator[Example]":
-    """Some of the validation split; none where the data is no longer there, with a Note."""
+    """Yield some of the validation split; none where the data is no longer there, with a Note."""
     try:
         yield from islice(task_of(trained.experiment).job(trained.experiment, report).splits.valid, _MEASURED)
     except AnaphoraError as error:

@@ -48,7 +48,7 @@ def _show(found: "RunInfo") -> None:
 
 
 def _section(title: str, lines: Iterable[str]) -> None:
-    """A title and what belongs to it; ``none`` where there is nothing."""
+    """Print a title and what belongs to it; ``none`` where there is nothing."""
     for place, line in enumerate(list(lines) or ["none"]):
         heading(f"{'' if place else title:<14}", end="")
         show(line)

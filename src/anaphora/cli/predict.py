@@ -175,7 +175,7 @@ def reads_arrays(model: Any) -> bool:
 
 
 def _draw(description: "Description", folder: Path) -> None:
-    """The attention of a description, as a picture named after its image."""
+    """Draw the attention of a description, as a picture named after its image."""
     from anaphora.formats.captions import image_key
     from anaphora.inspection.drawing.heat import draw_grid_attention
     from anaphora.inspection.labels import labels

@@ -32,7 +32,7 @@ class Pace:
 
     @property
     def seconds_left(self) -> float:
-        """Until the last epoch ends or the time is up, if nothing stops training before."""
+        """Return the seconds until the last epoch ends or the time is up, if nothing stops training before."""
         last = self.recent[-1]
         updates = last.total * (last.epochs - last.epoch) + last.total - last.done
         to_the_end = updates * sum(update.seconds for update in self.recent) / len(self.recent)

@@ -45,7 +45,7 @@ def run(
 
 
 def _print_program(name: str, as_json: bool) -> None:
-    """The steps of a recipe, for people or as JSON; a sentence where it has none."""
+    """Print the steps of a recipe, for people or as JSON; a sentence where it has none."""
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.programs import programs_of
     from anaphora.tasks.registry import task_of

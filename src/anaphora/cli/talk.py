@@ -51,7 +51,7 @@ class _Screen:
 
 @contextmanager
 def shown_safely() -> Iterator[None]:
-    """Within it whatever is printed on standard output and standard error is visible text."""
+    """Make whatever is printed within it, on standard output and standard error, visible text."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Screen(raw_of(stream))) for stream in before)
     try:

@@ -26,7 +26,7 @@ FOR_LINES = "--nbest --alignments --soft-alignments --pairs --json --confidence 
 """Options for lines of text, which neither documents nor workers have."""
 
 Aligned = Callable[[str, "Translation"], "Translation"]
-"""From a line and its translation to a translation whose attention aligns them."""
+"""Function from a line and its translation to a translation whose attention aligns them."""
 
 _SHOWN = 10
 """Lines whose losses are reported one by one."""

@@ -26,7 +26,7 @@ KINDS = {
     "english-french": ("French", "--source en --target fr", "echo 'I am hungry.' | anaphora translate"),
     "spelling": ("", "--task transduce", "echo computer | anaphora predict"),
 }
-"""Of each model the label of its answers, or none for the word itself, and how one of its kind is trained and used."""
+"""Label of each model's answers, or none for the word itself, and how one of its kind is trained and used."""
 
 VERDICTS = ((0.9, "sure"), (0.7, "fairly sure"), (0.4, "not sure"), (0.0, "very unsure"))
 """Least confidence, and its words."""

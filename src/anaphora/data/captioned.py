@@ -49,7 +49,7 @@ class CaptionCorpus(LocatedExamples[Caption]):
         return found
 
     def write(self, examples: Sequence[Caption], folder: Path, name: str) -> None:
-        """A table, and the features of its images beside it."""
+        """Write a table, and the features of its images beside it."""
         images = list(dict.fromkeys(caption.image for caption in examples))
         write_lines(folder / f"{name}.tsv", (f"{caption.image}\t{caption.text}" for caption in examples))
         rows, columns, width = self.features.shape
@@ -144,7 +144,7 @@ def _check(rows: Mapping[str, Sequence[Caption]], features: Features) -> None:
 
 
 def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], str]:
-    """From a file and a caption in it to the caption's split."""
+    """Return a function from a file and a caption in it to the caption's split."""
     listed = {
         image_key(line): _split_named(found[1].lower(), names)
         for path in texts

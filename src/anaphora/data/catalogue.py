@@ -16,11 +16,11 @@ class RemoteFile:
 
     name: str
     bytes: int
-    """Of the text, as it lies in the data folder afterwards."""
+    """Bytes of the text, as it lies in the data folder afterwards."""
     sha256: str
     """The same."""
     packed_bytes: int = 0
-    """Of what is downloaded, if that is gzipped."""
+    """Bytes of the download, if that is gzipped."""
     packed_sha256: str = ""
     """The same."""
     address: str = ""

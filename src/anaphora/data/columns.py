@@ -26,13 +26,13 @@ Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 Places = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 UNBOUNDED = 1 << 63
-"""For columns whose numbers have no bound that is known before they are written."""
+"""Bound of columns whose numbers have none that is known before they are written."""
 
 Bound = int | np.dtype[Any]
 """Range of a column: whole numbers below a bound, or floating-point numbers of a type."""
 
 FLOATS = np.dtype("<f4")
-"""For columns of finite real numbers in single precision."""
+"""Type of columns of finite real numbers in single precision."""
 
 BLOCK = 1 << 20
 """Bytes of a block, but for the last one of a column."""

@@ -105,7 +105,7 @@ class StringFile(PairFile):
     table: TableColumns = STRINGS
     """The columns by which it is read where it is a table."""
     found: TableColumns = STRINGS
-    """Those that it has."""
+    """Columns that the file has."""
 
     @classmethod
     def of(cls, path: Path, table: TableColumns = STRINGS) -> "StringFile":

@@ -36,7 +36,7 @@ class Side:
 
     field: Field[Any]
     rows: Any
-    """In the form that ``field`` gives them."""
+    """Rows in the form that ``field`` gives them."""
 
     @classmethod
     def of(cls, field: Field[Any], rows: Sequence[Ragged]) -> "Side":

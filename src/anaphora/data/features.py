@@ -17,7 +17,7 @@ from anaphora.formats.arrays import ArrayFile, Floats, Raw, RealArray
 from anaphora.formats.captions import file_name, image_key
 
 ENDINGS = (".npy", ".npz", ".safetensors")
-"""Of array files."""
+"""Endings of array files."""
 _NAMES, _VALUES = "names", "values"
 _OPEN = 64
 """Files that are open at once, at most."""
@@ -36,7 +36,7 @@ class GridShape(NamedTuple):
 
     @classmethod
     def of(cls, shape: Sequence[int]) -> "GridShape":
-        """Of an array; positions that come in no rows are a square where their number is one, else one row."""
+        """Return the shape of an array; positions that come in no rows are a square if they can be, else one row."""
         if len(shape) == 3:
             return cls(shape[0], shape[1], shape[2])
         positions = shape[0] if len(shape) == 2 else 1
@@ -53,7 +53,7 @@ class _Place(NamedTuple):
     path: Path
     array: str
     row: int | None
-    """Of an array of all images; None where the array is of one."""
+    """Row of an array of all images; None where the array is of one."""
 
 
 class Features:

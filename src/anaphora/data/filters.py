@@ -32,7 +32,7 @@ MIN_LETTERS = 4
 _NO_WORD = regex.compile(r"[\W\d_]+")
 
 Reason = Callable[[str, str], str]
-"""From the sides of a pair: why it is left out; empty for one that stays."""
+"""Function from the sides of a pair to why it is left out; to nothing for one that stays."""
 
 
 def log_ratio(source: int, target: int) -> float:

@@ -22,7 +22,7 @@ _WITH_ENDS = 5
 _REPLACED = 0.5
 
 Stems = Sequence[tuple[int, int, int]]
-"""Of each stem, its first place in the source and in the target, and its length."""
+"""First place of each stem in the source and in the target, and its length."""
 
 
 @dataclass(frozen=True)

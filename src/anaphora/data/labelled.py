@@ -44,13 +44,13 @@ class LabelledFormat(NamedTuple):
 
     encoding: str = "utf-8"
     separator: str | None = None
-    """As for ``formats.labelled.read_labelled``."""
+    """Separator of several labels, as for ``formats.labelled.read_labelled``."""
     vectors: bool = False
     """True if examples are sequences of vectors (``formats.labelled_vectors``)."""
     steps: bool = False
     """True if each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
     columns: TableColumns = formats.TEXTS
-    """Those of text and label in tables."""
+    """Columns of text and label in tables."""
 
     def names_of(self, example: Example) -> Iterator[str]:
         if self.steps and self.separator is not None:
@@ -78,7 +78,7 @@ class LabelledCorpus(ExampleCorpus[Example]):
         return "" if self.format.steps else " ".join(sorted(example.labels))
 
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
-        """A table with a heading, or arrays."""
+        """Write a table with a heading, or arrays."""
         between = self.format.separator or ""
         if self.format.vectors:
             values = [one.vectors for one in examples]

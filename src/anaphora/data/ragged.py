@@ -68,7 +68,7 @@ class Ragged:
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     def slice(self, start: int, stop: int) -> Ragged:
-        """The rows from ``start`` to before ``stop``, or to the last, without a copy of what is in them."""
+        """Return the rows from ``start`` to before ``stop``, or to the last, without a copy of what is in them."""
         offsets = self.offsets[start : stop + 1]
         return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 

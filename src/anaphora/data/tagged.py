@@ -53,7 +53,7 @@ class TaggedCorpus(ExampleCorpus[LocatedSentence]):
         return (("cut-words", word) for word in example.sentence.cut[:1])
 
     def write(self, examples: Sequence[LocatedSentence], folder: Path, name: str) -> None:
-        """A file in the format of the corpus."""
+        """Write a file in the format of the corpus."""
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
             if isinstance(self.format, Columns) and self.format.table.header[:1] not in ((), ("1",)):
                 write(("\t" if "\t" in examples[0].sentence.lines[0] else " ").join(self.format.table.header) + "\n")

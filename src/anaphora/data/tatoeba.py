@@ -16,7 +16,7 @@ from anaphora.errors import DataError
 
 _PARTS = 1000
 _VALID_FROM, _TRAIN_FROM = 25, 40
-"""Of a thousand hashes, those from 40 are for training and those from 25 for validation; those below are kept out."""
+"""Bounds among a thousand hashes: those from 40 are for training, from 25 for validation; the others are kept out."""
 
 _WORDS = re.compile(r"\w+")
 

@@ -74,7 +74,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
     ".tsv": read_named_arrays,
     ".csv": read_number_table,
 }
-"""By the ending of a name, ``.gz`` aside."""
+"""Readers by the ending of a name, ``.gz`` aside."""
 
 
 def read_traces(path: Path) -> Iterator[Trace]:

@@ -34,9 +34,9 @@ class Unknown:
     running: int = 0
     """Running words looked up."""
     unknown: Tally = field(default_factory=Tally)
-    """Those that do not occur in training in any case."""
+    """Words that do not occur in training in any case."""
     in_other_case: Tally = field(default_factory=Tally)
-    """Those that occur in training only in another case."""
+    """Words that occur in training only in another case."""
 
 
 class HeldOutWords:
@@ -158,7 +158,7 @@ def unknown_tokens(
 
 
 LARGE, SAMPLED = 1_000_000, 200_000
-"""Of a training split of so many lines or more, so many are surveyed, or some more."""
+"""Lines from which a training split is surveyed in part, and about how many are then."""
 
 LONG_CHARACTERS, LONG_MEDIANS = 500, 20
 """A line is too long if it has more characters than this, and is more than this many times as long as the median."""

@@ -84,7 +84,7 @@ class Repeats:
             self._flush()
 
     def results(self, splits: int) -> list[dict[str, Tally]]:
-        """For every split its "duplicate", "ambiguous", "overlap" and "source-overlap" lines."""
+        """Return for every split its "duplicate", "ambiguous", "overlap" and "source-overlap" lines."""
         self._flush()
         found = [defaultdict[str, Tally](Tally) for _ in range(splits)]
         for path in sorted(self._folder.glob("*.records")):
@@ -120,7 +120,7 @@ class Survey:
     """Every side of every split, the training split first."""
     findings: list[Finding] = field(default_factory=list)
     histograms: list[Histogram] = field(default_factory=list)
-    """Of the training split."""
+    """Distributions of the training split."""
 
     def json(self) -> dict[str, Any]:
         return {"sides": [side.json() for side in self.sides], "histograms": [h.json() for h in self.histograms]}

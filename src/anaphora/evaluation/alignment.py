@@ -64,7 +64,7 @@ class SoftLinks(NamedTuple):
 
     @classmethod
     def of(cls, weights_TS: npt.NDArray[Any], source: Sequence[str], target: Sequence[str]) -> "SoftLinks":
-        """From attention between pieces: summed over the pieces of a source word, the mean over those of a target word.
+        """Sum attention between pieces over the pieces of a source word, and take the mean over those of a target word.
 
         ``source`` and ``target`` are the pieces without ``</s>``; of ``weights_TS`` their rows and columns are read.
         """

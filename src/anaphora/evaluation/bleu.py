@@ -43,7 +43,7 @@ class Score(Jsonable):
 
     name: str
     value: float
-    """Of 100."""
+    """BLEU of 100."""
     signature: str
     """sacreBLEU's own."""
     condition: Condition

@@ -93,7 +93,7 @@ class ClassificationScores:
         }
 
     def __str__(self) -> str:
-        """For people: the metrics, and the confusion table where it is small."""
+        """Write for people the metrics, and the confusion table where it is small."""
         head = (
             f"accuracy {100 * self.accuracy:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, loss {self.loss:.4f}, "
             f"calibration error {100 * self.calibration_error:.2f}% ({inflect(self.count, 'example')})"
@@ -113,7 +113,7 @@ def _bins(confidence_N: Floats) -> Integers:
 
 
 def _calibration_error(sums_NK: Floats) -> Floats:
-    """From sums of right minus confidence by bin, and the number of examples."""
+    """Return the error by sums of right minus confidence by bin, and the number of examples."""
     error: Floats = np.abs(sums_NK[:, :-1]).sum(1) / sums_NK[:, -1]
     return error
 
@@ -180,7 +180,7 @@ class SeveralLabelScores:
     count: int
     """Number of examples."""
     counts: tuple[Floats, Floats] = field(compare=False, repr=False)
-    """Of every example: predicted, expected and right of each label in turn, and the loss with whether all is right."""
+    """Counts of every example: predicted, expected and right of each label, and the loss with whether all is right."""
 
     @property
     def micro_f1(self) -> float:
@@ -209,7 +209,7 @@ class SeveralLabelScores:
         return attributes(self, "micro_f1", "macro_f1", "accuracy", "loss", "count") | {"by_label": by_label}
 
     def __str__(self) -> str:
-        """For people: the metrics, and those of the most frequent labels."""
+        """Write for people the metrics, and those of the most frequent labels."""
         head = (
             f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
             f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({inflect(self.count, 'example')})"
@@ -235,7 +235,7 @@ def several_label_scores(
 
 
 def best_thresholds(true_NC: Bools, probabilities_NC: Floats) -> Floats:
-    """For each label the threshold with the largest F1, between two probabilities, or below the least of them.
+    """Return each label's threshold with the largest F1, between two probabilities, or below the least of them.
 
     0.5 for a label that no example has.
     """

@@ -124,7 +124,7 @@ class _Vectors(NamedTuple):
     """The vectors of one text."""
 
     weights: list[dict[Ngram, float]]
-    """By order."""
+    """Weights of n-grams by order."""
     norms: list[float]
     bigrams: int
 
@@ -144,7 +144,7 @@ def _weight(ngrams: Counter[Ngram], rarity: dict[Ngram, float], unseen: float) -
 
 
 def _similarity(own: _Vectors, reference: _Vectors) -> float:
-    """From 0 to 1: the mean over orders of a cosine of clipped weights, less for another length."""
+    """Return a number from 0 to 1: the mean over orders of a cosine of clipped weights, less for another length."""
     total = 0.0
     for order in range(ORDERS):
         theirs, norms = reference.weights[order], own.norms[order] * reference.norms[order]

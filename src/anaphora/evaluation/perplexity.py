@@ -41,7 +41,7 @@ class TextSize:
     characters: int
     """Code points."""
     bytes: int
-    """In UTF-8."""
+    """Bytes in UTF-8."""
     words: int
     """Words between ASCII white space, for any tokenizer; every line end is one."""
 
@@ -64,7 +64,7 @@ class LineSums:
         self._open: Floats | float = 0.0
 
     def add(self, ids_N: Integers, values_NK: Floats) -> None:
-        """The next tokens and K numbers of each."""
+        """Add the next tokens and K numbers of each."""
         ends_N = ids_N == self._end
         line_N = np.cumsum(ends_N) - ends_N
         sums_LK = np.zeros((line_N[-1] + 1 if len(line_N) else 0, values_NK.shape[1]))
@@ -134,7 +134,7 @@ class Prediction(Likelihood):
     adaptation: str
     """Adaptation of the model to the text that it had read in one pass, in words."""
     by_line: Floats = field(default_factory=lambda: np.zeros((0, 8)), compare=False, repr=False)
-    """Of every line: nats, unknown nats, tokens, unknown tokens, sentence nats, characters, bytes, words."""
+    """Numbers of every line: nats, unknown nats, tokens, unknown tokens, sentence nats, characters, bytes, words."""
 
     def __post_init__(self) -> None:
         demand_number(self.nats)

@@ -12,7 +12,7 @@ import numpy as np
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Score = Callable[[Floats], Floats]
-"""From sums of counts, N x K, to N values."""
+"""Function from sums of counts, N x K, to N values."""
 Better = Literal["higher", "lower"]
 
 
@@ -30,7 +30,7 @@ class SegmentMetric:
 
     @property
     def value(self) -> float:
-        """Of the whole text."""
+        """Value of the whole text."""
         return float(self.score(self.counts_SK.sum(0, keepdims=True))[0])
 
 

@@ -58,7 +58,7 @@ def line_log_probs(model: TextModel, rows: Sequence[list[int]], before: int) -> 
 
 
 def _alike(model: Any, rows: Sequence[list[int]], before: int) -> Generator[Found, None, list[int]]:
-    """As ``line_log_probs``, of rows that are faster read as a tree; returns the positions of the others."""
+    """Yield ``line_log_probs`` of rows that are faster read as a tree; return the positions of the others."""
     left = [place for place, row in enumerate(rows) if len(row) > TOKENS]
     places = sorted((place for place, row in enumerate(rows) if len(row) <= TOKENS), key=rows.__getitem__)
     for start in range(0, len(places), TREE):
@@ -72,7 +72,7 @@ def _alike(model: Any, rows: Sequence[list[int]], before: int) -> Generator[Foun
 
 
 def _by_length(model: TextModel, rows: Sequence[list[int]], before: int, left: Iterable[int]) -> Iterator[Found]:
-    """As ``line_log_probs``, of the rows that are ``left``, the longest first."""
+    """Yield ``line_log_probs`` of the rows that are ``left``, the longest first."""
     places = sorted(left, key=lambda place: -len(rows[place]))
     done = 0
     while done < len(places):

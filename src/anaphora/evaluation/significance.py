@@ -31,7 +31,7 @@ class Contrast(Jsonable):
     """Difference between two systems by one metric."""
 
     difference: float
-    """Its score minus that of the other."""
+    """Score of the one minus that of the other."""
     interval: tuple[float, float]
     """Holds the difference in 95 of 100 bootstrap draws."""
     bootstrap_p: float
@@ -133,7 +133,7 @@ class Comparison(Jsonable):
     signature: str
     first: float
     second: float
-    """Of 100, as ``first``."""
+    """Score of 100, as ``first``."""
     mean_difference: float
     """Second minus first, over all draws."""
     interval: tuple[float, float]

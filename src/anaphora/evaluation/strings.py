@@ -48,7 +48,7 @@ class StringScores:
 
     @classmethod
     def of(cls, outputs: Sequence[Symbols], answers: Sequence[Sequence[Symbols]]) -> Self:
-        """Of at least one input, with at least one answer each; of two that are as near the first is the nearest."""
+        """Score at least one input, with at least one answer each; of two that are as near the first is the nearest."""
         found = [
             min(((edit_distance(output, answer), len(answer)) for answer in of_one), key=lambda found: found[0])
             for output, of_one in zip(outputs, answers, strict=True)
@@ -71,7 +71,7 @@ class StringScores:
 
     @property
     def edit_distance(self) -> float:
-        """Of an output to its nearest answer, on average."""
+        """Edits of an output to its nearest answer, on average."""
         return sum(self.edits_of) / self.inputs
 
     @property

@@ -48,7 +48,7 @@ def total(matches: Iterable[Matches]) -> Matches:
 
 
 def mean_f1(matches: Iterable[Matches]) -> float:
-    """The mean F1 of what is expected or predicted somewhere; 0 for nothing."""
+    """Return the mean F1 of what is expected or predicted somewhere; 0 for nothing."""
     seen = [one.f1 for one in matches if one.expected or one.predicted]
     return sum(seen) / len(seen) if seen else 0.0
 
@@ -82,7 +82,7 @@ class TagCounts:
     """Counts of a text, added to sentence by sentence."""
 
     encoding: Encoding | None = None
-    """Of spans; None where tags are not of spans."""
+    """Encoding of spans; None where tags are not of spans."""
     several: bool = False
     """True if a token may have several labels, with ``|`` between them in its tag and ``_`` for none."""
     tokens: int = 0
@@ -93,7 +93,7 @@ class TagCounts:
     sentences: int = 0
     sentences_right: int = 0
     by_tag: dict[str, Matches] = field(default_factory=dict)
-    """Of each tag, or of each type of span."""
+    """Matches of each tag, or of each type of span."""
 
     def add(self, expected: Sequence[str], predicted: Sequence[str], known: Sequence[bool]) -> None:
         """Count one sentence; ``known`` says which of its words are in the vocabulary."""
@@ -123,7 +123,7 @@ class TagCounts:
 
     @property
     def labels(self) -> Matches:
-        """Of all spans, or of all labels where a token may have several."""
+        """Matches of all spans, or of all labels where a token may have several."""
         return total(self.by_tag.values())
 
     @property

@@ -26,13 +26,13 @@ class AveragingResult:
     updates: tuple[int, ...]
     """The checkpoints in it, by update."""
     metrics: Mapping[str, float]
-    """Its validation metrics."""
+    """Validation metrics of the average."""
     best_metrics: Mapping[str, float]
-    """Those of the checkpoint that was the best before, measured in the same way."""
+    """Metrics of the checkpoint that was the best before, measured in the same way."""
     better: bool
     """True if it is now the best of the run."""
     path: Path | None
-    """Its folder; None where it was not kept, since the average that is the best of the run stays in its place."""
+    """Folder of the average; None where it was not kept, since the run's best average stays in its place."""
 
 
 def average_run(path: Path, last: int = 5, report: Report = silent) -> AveragingResult:

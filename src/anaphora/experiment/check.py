@@ -66,7 +66,7 @@ class CheckResult:
         return sorted(every, key=lambda finding: _ORDER.index(finding.severity))
 
     def tables(self) -> list[Table]:
-        """Everything but the findings, for people."""
+        """Return everything but the findings, for people."""
         tables = survey_tables(self.survey) if self.survey.sides else []
         forecasts = [
             Table("Scores on the validation split", ("", *found.trainings[0].metrics), tuple(found.rows()))

@@ -46,7 +46,7 @@ class DistillationResult:
     """Result of a distillation."""
 
     outcome: Outcome | None
-    """Of the training; None where it was stopped before."""
+    """Outcome of the training; None where it was stopped before."""
     split: str = ""
     """Name of the text that was measured."""
     systems: tuple[SystemMetrics, ...] = ()

@@ -68,15 +68,15 @@ class Estimate:
     vocabulary: Mapping[str, int]
     """Vocabulary sizes by side."""
     updates: int
-    """Of an epoch."""
+    """Updates of an epoch."""
     tokens: int
     """Predictions of an epoch."""
     epochs: int
     seconds_of_update: float
     seconds_of_epoch: float
-    """Its validations and checkpoints included."""
+    """Seconds of an epoch, its validations and checkpoints included."""
     seconds: float
-    """From the command to the last epoch, or to the bound ``training.minutes``; stopping early takes less."""
+    """Seconds from the command to the last epoch, or to the bound ``training.minutes``; stopping early takes less."""
     memory: int
     """Bytes that the process held at most during the trial."""
     trial_updates: int

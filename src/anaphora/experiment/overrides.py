@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Setting":
-        """A value is read as TOML; what is not TOML is a string. Raises ConfigError for what is no setting."""
+        """Read a value as TOML; what is not TOML is a string. Raises ConfigError for what is no setting."""
         key, separator, value = text.partition("=")
         names = [name.strip() for name in key.split(".")]
         if not separator or not all(names):
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
 
     @property
     def key(self) -> str:
-        """With dots."""
+        """Key with dots."""
         return ".".join(self.path)
 
 

@@ -30,12 +30,12 @@ class Plan:
     """Everything that a training needs."""
 
     experiment: Experiment
-    """With nothing left open."""
+    """Experiment with nothing left open."""
     task: Task
     job: TrainingJob
-    """Its data, found and checked."""
+    """Training job, its data found and checked."""
     tokenizers: Mapping[str, Tokenizer]
-    """By side."""
+    """Tokenizers by side."""
     model: torch.nn.Module
     """A new network; its weights are those that training starts from."""
     has_given_weights: bool = False

@@ -30,13 +30,13 @@ class Setting:
     """One option, or a table of options."""
 
     name: str
-    """Its key inside the table that it stands in."""
+    """Key inside the table that it stands in."""
     default: str
-    """As TOML; nothing where it has to be given."""
+    """Default as TOML; nothing where it has to be given."""
     takes: str
     """Values that may be written, in words; empty for a table."""
     says: str
-    """Its sentence."""
+    """Sentence on its meaning."""
     kinds: tuple["TableKind", ...] = ()
     """Tables that it may hold: one kind without a name, or several of which it is one."""
     label: str = ""
@@ -48,11 +48,11 @@ class TableKind:
     """One of the kinds of a table."""
 
     name: str
-    """As it is written; nothing where there is no other."""
+    """Name as it is written; nothing where there is no other."""
     says: str
     """The first sentence of its class."""
     settings: tuple[Setting, ...]
-    """Its options."""
+    """Options of the table."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class OwnedOption:
 
     setting: Setting
     of: tuple[str, ...]
-    """Nothing where all have it."""
+    """Labels of the experiments that have it; empty where all have it."""
 
 
 _Experiments = tuple[tuple[type[Config], str], ...]
@@ -196,7 +196,7 @@ def sentence_under(table: type, option: str) -> str:
 
 @cache
 def _in_module(name: str) -> Mapping[tuple[str, str], str]:
-    """By class at the top of a module and by option."""
+    """Return the sentences on options in a module, by the class at its top and by option."""
     tree = ast.parse(inspect.getsource(sys.modules[name]))
     classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
     return {(owner.name, option): text for owner in classes for option, text in _in_class(owner)}

@@ -95,7 +95,7 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
 
 
 def _language_model(file: str) -> PretrainedRun | None:
-    """That in a run folder; None for a file."""
+    """Return the language model in a run folder; None for a file."""
     return PretrainedRun(file, "embedding") if Path(file).is_dir() else None
 
 

@@ -28,7 +28,7 @@ class RoundingResult:
 
     bytes_before: int
     bytes_after: int
-    """Of all graphs."""
+    """Bytes of all graphs."""
     loss_before: float
     loss_after: float
     """Mean -ln p of a token of the examples; nan without any."""

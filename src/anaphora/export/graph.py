@@ -9,7 +9,7 @@ from anaphora.errors import ConfigError, MissingExtraError
 
 OPSET = 18
 IR_VERSION = 9
-"""Of ONNX 1.14 (2023): what every runtime since then reads."""
+"""Version of ONNX 1.14 (2023): what every runtime since then reads."""
 
 END = 1 << 40
 """The end of a slice that goes on to the last value."""
@@ -31,7 +31,7 @@ class Graphs(NamedTuple):
     """A network as ONNX models."""
 
     models: Mapping[str, Any]
-    """By name."""
+    """Graphs by name."""
     config: Mapping[str, Any]
     """Names of signals and classes, and initial states; for ``config.json``."""
 

@@ -174,7 +174,7 @@ def _step_signals(parts: Parts, program: Program, x: str) -> Signals:
 
 
 def _add_token_step(step: Nodes, data: Table, layers: Table, memory: Signals | None = None) -> Program:
-    """From ids and the state to log-probabilities, weights and the next state; return the program.
+    """Add a step from ids and the state to log-probabilities, weights and the next state; return the program.
 
     ``data`` is the step, ``layers`` has the embedding before it and the output behind it. Raises ConfigError for what
     has no operators.

@@ -24,7 +24,7 @@ class Parts:
 
     graph: Graph
     prefix: str
-    """In front of the names of its weights in the checkpoint."""
+    """Prefix of the names of its weights in the checkpoint."""
     weights: Mapping[str, np.ndarray[Any, Any]]
     memory: Mapping[str, str] = field(default_factory=dict)
     """Signals by the names of memory tensors."""

@@ -81,7 +81,7 @@ class Arpa(NamedTuple):
     """Every word once. Those of a file that was read come in the order in which they first occur, so those of order 1
     come first."""
     orders: Sequence[ArpaOrder]
-    """From 1 up."""
+    """Orders from 1 up."""
 
     def grams(self, order: int) -> Iterator[ArpaGram]:
         """Yield the n-grams of one order as words."""

@@ -52,7 +52,7 @@ class _Layout(NamedTuple):
     offset: int
     """Byte where its numbers begin; within its own bytes where it is compressed."""
     is_bfloat16: bool = False
-    """Its numbers are the upper halves of float32."""
+    """True if its numbers are the upper halves of float32."""
 
 
 class RealArray:
@@ -122,7 +122,7 @@ class ArrayFile:
 
     @property
     def names(self) -> list[str]:
-        """Of all arrays, in the order of the file."""
+        """Names of all arrays, in the order of the file."""
         return list(self._members or self._layouts)
 
     def real(self, name: str) -> RealArray:

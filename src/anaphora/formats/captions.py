@@ -32,12 +32,12 @@ class Caption(NamedTuple):
     place: str
     """File and line, or file and which image: for errors."""
     line: int
-    """From 1; in a JSON file, the place of the image or annotation in its array."""
+    """Line from 1; in a JSON file, the place of the image or annotation in its array."""
     image: str
     """The name of the image, as ``image_key`` has it."""
     text: str
     split: str
-    """Of the image, where the file says it; empty where it does not."""
+    """Split of the image, where the file says it; empty where it does not."""
 
 
 def image_key(name: str) -> str:

@@ -35,7 +35,7 @@ class Columns:
     word: int = field(default=1, repr=False)
     """The column of words, from 1."""
     table: TableColumns = field(default=WORDS, repr=False)
-    """Those of words and tags as they were chosen, or found in the training table, which files are compared with."""
+    """Columns of words and tags as they were chosen, or found in the training table, which files are compared with."""
     headed: bool = field(default=False, repr=False)
     """True if the first row is a heading."""
 

@@ -33,7 +33,7 @@ class Document(NamedTuple):
     """A format that is no text of lines."""
 
     name: str
-    """With its article."""
+    """Name with its article."""
     remedy: str
     """Remedy that makes its text readable; ``{file}`` is the file."""
     begin: re.Pattern[str]
@@ -52,7 +52,7 @@ def _document(name: str, reader: str, endings: str, remedy: str, begin: str) -> 
 
 _, *_ROWS = Path(__file__).with_name("documents.tsv").read_text(encoding="utf-8").splitlines()
 DOCUMENTS = tuple(_document(*row.split("\t")) for row in _ROWS)
-"""In the order in which they are tried, the special before the general."""
+"""Kinds of documents in the order in which they are tried, the special before the general."""
 
 
 def recognize(start: bytes, name: str) -> Document | None:

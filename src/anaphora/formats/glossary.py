@@ -26,7 +26,7 @@ ANY = "*"
 """The source form that every sentence has."""
 _FORBIDDEN = "!"
 _ENDINGS = (".txt", ".tab", ".tsv", ".utf8", ".csv")
-"""Of tables."""
+"""Endings of tables."""
 _LANGUAGE, _CONCEPT = ("langSet", "langSec"), ("termEntry", "conceptEntry")
 """Elements of TBX 2 and 3."""
 

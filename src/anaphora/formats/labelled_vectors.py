@@ -20,7 +20,7 @@ from anaphora.formats.tagged import is_label
 from anaphora.wording import inflect
 
 ENDINGS = (".npz", ".safetensors")
-"""Of array files."""
+"""Endings of array files."""
 IDS = ("id", "sequence", "sequence_id", "series", "series_id")
 """Columns of a table of numbers that say which sequence the vector of a row is in."""
 _LOOKED_AT = 20

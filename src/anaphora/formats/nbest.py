@@ -51,7 +51,7 @@ class NbestFormat(NamedTuple):
     """One way to write a list."""
 
     parse: Callable[[str, str], Entry]
-    """From a line, and where it stands, what it says; DataError for a line that is none."""
+    """Function from a line, and where it stands, to what it says; DataError for a line that is none."""
     factor: float
     """The factor by which a score is multiplied that is written, log10 p without."""
     base: str

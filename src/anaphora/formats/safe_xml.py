@@ -65,12 +65,12 @@ class Element:
     """Without the prefix of a namespace."""
     attributes: Mapping[str, str]
     line: int
-    """Its first line, from 1."""
+    """Number of its first line, from 1."""
     pieces: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """Its own text, without that of elements inside."""
+        """Text of its own, without that of elements inside."""
         return "".join(self.pieces)
 
 

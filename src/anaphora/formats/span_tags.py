@@ -54,7 +54,7 @@ class Tag(NamedTuple):
 
 
 _BEYOND = Tag(OUTSIDE, "")
-"""In front of a sentence and behind it."""
+"""Tag in front of a sentence and behind it."""
 
 
 TagsInPlace = tuple[Sequence[str], Callable[[int], str]]

@@ -35,7 +35,7 @@ SIDE_NAMES = (
 """Usual names of source, target and features in headings and keys."""
 _JSON = (".json", ".jsonl", ".ndjson")
 TABLE_ENDINGS = (".csv", *_JSON)
-"""Of files that are read so, ``.gz`` aside."""
+"""Endings of files that are read as tables, ``.gz`` aside."""
 STRINGS = TableColumns(SIDE_NAMES)
 """Columns of source, target and features by their usual names."""
 _SPACES = str.maketrans("\t\r\n", "   ")
@@ -150,7 +150,7 @@ class StringFormat(NamedTuple):
 
     kind: Kind
     columns: tuple[int, ...] = (1, 2)
-    """Those of source, target and features between tabs, counted from 1; of a dictionary without tabs, those of word
+    """Columns of source, target and features between tabs, counted from 1; of a dictionary without tabs, those of word
     and first phone between spaces."""
     width: int = 2
     """Columns of a line; 0 where any number is right that has those."""

@@ -63,7 +63,7 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 _JSON = (".jsonl", ".ndjson", ".json")
 ENDINGS = (".tsv", ".csv", *_JSON)
-"""Of files that are tables, ``.gz`` aside."""
+"""Endings of files that are tables, ``.gz`` aside."""
 
 
 def is_table(file: str, *endings: str) -> bool:
@@ -78,11 +78,11 @@ class TableRow:
     number: int
     """The number of its first line, from 1."""
     lines: str
-    """Its lines as they were read."""
+    """Lines as they were read."""
     cells: Sequence[Any]
-    """Its values: those of CSV and of lines with tabs are strings. None in a blank line."""
+    """Values: those of CSV and of lines with tabs are strings. None in a blank line."""
     keys: Sequence[str] | None = None
-    """Those of a JSON object."""
+    """Keys of a JSON object."""
     separator: str = ""
     """The separator of cells; empty in JSON."""
     quotes: bool = False

@@ -19,7 +19,7 @@ class Row(NamedTuple):
     """One pair and where it stood."""
 
     line: int
-    """From 1."""
+    """Number of the line, from 1."""
     source: str
     target: str
     trimmed: bool = False
@@ -30,7 +30,7 @@ class Layout(NamedTuple):
     """Columns and quoting of the pairs in a table."""
 
     columns: tuple[int | str, int | str] | None = None
-    """Those of source and target, counted from 1 or named as in the first line; None for the only two."""
+    """Columns of source and target, counted from 1 or named as in the first line; None for the only two."""
     quoted: bool = False
     """True if cells may stand in double quotes, with those inside doubled."""
 

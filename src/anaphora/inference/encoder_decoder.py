@@ -122,11 +122,11 @@ class DecodingState(NamedTuple):
     """The state of N rows: N x width by carried signal."""
 
     signals: dict[str, Any]
-    """Of the decoder."""
+    """Signals of the decoder."""
     language: dict[str, Any]
-    """Of the language model beside it."""
+    """Signals of the language model beside it."""
     joint: dict[str, Array]
-    """Of hard attention: what ``kernels.alignments.filter_step`` returned last, N x S x V; empty without."""
+    """State of hard attention: what ``kernels.alignments.filter_step`` returned last, N x S x V; empty without."""
 
 
 class DecodingMemory(NamedTuple):

@@ -29,7 +29,7 @@ _WIDEST = 1 << 20
 Signal = Any
 """An array, or ``Words`` that were not looked up yet."""
 Operation = Callable[..., Any]
-"""From the rows of a batch and signals to a signal, or several."""
+"""Function from the rows of a batch and signals to a signal, or several."""
 
 
 class Rows:
@@ -143,7 +143,7 @@ class Operations:
         return run
 
     def reverse(self, but: int) -> Operation:
-        """The steps of each row in reverse, all but the last ``but``."""
+        """Return the steps of each row in reverse, all but the last ``but``."""
 
         def run(rows: Rows, x: Signal) -> Signal:
             return x._replace(ids_XB1=rows.reverse(x.ids_XB1, but)) if isinstance(x, Words) else rows.reverse(x, but)
@@ -160,15 +160,15 @@ class Operations:
         return run
 
     def add(self) -> Operation:
-        """The sum of two."""
+        """Return the sum of two."""
         return lambda rows, a, b: vectors(a) + vectors(b)
 
     def sum_known(self) -> Operation:
-        """The sum of the steps of each row, those of ``<pad>`` left out, which is id 0."""
+        """Return the sum of the steps of each row, those of ``<pad>`` left out, which is id 0."""
         return lambda rows, x, ids: sum_steps(vectors(x) * (ids != 0)[..., None])
 
     def add_rows(self, weight: str) -> Operation:
-        """A learned vector added at each step."""
+        """Return a learned vector added at each step."""
         return lambda rows, x: x + self._weights[weight][:, None]
 
     def project(self, weight: str, bias: str) -> Operation:
@@ -188,7 +188,7 @@ class Operations:
         return lambda rows, a: normalize(a, gain_W, bias_W)
 
     def mean(self) -> Operation:
-        """The mean of the steps of each row."""
+        """Return the mean of the steps of each row."""
 
         def run(rows: Rows, x: Signal) -> Array:
             x_TBW = vectors(x)
@@ -198,15 +198,15 @@ class Operations:
         return run
 
     def max(self) -> Operation:
-        """The maximum of each number over the steps of each row."""
+        """Return the maximum of each number over the steps of each row."""
         return lambda rows, x: np.where(rows.open(vectors(x)), vectors(x), -np.inf).max(0).astype(np.float32)
 
     def last(self) -> Operation:
-        """The last step of each row."""
+        """Return the last step of each row."""
         return lambda rows, x: rows.last(vectors(x))
 
     def attention_pool(self) -> Operation:
-        """The mean of steps weighted by the softmax of their scores (T x B x 1)."""
+        """Return the mean of steps weighted by the softmax of their scores (T x B x 1)."""
 
         def run(rows: Rows, x: Signal, scores_TB1: Array) -> Array:
             closed_TB1 = ~rows.open(scores_TB1)
@@ -228,7 +228,7 @@ class Operations:
         return run
 
     def windows(self, words: int) -> Operation:
-        """Every ``words`` vectors that follow each other as one; so many less one fewer steps."""
+        """Return every ``words`` vectors that follow each other as one; so many less one fewer steps."""
 
         def run(rows: Rows, x: Signal) -> Array:
             _check_width(words * vectors(x).shape[-1])
@@ -242,7 +242,7 @@ class Operations:
         return lambda rows, x: weighted_windows(vectors(x), scales)
 
     def gated_convolution(self, weights: str) -> Operation:
-        """The one vector that a gated recursive convolution leaves: see ``kernels/gated_convolution.py``."""
+        """Return the one vector that a gated recursive convolution leaves: see ``kernels/gated_convolution.py``."""
         own = self._weights.by_prefix(weights)
         fold_NH = freeze(np.concatenate([own["parent.weight"], own["choice.weight"]]))
         bias_C = np.concatenate([own["parent.bias"], own["choice.bias"]]) if "parent.bias" in own else NOTHING
@@ -262,7 +262,7 @@ class Operations:
         return run
 
     def convolution(self, weights: str, widest: int) -> Operation:
-        """The one vector that convolutions leave of the columns of each row: see ``kernels/convolution.py``."""
+        """Return the one vector that convolutions leave of the columns of each row: see ``kernels/convolution.py``."""
         own = self._weights.by_prefix(weights)
         return lambda rows, x: lay_along(vectors(x), folding(rows.lengths_B.tolist(), widest), own)[0]
 
@@ -294,15 +294,15 @@ class Operations:
         return lambda rows, x: _within(rows, reach)
 
     def zeros(self, width: int) -> Operation:
-        """Zeros for each row."""
+        """Return zeros for each row."""
         return lambda rows, x: rows.zeros(width)
 
     def zero_positions(self) -> Operation:
-        """Zeros for each step, as one vector a row."""
+        """Return zeros for each step, as one vector a row."""
         return lambda rows, x: rows.zeros(len(vectors(x)))
 
     def first_position(self) -> Operation:
-        """The same with 1 for the first step."""
+        """Return the same with 1 for the first step."""
 
         def run(rows: Rows, x: Signal) -> Array:
             found = rows.zeros(len(vectors(x)))

@@ -33,7 +33,7 @@ class ValueState(NamedTuple):
     memory: Mapping[str, Any]
     """The text, B in front; empty without."""
     state: Mapping[str, Any]
-    """By carried signal, B in front."""
+    """State by carried signal, B in front."""
 
 
 class PredictionNetwork:

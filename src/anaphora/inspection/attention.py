@@ -37,7 +37,7 @@ class Alignment(Result):
     """Positions of the window on either side of it."""
 
     def lines(self) -> Iterator[str]:
-        """For each output piece the source pieces with a tenth of the attention or more."""
+        """Yield for each output piece the source pieces with a tenth of the attention or more."""
         source, target = labels(self.source_pieces), labels(self.target_pieces)
         yield f"{self.run}: {self.source} -> {self.output} (ln p {self.score:.3f})"
         for piece, row in zip(target, self.weights, strict=True):

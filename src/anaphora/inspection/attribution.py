@@ -49,7 +49,7 @@ class Attribution(Result):
     """[t][i]: of output token t, by input i; zero for tokens that are read later."""
 
     def lines(self) -> Iterator[str]:
-        """For each output token the three inputs that count most."""
+        """Yield for each output token the three inputs that count most."""
         yield f"{self.run}: {self.text}"
         for output, row in zip(labels(self.outputs), self.values, strict=True):
             most = sorted(zip(row, labels(self.inputs), strict=True), key=lambda pair: -abs(pair[0]))[:3]

@@ -75,7 +75,7 @@ class Symbol:
 
     @property
     def T(self) -> "Symbol":
-        """Itself: a diagram does not show how a matrix is stored."""
+        """The symbol itself: a diagram does not show how a matrix is stored."""
         return self
 
     def split(self, *blocks: int) -> list["Symbol"]:

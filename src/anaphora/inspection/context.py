@@ -50,7 +50,7 @@ class EffectiveContext(Result):
     shuffled: tuple[float, ...]
     """Nats a token with the last k tokens, and those before them in random order."""
     intervals: tuple[tuple[tuple[float, float], ...], ...]
-    """For each of ``cut``, and of ``shuffled``: ``whole``, and what holds the difference from it in 95 of 100 draws."""
+    """Bounds for each of ``cut``, and of ``shuffled``, of the difference from ``whole`` in 95 of 100 draws."""
 
     @property
     def effective(self) -> int | None:

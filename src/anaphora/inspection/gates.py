@@ -71,7 +71,7 @@ class GateSaturation:
     histogram: tuple[int, ...]
     """Counts in ``BINS`` equal bins from 0 to 1; of a candidate, of its absolute value."""
     low: tuple[float, ...] = field(repr=False)
-    """For each of H cells, the fraction of steps at which its gate is below ``LOW``."""
+    """Fraction of steps, for each of H cells, at which its gate is below ``LOW``."""
     high: tuple[float, ...] = field(repr=False)
     """The same above ``HIGH``."""
     candidate: bool
@@ -126,9 +126,9 @@ class Followers(Result):
     count: int
     """Number of all steps."""
     properties: Mapping[str, Excerpt] = field(repr=False)
-    """Those that vary in the text."""
+    """Properties that vary in the text."""
     found: tuple[Follower, ...]
-    """For each property, the greatest absolute correlation first; none below ``WEAK``."""
+    """Followers of each property, the greatest absolute correlation first; none below ``WEAK``."""
 
     def lines(self) -> Iterator[str]:
         yield f"{self.run}: {inflect(self.count, 'step')}"

@@ -45,7 +45,7 @@ class SpanTask:
 
     name: str
     draw: Callable[[int, int, torch.Generator], Sequences]
-    """From a distance, a number of sequences and a source of randomness."""
+    """Function from a distance, a number of sequences and a source of randomness to the sequences."""
     width: int
     """D, numbers of an input."""
     outputs: int

@@ -78,16 +78,16 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class TrainingNeighbours(Result):
-    """For each token of one output, the nearest tokens of the training split."""
+    """The tokens of the training split that are nearest to each token of one output."""
 
     run: str
     text: str
     outputs: tuple[str, ...]
     nearest: tuple[tuple[Neighbour, ...], ...]
-    """For each of them, the nearest first."""
+    """Neighbours of each of them, the nearest first."""
 
     def by_word(self, most: int) -> list[list[Neighbour]]:
-        """For each word between spaces, at most ``most`` neighbours of its tokens: the nearest first, a pair once."""
+        """Return at most ``most`` neighbours of the tokens of each word between spaces: nearest first, a pair once."""
         tokens = self.outputs[:-1] if self.outputs[-1:] == _END else self.outputs
         words = words_of(tokens)
         found: list[dict[int, Neighbour]] = [{} for word in {*words} - {None}]

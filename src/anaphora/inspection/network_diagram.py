@@ -23,13 +23,13 @@ class Box:
     """Value at one step."""
 
     label: str
-    """Its symbol: "h₁", "p₁", or a word."""
+    """Symbol, such as "h₁" and "p₁", or a word."""
     kind: str
     """"word", "embedding", "unit", "sentence", "attention", "readout", "output", "loss" or "sum"."""
     column: float
     """Step, from 0."""
     row: int
-    """From 0 at the bottom."""
+    """Row from 0 at the bottom."""
     note: str = ""
     """Unit or function."""
 

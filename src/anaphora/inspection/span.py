@@ -54,15 +54,15 @@ class Plan:
     """Hidden size."""
     batch: int = 32
     sequences: int = 100_000
-    """That a network sees at most at one distance."""
+    """Sequences that a network sees at most at one distance."""
     rates: tuple[float, ...] = (1e-2, 3e-3, 1e-3)
     seeds: tuple[int, ...] = (1, 2, 3)
     shortest: int = 4
     longest: int = 1024
     units: tuple[str, ...] = MAIN
-    """On every task."""
+    """Units that are tried on every task."""
     others: tuple[str, ...] = OTHERS
-    """On ``copy`` alone, with the first seed."""
+    """Units that are tried on ``copy`` alone, with the first seed."""
 
     def series(self) -> Iterator[tuple[str, str, int]]:
         """Task, unit and seed of each series of growing distances."""
@@ -88,7 +88,7 @@ class Trial:
     accuracy: float
     """The best on the test sequences."""
     sequences: int
-    """That it saw."""
+    """Sequences that it saw."""
     seconds: float = field(compare=False)
     """Seconds of processor time."""
 

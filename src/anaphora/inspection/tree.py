@@ -39,11 +39,11 @@ class Node:
     """Token at a place of the tree."""
 
     number: int
-    """Its place in ``Tree.nodes``."""
+    """Place in ``Tree.nodes``."""
     parent: int | None
     """The node before it; None for the first token of an output."""
     step: int
-    """From 1."""
+    """Step from 1."""
     token: str
     log_prob: float
     """ln p of the token after its parent."""

@@ -89,7 +89,7 @@ class Attend(Part):
         return (ops.sum((dquery, through_span)), *dbeside, *dspan)
 
     def obstacle(self) -> str:
-        """That of score, span or normalizer."""
+        """Obstacle of score, span or normalizer."""
         return self.score.obstacle() or self.span.obstacle() or self.normalizer.obstacle()
 
 

@@ -14,13 +14,13 @@ from torch import Tensor
 Output = TypeVar("Output", Tensor, tuple[Tensor, ...])
 
 Forward = Callable[..., tuple[Output, Sequence[Tensor]]]
-"""From whether gradients are wanted, and the tensors, to the output or several, and the tensors of ``Backward``."""
+"""Function from whether gradients are wanted, and tensors, to the output or several, and tensors of ``Backward``."""
 
 Backward = Callable[..., Sequence[Tensor | None]]
-"""From these tensors and the gradient of each output to the gradient of each tensor; None for one that has none."""
+"""Function from these and the gradient of each output to the gradient of each tensor; None for one that has none."""
 
 Derive = Callable[..., tuple[Tensor, tuple[Tensor, ...]]]
-"""From whether gradients are wanted, and the leaves, to the loss and the gradient of every leaf (none if unwanted)."""
+"""Function from whether gradients are wanted, and leaves, to the loss and each leaf's gradient, none if unwanted."""
 
 
 def autocasts(device: str) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from anaphora.kernels.prepared import Weight
 
 Precision = Literal["auto", "fp32", "bf16"]
-"""Of training."""
+"""Precision of training."""
 InferencePrecision = Literal["auto", "fp32", "bf16", "int8"]
 Backend = Literal["torch", "gemm", "bf16", "gemm-bf16", "int8", "gemm-int8"]
 
@@ -89,7 +89,7 @@ def has_bf16(has: Callable[[str], bool] | None = None) -> bool:
 
 
 _INSTRUCTIONS = {"avx2": 1, "fma3": 1, "avx512_bf16": 4, "amx_bf16": 5}
-"""By feature, the first of the instructions in ``compiled/processor.h`` that has it."""
+"""Number of the first of the instructions in ``compiled/processor.h`` that has a feature."""
 
 
 @cache

@@ -67,7 +67,7 @@ def _check_names(program: Program, inputs: Tensors, first: Tensors) -> None:
 
 
 def _check_types(tensors: list[tuple[str, Tensor]]) -> None:
-    """One type for all numbers, and one device for all tensors."""
+    """Demand one type for all numbers, and one device for all tensors."""
     name, like = tensors[0]
     for other, tensor in tensors:
         numbers = tensor.dtype if tensor.is_floating_point() else like.dtype
@@ -79,7 +79,7 @@ def _check_types(tensors: list[tuple[str, Tensor]]) -> None:
 
 
 def _check_widths(program: Program, inputs: Tensors, first: Tensors, weights: Tensors) -> None:
-    """Every matrix as wide as what it is multiplied with."""
+    """Demand that every matrix is as wide as what it is multiplied with."""
     widths = {name: block.shape[-1] for name, block in (*inputs.items(), *first.items())}
     for name, expected in _shapes(program, first, weights, widths):
         if name not in weights:

@@ -12,7 +12,7 @@ class Application(NamedTuple):
     """One kernel applied to some of the sentences."""
 
     kernel: str
-    """Its name: ``fold3`` is K^3, ``close3`` is L^3, ``unfold3`` is J^3, ``open3`` is H^3."""
+    """Name of the kernel: ``fold3`` is K^3, ``close3`` is L^3, ``unfold3`` is J^3, ``open3`` is H^3."""
     width: int
     columns: int
     """Columns of the longest of the sentences, before."""
@@ -29,7 +29,7 @@ class Plan(NamedTuple):
     """Steps of the convolution of a batch."""
 
     applications: list[Application]
-    """In order."""
+    """Applications in order."""
     columns: list[int]
     """Final number of columns of each sentence."""
 

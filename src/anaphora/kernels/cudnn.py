@@ -87,7 +87,7 @@ def _torch_layer(cell: Cell) -> Callable[..., Any] | None:
 
 
 def _weights(unit: Unit, projection: Project, weights: Tensors) -> list[Tensor]:
-    """In torch's order: both matrices, and both biases where there is one; their blocks stand as ours do.
+    """Return in torch's order both matrices, and both biases where there is one; their blocks stand as ours do.
 
     cuDNN copies them into one stretch of memory at every call, of which torch would warn each time.
     """

@@ -91,7 +91,7 @@ class Mixture(NamedTuple):
         return found
 
     def draw(self, uniform_N: Array, normal_ND: Array) -> Array:
-        """A vector of each row: a number in [0, 1) chooses its component, D of a standard normal its place."""
+        """Return a vector of each row: a number in [0, 1) chooses its component, D of a standard normal its place."""
         passed_NK = np.exp(self.log_weights_NK).cumsum(1) <= uniform_N[:, None]
         rows_N, k_N = np.arange(len(uniform_N)), np.minimum(passed_NK.sum(1), passed_NK.shape[1] - 1)
         u_ND = normal_ND
@@ -123,10 +123,10 @@ class Draws(NamedTuple):
     """Random numbers for one vector of each row."""
 
     component_N: Array
-    """In [0, 1)."""
+    """Numbers in [0, 1)."""
     normal_ND: Array
     flags_NF: Array
-    """In [0, 1)."""
+    """Numbers in [0, 1)."""
 
 
 class VectorOutput(ABC):
@@ -137,7 +137,7 @@ class VectorOutput(ABC):
     flags: int
     """F."""
     shape: MixtureShape | None = None
-    """Of the densities; None for an output of the expected vector alone."""
+    """Shape of the densities; None for an output of the expected vector alone."""
 
     @abstractmethod
     def parameters_of(self, states_NH: Any) -> Sequence[Array]:

@@ -116,7 +116,7 @@ class Eager(BlockOps):
         return y, [a, *rows]
 
     def normal_back(self, saved: list[Tensor], dy: Tensor, gain: str) -> Tensor:
-        """By torch's reading of what ``kernels/README.md`` derives, in one pass."""
+        """Compute by torch's reading of what ``kernels/README.md`` derives, in one pass."""
         a, mean, inverse = saved
         da, dgain, _ = torch.ops.aten.native_layer_norm_backward(
             dy, a, a.shape[-1:], mean, inverse, self.vector(gain), None, [True, True, False]

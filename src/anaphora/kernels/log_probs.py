@@ -113,7 +113,7 @@ class OutputLayer(ABC):
         """Natural log-probabilities of all words, N x V."""
 
     def picked_log_probs(self, states_RH: Any, rows_E: Array, ids_E: Array) -> DeviceArray:
-        """As ``log_probs_of``, all states at once; of any type."""
+        """Return ``log_probs_of`` of all states at once; of any type."""
         return self.log_probs(states_RH)[rows_E, ids_E]
 
     def log_probs_of(self, states_NH: Any, rows_E: Array, ids_E: Array) -> Array:
@@ -150,9 +150,9 @@ class CandidateLayer:
     """An output layer over the candidate words of the sentences of a batch, U of them in all."""
 
     weight_UH: Any
-    """Their rows of the whole layer."""
+    """Rows of the whole layer."""
     candidates: WordCandidates
-    """Those of each sentence: their places among all U, and their ids, which rise; V in the padding."""
+    """Candidates of each sentence: their places among all U, and their ids, which rise; V in the padding."""
     size: int
     """V."""
     norm: FixedNorm

@@ -83,7 +83,7 @@ class _Step(NamedTuple):
 
     name: str
     writes: list[tuple[Value, bool]]
-    """With whether it adds to them."""
+    """Values that it writes; True if it adds to one."""
     reads: Sequence[Value]
 
 

@@ -56,7 +56,7 @@ class Matrices:
 
     @property
     def memory_shapes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """By name, the shape of what each sentence has of a memory tensor."""
+        """Shapes of what each sentence has of a memory tensor, by its name."""
         return tuple((name, tuple(tensor.shape[1:])) for name, tensor in self._memory.items())
 
     @property

@@ -36,9 +36,9 @@ class Loop(NamedTuple):
     """A looping stage in words."""
 
     parts: tuple[str, ...]
-    """Their names."""
+    """Names of its parts."""
     obstacles: Mapping[str, str]
-    """By the name of a part, why C cannot run it."""
+    """Reasons why C cannot run a part, by its name."""
 
     @property
     def reasons(self) -> str:

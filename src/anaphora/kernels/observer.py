@@ -29,7 +29,7 @@ class Trajectory:
     weights: Tensors
     memory: Tensors
     lengths_B: Tensor
-    """On the CPU."""
+    """Lengths on the CPU."""
     signals: Tensors = field(default_factory=dict)
     """T x B x width for each signal that is read or written, inputs included."""
     inside: Tensors = field(default_factory=dict)

@@ -28,7 +28,7 @@ _MOST = 128
 """Lists that are kept of one network."""
 
 _BYTES = 4
-"""Of a number."""
+"""Bytes of a number."""
 
 
 class GivenSignal(NamedTuple):

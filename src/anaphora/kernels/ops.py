@@ -105,7 +105,7 @@ class Primitives(Generic[V]):
         """Return one number for all rows."""
 
     def zeros(self, width: int) -> V:
-        """Zeros for each sentence."""
+        """Return zeros for each sentence."""
 
     # Shapes
 
@@ -231,10 +231,10 @@ class Primitives(Generic[V]):
         """1 .. S."""
 
     def near(self, distance: V, first: int, last: int) -> V:
-        """The positions at distances from ``first`` to ``last`` are open, as far as there are any."""
+        """Return which positions are open: those at distances from ``first`` to ``last``, as far as there are any."""
 
     def only_open(self, a: V, open_: V) -> V:
-        """Zeros where a position is not open."""
+        """Return zeros where a position is not open."""
 
     def median(self, weights: V) -> V:
         """Return the first place, from 1, up to which half of the weights lie."""
@@ -252,7 +252,7 @@ class Primitives(Generic[V]):
         """Row t of a memory tensor at step t, a ``clock``, and its place; the last stays."""
 
     def column_back(self, name: str, places: Any, dy: V) -> None:
-        """The record of the gradient of ``column``."""
+        """Record the gradient of ``column``."""
 
 
 class Ops(Primitives[V]):

@@ -45,7 +45,7 @@ class Part(ABC):
     """Base of all parts."""
 
     name: str
-    """In front of the names of its weights."""
+    """Prefix of the names of its weights."""
 
     by_sentence: ClassVar[bool] = False
     """True if it looks at memory, so that row b of what it reads must belong to sentence b."""

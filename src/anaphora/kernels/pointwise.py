@@ -14,10 +14,10 @@ def sigmoid_(x: Tensor) -> Tensor:
 
 
 def sigmoid_back_(ds: Tensor, s: Tensor) -> Tensor:
-    """Of s = sigm(a): da = ds * (s - s * s), in place of ``ds``."""
+    """Return da = ds * (s - s * s) of s = sigm(a), in place of ``ds``."""
     return ds.mul_(torch.addcmul(s, s, s, value=-1))
 
 
 def tanh_back_(dt: Tensor, t: Tensor) -> Tensor:
-    """Of t = tanh(a): da = dt * (1 - t * t), in place of ``dt``."""
+    """Return da = dt * (1 - t * t) of t = tanh(a), in place of ``dt``."""
     return dt.addcmul_(dt * t, t, value=-1)

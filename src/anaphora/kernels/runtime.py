@@ -123,7 +123,7 @@ def current() -> Runtime:
 
 @contextmanager
 def running(runtime: Runtime) -> Iterator[None]:
-    """Within it, networks run as ``runtime`` says; after it, as before, with the threads of before.
+    """Run networks within it as ``runtime`` says; after it as before, with the threads of before.
 
     A generator must not yield within it: what it yields to would run so too.
     """

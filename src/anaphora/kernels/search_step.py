@@ -40,7 +40,7 @@ class Scores(NamedTuple):
     bias_U: Array
     """b; of no elements for none, and where sentences have candidates."""
     candidates: "WordCandidates | None" = None
-    """Those of each sentence; None for all words."""
+    """Candidates of each sentence; None for all words."""
     norm: FixedNorm = FixedNorm()
     """Norm of what they are scored from."""
 
@@ -70,13 +70,13 @@ class SearchedNetwork(NamedTuple):
     program: Program
     """The step: it reads ``x``, and words are scored from the first signal that it returns."""
     weights: Weights
-    """As for ``stepping.advance``."""
+    """Weights as for ``stepping.advance``."""
     memory: Mapping[str, Array]
-    """As for ``stepping.advance``; the search takes it for its own."""
+    """Memory as for ``stepping.advance``; the search takes it for its own."""
     first: Mapping[str, Array]
     """B x width for each carried signal."""
     words: Words
-    """Those that are read first, a column of them."""
+    """Words that are read first, a column of them."""
     scores: Scores
     """Output layer of the step."""
     bos: int

@@ -75,7 +75,7 @@ def _rows_within(lengths_B: Tensor, a_BSK: Tensor) -> Tensor:
 
 
 def _take(block_XW: Tensor, rows_R: Tensor | None) -> Tensor:
-    """Some rows of a block, or all of them, without gaps."""
+    """Return some rows of a block, or all of them, without gaps."""
     flat = block_XW.flatten(0, -2)
     return flat.contiguous() if rows_R is None else flat.index_select(0, rows_R)
 
@@ -244,7 +244,7 @@ def _quantize(x_RK: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _round(x: Tensor) -> Tensor:
-    """To bf16; on a processor without the instructions for it, to the fp32 number of the same value."""
+    """Round to bf16; on a processor without the instructions for it, to the fp32 number of the same value."""
     rounded = x.to(torch.bfloat16)
     return rounded if x.device.type != "cpu" or has_bf16() else rounded.to(torch.float32)
 

@@ -27,9 +27,9 @@ class Windows(NamedTuple):
     """Result of ``scan_windows``."""
 
     outputs: dict[str, Tensor]
-    """As ``ScanResult.outputs``, of the steps with a loss."""
+    """Outputs as in ``ScanResult.outputs``, of the steps with a loss."""
     state: dict[str, Tensor]
-    """As ``ScanResult.state``."""
+    """State as in ``ScanResult.state``."""
     earlier: dict[str, Tensor]
     """B x width for each carried signal: its value k steps before the end of each sentence, a constant; the first value
     where there are no k steps. Empty without gradients."""

@@ -32,7 +32,7 @@ class ScanSpec:
     program: Program
     rows: TensorRows
     names: tuple[tuple[str, ...], ...]
-    """Of inputs, first values, weights and memory, in the order of the tensors."""
+    """Names of inputs, first values, weights and memory, in the order of the tensors."""
     observed: Observation | None = None
 
     def by_name(self, tensors: Sequence[Tensor]) -> list[dict[str, Tensor]]:
@@ -47,7 +47,7 @@ class ForwardPass(NamedTuple):
     matmuls: Matmuls
     signals: Signals
     saved: list[Any]
-    """For each stage, for each step (one for all where the stage does not loop), what each part saved; where all steps
+    """Values that each part saved, by stage and step (one for all where the stage does not loop); where all steps
     ran in one call, what that left."""
 
 

@@ -140,7 +140,7 @@ class _Kept:
     weights: tuple[Weight, ...]
     """Weights that its tables are made of; they live on, so that no other has their identity."""
     widths: Mapping[str, int]
-    """Of the tables of its projections."""
+    """Widths of the tables of its projections."""
     tables: _Tables | None = None
     read: int = 0
     """Words that were read."""
@@ -162,10 +162,10 @@ class _Kept:
 
 
 _sharing: WeakSet[_Kept] = WeakSet()
-"""Those between whom the room for tables is divided."""
+"""Owners between whom the room for tables is divided."""
 
 _lock = Lock()
-"""Of the thread that changes tables."""
+"""Lock of the thread that changes tables."""
 
 
 def _tables(program: Program, weights: Mapping[str, Weight], words: Words, count: int) -> _Tables | None:

@@ -43,7 +43,7 @@ def words_of_all(texts: Sequence[str]) -> list[str]:
 
 
 def places(word_list: Sequence[Hashable]) -> dict[Hashable, int]:
-    """For each word the steps at which it stands, as the bits of a number: one side of ``distance``."""
+    """Return for each word the steps at which it stands, as the bits of a number: one side of ``distance``."""
     bits: dict[Hashable, int] = {}
     for step, word in enumerate(word_list):
         bits[word] = bits.get(word, 0) | 1 << step
@@ -100,7 +100,7 @@ class Similar(NamedTuple):
 
     percent: int
     number: int
-    """Of the segment in the memory."""
+    """Number of the segment in the memory."""
 
 
 class Index:
@@ -178,7 +178,7 @@ class _Ids(dict[str, int]):
 
 
 def _occurrences(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each value how many equal ones stand before it."""
+    """Return for each value how many equal ones stand before it."""
     order = np.argsort(values, kind="stable")
     (begins,) = np.nonzero(np.diff(values[order], prepend=-1))
     found = np.empty_like(values)

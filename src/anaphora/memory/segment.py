@@ -27,7 +27,7 @@ class Segment(NamedTuple):
     times: int = 1
     """Number of times that it was in its file."""
     number: int = 0
-    """Its number in the memory; 0 for one that is in none."""
+    """Number in the memory; 0 for one that is in none."""
 
     @property
     def day(self) -> str:
@@ -53,9 +53,9 @@ class Match(NamedTuple):
     percent: int
     """Similarity of its source to the text; 100 for the same text, white space apart, and for no other."""
     changes: tuple[Change, ...] = ()
-    """From the source of a similar segment to the text; without regard to case."""
+    """Changes from the source of a similar segment to the text; without regard to case."""
     text: str = ""
-    """Its target with the tags of the text, where that has some, or a similar one is to be used."""
+    """Target with the tags of the text, where that has some, or a similar one is to be used."""
 
     @property
     def is_exact(self) -> bool:

@@ -146,7 +146,7 @@ class PooledClassifier(SequenceNetwork):
 
 
 class Classifier(PooledClassifier):
-    """Of texts: an embedding before the encoder."""
+    """A classifier of texts: an embedding before the encoder."""
 
     def __init__(self, config: ClassifierConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
@@ -160,7 +160,7 @@ class Classifier(PooledClassifier):
 
 
 class VectorClassifier(PooledClassifier):
-    """Of sequences of real-valued vectors, each number scaled by its mean and deviation in training."""
+    """A classifier of real-valued vectors, each number scaled by its mean and deviation in training."""
 
     def __init__(self, config: VectorClassifierConfig) -> None:
         """The network with all weights 0."""

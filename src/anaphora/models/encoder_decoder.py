@@ -38,7 +38,7 @@ class Memory(NamedTuple):
     signals: dict[str, Tensor]
     """Memory of attention."""
     first: dict[str, Tensor]
-    """Its initial state."""
+    """Initial state."""
     lengths_B: Tensor
     """The positions of each row that attention may look at."""
 
@@ -47,12 +47,12 @@ class EncoderDecoder(Network, ABC):
     """An encoder, a decoder, an output layer, and perhaps a language model beside the decoder."""
 
     symbols: VocabularyInfo
-    """Of what is written."""
+    """Symbols that are written."""
     encoder: Encoder
     decoder: Decoder
     output: Output
     attention: AnyAttention
-    """Its options."""
+    """Options of attention."""
     language_model: FrozenLanguageModel | None
 
     @abstractmethod

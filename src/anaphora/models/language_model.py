@@ -42,7 +42,7 @@ class Chunk:
     """
 
     ids_TB: Tensor
-    """Those of the context, then those of the batch; T steps of both."""
+    """Ids of the context, then those of the batch; T steps of both."""
     lengths_B: Tensor
     """Steps of each row, with the context."""
     first: Carry | None

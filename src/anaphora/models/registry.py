@@ -14,7 +14,7 @@ class Network(NamedTuple):
     home: str
     """The module that its class is in."""
     name: str
-    """Its class, which is made from its tables and the symbols of its sides."""
+    """Name of its class, which is made from its tables and the symbols of its sides."""
     sides: tuple[str, ...]
     """Whose symbols it needs, in order."""
     spells: bool = False

@@ -16,7 +16,7 @@ class SequenceNetwork(Network):
 
     encoder: Encoder
     scale: VectorScale
-    """Of networks of vectors."""
+    """Scale of networks of vectors."""
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
         """Return the input of the encoder, B x S x D, and the rows that it is made of.

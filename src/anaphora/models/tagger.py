@@ -136,7 +136,7 @@ class Tagger(StepTagger):
 
 
 class VectorTagger(StepTagger):
-    """Of sequences of real-valued vectors."""
+    """A tagger of sequences of real-valued vectors."""
 
     config: VectorTaggerConfig
 

@@ -193,7 +193,7 @@ class Translator(EncoderDecoder):
         return alignment if found is None else found + alignment
 
     def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
-        """Of the source sentences."""
+        """Encode the source sentences."""
         source = batch.input_ids
         read = self.source_embedding.read if self.encoder.reads_words else self.source_embedding.vectors
         x_BSD = rearrange(read(source.ids_BT.T, "source"), lambda block: block.transpose(0, 1))
@@ -209,5 +209,5 @@ class Translator(EncoderDecoder):
 
     @property
     def written(self) -> Embedding:
-        """That of target words."""
+        """Embedding of target words."""
         return self.target_embedding

@@ -46,7 +46,7 @@ class ValuesConfig(VectorsConfig):
         return self.kind != "auto" and super().resolved
 
     def outline(self) -> Self:
-        """As resolved; before the data says what its vectors are, those of a pen."""
+        """Return the options as resolved; before the data says what its vectors are, those of a pen."""
         return self if self.size else self.with_options({"kind": "strokes", "size": 2})
 
     @property

@@ -66,7 +66,7 @@ class Writer(EncoderDecoder):
 
     @property
     def written(self) -> Embedding:
-        """Its only one."""
+        """The only embedding."""
         return self.embedding
 
 
@@ -87,7 +87,7 @@ class Describer(Writer):
         super().__init__(config, config.encoder.build(), text)
 
     def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
-        """Of the grids; ShapeError for inputs that are none, or of another size."""
+        """Encode the grids; ShapeError for inputs that are none, or of another size."""
         grid, config = batch.inputs, self.config.encoder
         wanted = (config.rows * config.columns, config.width)
         if not isinstance(grid, Grid) or tuple(grid.values_BSD.shape[1:]) != wanted:
@@ -117,7 +117,7 @@ class VectorTransducer(Writer):
         super().__init__(config, config.encoder.build(self._width), target)
 
     def annotate(self, batch: Batch) -> tuple[EncoderOutput, Tensor]:
-        """Of the vectors; ShapeError for inputs that are none, or of another width."""
+        """Encode the vectors; ShapeError for inputs that are none, or of another width."""
         rows = batch.inputs
         if not isinstance(rows, Values) or rows.values_BTD.shape[2] != self._width:
             raise ShapeError(f"This transducer needs a batch whose inputs are Values of width {self._width}.")

@@ -146,7 +146,7 @@ class Attention(ABC):
     """The attention of a decoder; its weights, memory and signals stand beside those of the decoder."""
 
     name = "attention"
-    """In front of the names of its weights and of its memory."""
+    """Prefix of the names of its weights and of its memory."""
     config: AttentionBase
 
     def __init__(self, query: int, spec: EncoderSpec) -> None:
@@ -167,7 +167,7 @@ class Attention(ABC):
 
     @abstractmethod
     def parts(self, query: str) -> tuple[Part, ...]:
-        """From the signal ``query`` to the signals ``context`` and ``weights``."""
+        """Return the parts from the signal ``query`` to the signals ``context`` and ``weights``."""
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the memory of a batch: what does not depend on the step; ``weights`` are those of the whole decoder.

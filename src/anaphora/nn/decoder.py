@@ -165,7 +165,7 @@ class Decoder(nn.Module):
 
     @property
     def readout_weights(self) -> list[Tensor]:
-        """Those that make o_t of its terms."""
+        """Return the weights that make o_t of its terms."""
         return [weight for name, weight in self.weights.tensors().items() if name in self._read_out]
 
     def _matrices(self, width: int, context: int) -> dict[str, Matrix]:

@@ -25,9 +25,9 @@ class FrozenLanguageModelConfig(Config):
     reads: Literal["stream", "sentences"] = "stream"
     """True if it was trained on sentences that begin with ``<s>``, false for running text."""
     embedding: EmbeddingConfig = EmbeddingConfig()
-    """Its word vectors."""
+    """Word vectors of the language model."""
     recurrence: StackConfig = StackConfig()
-    """Its recurrent layers."""
+    """Recurrent layers of the language model."""
 
 
 class NoFusion(Config):

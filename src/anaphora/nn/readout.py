@@ -79,7 +79,7 @@ class Readout:
                 weights.tensors()["gate.bias"].fill_(self._fusion.gate_bias)
 
     def parts(self, top: str, unit: str, target: str) -> list[Part]:
-        """From ``top``, what leaves the top layer, to ``target``; ``unit`` is what its unit has.
+        """Return the parts from ``top``, what leaves the top layer, to ``target``; ``unit`` is what its unit has.
 
         With fusion, the state of the language model comes as the signal ``language``.
         """

@@ -87,7 +87,7 @@ class BetweenTransitions(NamedTuple):
     """Attention between the two transitions of a step: the state after the first is the query, the second reads it."""
 
     attend: tuple[Part, ...]
-    """From ``ask.h`` to ``context``."""
+    """Parts from ``ask.h`` to ``context``."""
     project: Project
     """The context on its way into the second transition."""
 

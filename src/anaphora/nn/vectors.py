@@ -29,7 +29,7 @@ class VectorsConfig(Config):
         return len(self.mean) == len(self.deviation) == self.size > 0
 
     def with_scale(self, mean: Iterable[float], deviation: Iterable[float]) -> Self:
-        """With the scale of the training split where none is given."""
+        """Return the options with the scale of the training split where none is given."""
         found = tuple(mean)
         own = {"size": len(found), "mean": self.mean or found, "deviation": self.deviation or tuple(deviation)}
         return self.with_options(own)

@@ -150,7 +150,7 @@ class Network(nn.Module):
     """A whole model: layers, in the order in which they are filled."""
 
     config: Any
-    """Its options, ``initializer`` among them."""
+    """Options, ``initializer`` among them."""
 
     def __call__(self, batch: Batch, carry: Carry | None = None) -> Any:
         """Return the result of ``forward`` for a batch of arrays, or of tensors anywhere: see ``protocols.Model``."""

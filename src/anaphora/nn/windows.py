@@ -101,7 +101,7 @@ class LogBilinear(WindowConfig):
     """True if each C_i is diagonal."""
 
     def width(self, embedding: int) -> int:
-        """As wide as a vector, so that the output can be tied."""
+        """Return the width of a vector, so that the output can be tied."""
         return embedding
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:

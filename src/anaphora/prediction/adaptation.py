@@ -15,7 +15,7 @@ class SimilarPair(NamedTuple):
     source: str
     target: str
     similarity: float
-    """Of its source to the sentence, from 0 to 1."""
+    """Similarity of its source to the sentence, from 0 to 1."""
 
 
 class Adaptation(NamedTuple):

@@ -14,7 +14,7 @@ class Example:
     """One text as a batch of one row."""
 
     batch: Batch
-    """With targets, so that it has a loss."""
+    """Batch with targets, so that it has a loss."""
     reads: Mapping[str, tuple[str, ...]]
     """The pieces that a module of the network reads step by step, by its name: "encoder", "decoder", "recurrence"; and
     "features", behind those of the encoder."""
@@ -41,7 +41,7 @@ class Search(NamedTuple):
     prefix: int
     """Number of tokens that are given, which the output begins with."""
     request: SearchRequest
-    """Its maximum length is one number, prefix and ``</s>`` included."""
+    """Request, whose maximum length is one number, prefix and ``</s>`` included."""
     pieces: Callable[[Sequence[int]], list[str]]
     """Pieces of token ids."""
 

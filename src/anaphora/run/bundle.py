@@ -71,7 +71,7 @@ class Contents(Record, extra="forbid"):
     weights: str
     """SHA-256 of the weights of that, by which the confidence knows them."""
     sha256: str
-    """Of the header without this metadata, and of all numbers."""
+    """SHA-256 of the header without this metadata, and of all numbers."""
 
 
 class Bundle:

@@ -48,13 +48,13 @@ class Calibration(Record, extra="forbid"):
     weights: str
     """SHA-256 of the weights."""
     version: int
-    """Of the features."""
+    """Version of the features."""
     fitted_on: int
     """Number of sentences."""
     sentence: LogisticRegression
     word: LogisticRegression
     measured: dict[str, CalibrationQuality]
-    """Of sentences and of words."""
+    """Quality of the confidence of sentences and of words."""
     known_words: tuple[str, str] = ("", "")
     """Filters of the words of the training text, source and target (``confidence.word_filter``); empty in older
     calibrations, whose features are without them, and where that text was not at hand."""

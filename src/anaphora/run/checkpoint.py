@@ -39,7 +39,7 @@ class Checkpoint:
 
     which: CheckpointName
     update: int
-    """Of an average: the newest that is in it."""
+    """Number of the update; of an average, of the newest that is in it."""
     path: Path
     model: Arrays
     """Views of the file, to be copied."""

@@ -33,7 +33,7 @@ class CheckpointInfo:
     bytes: int
     best: bool
     fault: str
-    """Its fault, in a sentence; empty when it is whole."""
+    """Fault in a sentence; empty when it is whole."""
 
     def __str__(self) -> str:
         marks = ["damaged" if self.fault else "whole"] + ["best"] * self.best
@@ -47,7 +47,7 @@ class RunInfo:
     path: str
     task: str
     format: int
-    """Of the folder."""
+    """Format of the folder."""
     parameters: Mapping[str, int]
     """Numbers that were learnt, by part of the network; a tied matrix counts once."""
     mixed: Mapping[str, float]
@@ -57,7 +57,7 @@ class RunInfo:
     experiment: Mapping[str, Any]
     """All that it was begun with, as nested tables."""
     licence: str
-    """Of the corpus, where the catalogue knows it."""
+    """Licence of the corpus, where the catalogue knows it."""
     fingerprints: Mapping[str, str]
     """SHA-256 of the data by part."""
     validation: Mapping[str, float]
@@ -66,7 +66,7 @@ class RunInfo:
     """Sentences on its validation curve; empty for a model that was fitted in one go."""
     evaluations: tuple[Evaluation, ...]
     checkpoints: tuple[CheckpointInfo, ...]
-    """From the newest to the oldest, an average in front."""
+    """Checkpoints from the newest to the oldest, an average in front."""
     memory: int
     """Segments of its translation memory; 0 without one."""
     environment: str

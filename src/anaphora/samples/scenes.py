@@ -36,7 +36,7 @@ class Thing(NamedTuple):
     shape: str
     row: int
     column: int
-    """Its place on the grid."""
+    """Place on the grid."""
     shift: tuple[int, int]
     """Pixels down and right of the middle of its place."""
 
@@ -96,7 +96,7 @@ Picture = np.ndarray[Any, np.dtype[np.uint8]]
 """Rows x columns x 3."""
 
 _LEVELS = np.arange(0, 201, 50)
-"""Of red, green and blue above the background."""
+"""Levels of red, green and blue above the background."""
 WIDTH = 3 * len(_LEVELS) + CELL * CELL
 """Numbers that describe a place: its colour, and how much each pixel stands out."""
 
@@ -111,7 +111,7 @@ _INK = {
     "turquoise": (60, 205, 205),
 }
 _RADIUS = {"small": 10, "large": 15}
-"""In quarters of a pixel, as all lengths are while a shape is drawn."""
+"""Radius in quarters of a pixel, as all lengths are while a shape is drawn."""
 _FINE = 4
 """Samples of a pixel along each side."""
 _SHADE = 15
@@ -179,7 +179,7 @@ def _coverage(thing: Thing) -> np.ndarray[Any, np.dtype[np.int64]]:
 TEST_PAIRS = frozenset((COLOURS[n], shape) for n, shape in enumerate(SHAPES))
 """Colours and shapes that only the test split has together."""
 VALID_PAIRS = frozenset((COLOURS[n + 2], shape) for n, shape in enumerate(SHAPES))
-"""Those that only the validation split has together."""
+"""Pairs that only the validation split has together."""
 
 
 def corpus(seed: int, train: int = 8_000, valid: int = 500, test: int = 1_000) -> Splits[Scene]:

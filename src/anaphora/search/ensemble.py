@@ -36,7 +36,7 @@ class Ensemble:
         self.size, self.bos, self.eos, self.unk = _vocabulary(first)
 
     def start(self, batch: Batch) -> SearchStart:
-        """The starts of all members; positions of the memory are those of the first member."""
+        """Return the starts of all members; positions of the memory are those of the first member."""
         starts = [member.start(batch) for member in self._members]
         memory, state = tuple(start.memory for start in starts), tuple(start.state for start in starts)
         return SearchStart(memory, state, starts[0].memory_lengths_B)

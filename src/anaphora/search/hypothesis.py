@@ -17,7 +17,7 @@ class Evidence:
     """Confidence of a model in one output, by forced decoding: see ``search.token_scores``."""
 
     signals_TE: Floats
-    """Of every predicted token, ``</s>`` included where it ends in it: ln p; the entropy of the distribution; ln p
+    """Rows of every predicted token, ``</s>`` included where it ends in it: ln p; the entropy of the distribution; ln p
     minus that of the best other token; the greatest attention weight, 0 without attention."""
     coverage: float
     """Mean over the source positions of the attention that each got in all, at most 1; 0 without attention."""

@@ -35,7 +35,7 @@ class Neighbours(NamedTuple):
 class _Memory(NamedTuple):
     model: Any
     neighbours: tuple[Neighbours | None, ...]
-    """By sentence; None for one that is left to the model."""
+    """Neighbours by sentence; None for one that is left to the model."""
 
 
 class MixedStepper(Wrapper):

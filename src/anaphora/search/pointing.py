@@ -30,7 +30,7 @@ _FLOOR = -1e4
 
 
 class Placeholders(NamedTuple):
-    """Those of the sentences of a batch, K at most; token V + k writes placeholder k."""
+    """The placeholders of the sentences of a batch, K at most; token V + k writes placeholder k."""
 
     positions_BKS: Array
     """bool: the positions of the memory that stand for placeholder k; none where a sentence has fewer."""
@@ -144,7 +144,7 @@ class Pointing(Wrapper):
 
 
 class _Banks(Steering):
-    """Its state is which placeholders of each row are pending; what it has met is the number of the others."""
+    """Steering by which placeholders of each row are pending; what it has met is the number of the others."""
 
     allocates_beam = True
 

@@ -24,7 +24,7 @@ class LengthModel:
     ratio: float
     """Tokens of an output for one of the input."""
     variance: float
-    """That of T for each token of the input."""
+    """Variance of T for each token of the input."""
 
     def log_densities(self, tokens: Array | int, inputs: Array) -> Array:
         """Return ln p(T | S) less its maximum, of lengths T and S that are broadcast."""

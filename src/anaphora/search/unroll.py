@@ -10,7 +10,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest, advance
 
 Choose = Callable[[int, Array, DeviceArray], tuple[Array, Array]]
-"""From a step, the live sentences and the log-probabilities of each (B x V) to their next tokens, and a mask of those
+"""Function from a step, the live sentences and their log-probabilities (B x V) to next tokens, and a mask of those
 that are the last of their sentence."""
 
 

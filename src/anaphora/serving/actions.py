@@ -51,7 +51,7 @@ class Service:
 
     translators: Translators
     keys: Sequence[Key] = ()
-    """Those of which one is needed; without any everybody may ask."""
+    """Keys of which one is needed; without any everybody may ask."""
     limits: ServingLimits = field(default_factory=ServingLimits)
     downloads: Downloads = field(default_factory=Downloads)
     names: Collection[str] = ()

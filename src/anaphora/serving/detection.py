@@ -14,7 +14,7 @@ class DetectedLanguage(NamedTuple):
     """A language, and how sure it is."""
 
     confidence: float
-    """From 0 to 100."""
+    """Confidence from 0 to 100."""
     language: str
 
 

@@ -17,7 +17,7 @@ from anaphora.serving.refusal import Refusal, bad
 from anaphora.tasks.translation.documents import FilledDocument, Steps, fill_steps, next_step
 
 Translate = Callable[[Sequence[str]], Awaitable[Iterable[str | None]]]
-"""From texts to their translations, in order."""
+"""Function from texts to their translations, in order."""
 
 ENDINGS = ("html", "po", "srt", "tmx", "txt", "vtt", "xlf", "xliff")
 """Endings of the names of documents."""

@@ -178,7 +178,7 @@ class Server(uvicorn.Server):
         self._listening()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal drains, the second ends."""
+        """Drain at the first signal, end at the second."""
         self.force_exit = self.should_exit
         self.should_exit = self._service.stopping = True
 

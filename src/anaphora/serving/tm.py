@@ -20,7 +20,7 @@ from anaphora.tasks.translation.translation import Translation
 from anaphora.wording import inflect
 
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]
-"""From texts to their translations by a model, in order."""
+"""Function from texts to their translations by a model, in order."""
 CONFIRMED = "server"
 """Origin of segments that clients confirmed; with a key its name follows, after a colon."""
 _UNDONE = 1_000

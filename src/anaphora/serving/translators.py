@@ -59,7 +59,7 @@ def _names() -> dict[str, str]:
 
 
 Nearest = Callable[[str, str], list[list[dict[str, Any]]]]
-"""From a text and its translation to the training pairs nearest to each word of that, as values for JSON."""
+"""Function from a text and its translation to the training pairs nearest to each word of that, as values for JSON."""
 
 
 class ServedRun(NamedTuple):

@@ -225,7 +225,7 @@ FITTED_CONFLICTS = (
         for name in CUTS
     ),
 )
-"""Of a model fitted in one go, as a person wrote it: it makes no updates."""
+"""Conflicts of a model fitted in one go, as a person wrote it: it makes no updates."""
 
 
 class FittedExperiment(ExperimentBase):

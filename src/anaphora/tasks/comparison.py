@@ -37,7 +37,7 @@ class Row:
     better: str
     system: System
     values: tuple[float, ...]
-    """Of its runs."""
+    """Values of its runs."""
     against_first: Contrast | None
     """Difference from the first system; None for that itself."""
     adjusted_p: float | None

@@ -129,7 +129,7 @@ class PairData(PairsData):
 
     @property
     def names(self) -> Names:
-        """Those of the files, and where the pairs stand in tables."""
+        """Names of the files, and where the pairs stand in tables."""
         columns = (self.columns[0], self.columns[1]) if self.columns else None
         return replace(super().names, layout=Layout(columns, self.quoted))
 

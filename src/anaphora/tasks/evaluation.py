@@ -23,7 +23,7 @@ class Text(NamedTuple):
     """Lines of text, perhaps a stream, which are read once."""
 
     name: str
-    """As scores call it."""
+    """Name as scores call it."""
     lines: Iterable[str]
 
 

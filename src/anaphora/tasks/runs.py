@@ -49,9 +49,9 @@ class TrainedModel(NamedTuple):
     experiment: Any
     """Resolved; plain ``Options`` where nothing of torch was read."""
     model: Any
-    """In evaluation mode."""
+    """Model in evaluation mode."""
     tokenizers: Tokenizers
-    """By side."""
+    """Tokenizers by side."""
     runtime: Runtime
     """Device and precision of its predictor."""
     weights: Callable[[], str] = str

@@ -37,7 +37,7 @@ class Distillation(NamedTuple):
     """Training of smaller models on the outputs of trained ones."""
 
     student: Callable[[Any], Table]
-    """From the experiment of a teacher: that of a smaller model."""
+    """Function from the experiment of a teacher to that of a smaller model."""
     splits: Callable[[Any, Report], Splits[PairCorpus]]
     """The pairs that a teacher's experiment trains, validates and tests on."""
     answers: Callable[[Sequence[Path], Iterable[str], int, Report], Iterator[str]]
@@ -79,9 +79,9 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
-    """Its name in the option ``task`` of an experiment."""
+    """Name in the option ``task`` of an experiment."""
     model: ClassVar[str] = ""
-    """Its name in the option ``model``; empty for a task with one kind of model."""
+    """Name in the option ``model``; empty for a task with one kind of model."""
     noun: ClassVar[str]
     """Name of its models, with the article: "a translator"."""
     plural: ClassVar[str]
@@ -89,7 +89,7 @@ class Task(ABC):
     experiment: ClassVar[type[ExperimentBase]]
     """Class of its experiments."""
     network: ClassVar[Network]
-    """Its network; those of the package stand in ``models.registry``."""
+    """Network of the task; those of the package stand in ``models.registry``."""
     job_class: ClassVar[type[Any]]
     """Class of ``job``, where that is not written."""
     on_gpu: ClassVar[bool] = True
@@ -99,7 +99,7 @@ class Task(ABC):
     takes: ClassVar[Sequence[str]] = ()
     """The fields of a request that its evaluation has a use for; of ``text`` and ``data``, one stands for the other."""
     see: ClassVar[str] = "see anaphora predict"
-    """Its verbs: "see anaphora translate"."""
+    """Hint at its verbs, in messages."""
     next_command: ClassVar[str] = "anaphora evaluate {run}"
     """Use of a trained ``{run}``: a line for a shell that works as it stands."""
     example: ClassVar[str]

@@ -83,7 +83,7 @@ class TrainingJob(ABC):
         return experiment
 
     def with_token_statistics(self, experiment: ExperimentBase, tokenizers: Mapping[str, Tokenizer]) -> ExperimentBase:
-        """The ``experiment`` of a new run with what the lengths of its texts decide; the same by default."""
+        """Return the ``experiment`` of a new run with what the lengths of its texts decide; the same by default."""
         return experiment
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:

@@ -30,7 +30,7 @@ class Branches(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Its texts without escapes, in which a number is ``{#}``; none where they are parts of sentences."""
+        """Texts without escapes, in which a number is ``{#}``; none where they are parts of sentences."""
         texts = [text.replace("''", "'") for text in self.pieces[1::2]]
         return [text.replace("#", "{#}") if self.counted[place] else text for place, text in enumerate(texts)]
 

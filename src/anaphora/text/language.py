@@ -8,7 +8,7 @@ _UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
 """Languages that set no space between words."""
 
 _RUN_ON = frozenset(("ja", "yue", "zh"))
-"""Those that set none between sentences either; in the others a space is what ends a sentence, or follows its sign."""
+"""Languages that set no space between sentences either; in the others a space ends a sentence, or follows its sign."""
 
 
 _THREE_LETTERS = """

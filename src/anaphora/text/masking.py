@@ -28,9 +28,9 @@ class Placeholder(NamedTuple):
     """Word that stands for a kept span."""
 
     word: str
-    """In the source."""
+    """Word in the source."""
     token: int
-    """In the output: its id in the vocabulary of the target."""
+    """Token in the output: its id in the vocabulary of the target."""
 
 
 class MaskedSpan(NamedTuple):

@@ -19,7 +19,7 @@ def lowercase_of(lowercase: bool, language: str) -> Lowercase:
 
 
 def case_name(lowercase: Lowercase) -> str:
-    """It in the fingerprints of tokenizers."""
+    """Return the name of a case in the fingerprints of tokenizers."""
     return lowercase if isinstance(lowercase, str) else str(int(lowercase))
 
 

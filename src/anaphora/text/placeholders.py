@@ -44,7 +44,7 @@ PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
     "numbers": regex.compile(r"(?<![\w.,])\d++(?:[.,:]\d++)*+(?!\w)"),
     "names": regex.compile(r"(?<=[\p{L}\p{N},;] )(?:\p{Lu}\p{L}[\p{L}\p{M}-]*+(?: (?=\p{Lu}\p{L}))?+)++(?<! )"),
 }
-"""In the order in which they are found: what a tag holds is part of the tag."""
+"""Patterns in the order in which they are found: what a tag holds is part of the tag."""
 
 RESERVED = tuple(map(chr, range(0xFFF00, 0xFFF08)))
 """Words that stand for placeholders in training pairs (``data.placeholders``): private characters that no text has."""

@@ -8,17 +8,17 @@ LATIN_ENDS = ".!?…‽"
 """Ends of sentences in Latin, Greek and Cyrillic script, which others have borrowed; white space follows."""
 
 OTHER_ENDS = "؟۔।॥։።"
-"""Those of Arabic, Devanagari, Armenian and Ethiopic script, which white space follows too."""
+"""Ends of Arabic, Devanagari, Armenian and Ethiopic script, which white space follows too."""
 
 UNSPACED_ENDS = "。！？｡။។"
-"""Those that may stand without white space behind them: Chinese and Japanese, Burmese, Khmer."""
+"""Ends that may stand without white space behind them: Chinese and Japanese, Burmese, Khmer."""
 
 PAUSES = "،؛၊፣፤、，：；"
 """Commas, colons and semicolons that are in no Latin text."""
 
 
 class _Spacing(dict[int, str]):
-    """For ``str.translate``: spaces for punctuation and symbols, spaces around letters of scripts without spaces."""
+    """A table for ``str.translate``: spaces for punctuation and symbols, and around letters of unspaced scripts."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

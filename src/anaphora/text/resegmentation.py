@@ -83,7 +83,7 @@ class LatticeSampling(_Resegmenting):
         return chosen[::-1]
 
     def _filter(self, word: str) -> list[list[tuple[int, float]]]:
-        """For every end, the starts of the tokens that end there with their cumulative chances (forward filtering)."""
+        """Return for every end the starts of tokens that end there with cumulative chances (forward filtering)."""
         log_sums = [0.0] + [-math.inf] * len(word)
         lattice: list[list[tuple[int, float]]] = [[]]
         for end in range(1, len(word) + 1):

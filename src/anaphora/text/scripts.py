@@ -23,7 +23,7 @@ _MEAN_LENGTHS = {"Han and kana": 5}
 """Upper bound on the mean word length in a script without spaces, in letters."""
 
 _MEAN_LENGTH = 10
-"""That bound for the other such scripts, whose vowels are letters."""
+"""Bound for the other such scripts, whose vowels are letters."""
 
 
 _PROPERTIES = {

@@ -90,7 +90,7 @@ class SymbolTokenizer(CharacterTokenizer):
         return [symbol.removeprefix(TAB) for symbol in found]
 
     def stand_ins(self, text: str) -> dict[str, str]:
-        """For each unknown character of a string one that is known and not in it, of the same Unicode category.
+        """Return for each unknown character of a string one that is known and not in it, of the same Unicode category.
 
         It is of middling frequency in training: seen often enough to be copied, and seldom a part of affixes. None
         where symbols are separated, for tags, and where no character is left.

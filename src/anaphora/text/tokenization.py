@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from anaphora.text.subwords import SubwordTokenizer
 
 Read = Callable[[Path, int], bytes]
-"""From the path of a file to its bytes, up to so many; DamagedError where it has more, or there is none."""
+"""Function from the path of a file to its bytes, up to so many; DamagedError where it has more, or there is none."""
 
 Lines = Callable[[], Iterator[str]]
 """A text that can be walked more than once."""

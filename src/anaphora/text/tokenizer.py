@@ -59,7 +59,7 @@ class Tokenizer(Protocol):
     """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens."""
 
     kind: ClassVar[str] = ""
-    """Its name in fingerprints."""
+    """Name in fingerprints."""
     _size: int
     """Tokens of the vocabulary, special ones included."""
 

@@ -26,7 +26,7 @@ class Variants(Record):
     """Variants of one side, by what a training text has."""
 
     apostrophe: str
-    """That between two letters; empty where there is none."""
+    """Apostrophe between two letters; empty where there is none."""
     forms: dict[str, str]
     """Replacement of each variant."""
 

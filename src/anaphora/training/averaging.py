@@ -52,7 +52,7 @@ class WeightAverage:
 
     @contextmanager
     def swap_in(self) -> Iterator[None]:
-        """Within it the network holds the average, if there is one."""
+        """Let the network hold the average within it, if there is one."""
         self._swap()
         try:
             yield
@@ -60,7 +60,7 @@ class WeightAverage:
             self._swap()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Within ``swapped``: what training goes on from, as ``iterate/parameter``; nothing before averaging began."""
+        """Return, within ``swapped``, what training goes on from, as ``iterate/parameter``; nothing before that."""
         return {f"{ITERATE}/{name}": tensor for name, tensor in self._other.items()}
 
     def numbers(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class IterateAverage(WeightAverage):
         self._triggered = False
 
     def share(self, number: int) -> float:
-        """As much as each of the others."""
+        """Return as much as each of the others has."""
         return 1 / number
 
     def counts(self, epoch: int) -> bool:
@@ -139,5 +139,5 @@ class MovingAverage(WeightAverage):
         return max(1 - self._decay, 9 / (number + 9))
 
     def counts(self, epoch: int) -> bool:
-        """From the first update on."""
+        """Return True from the first update on."""
         return True

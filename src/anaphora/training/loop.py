@@ -210,7 +210,7 @@ class _Training:
         return None
 
     def _update(self) -> None:
-        """The batches of one update: forward, backward, clip, step; or a skip when loss or gradient is not finite."""
+        """Take the batches of an update: forward, backward, clip, step; or a skip if loss or gradient is not finite."""
         started = time.perf_counter()
         state, config, cursor = self._state, self._config, self._state.cursor
         given, total = self._updates.at(cursor.epoch, cursor.position)

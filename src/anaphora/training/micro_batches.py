@@ -22,10 +22,10 @@ from anaphora.training.reduction import Reduction, reduce_loss, weight_rows
 
 @dataclass(frozen=True)
 class MicroBatches:
-    """Those of one rank, and what they are part of."""
+    """Batches of one rank, and what they are part of."""
 
     batches: Mapping[int, Batch]
-    """By number; the last update of an epoch may have fewer than the others, and some rank none."""
+    """Batches by number; the last update of an epoch may have fewer than the others, and some rank none."""
     rows: int
     """Rows of all ranks."""
     predictions: int

@@ -68,11 +68,11 @@ class NamedOptimizer:
             self._average.observe_validation(cost)
 
     def result(self) -> AbstractContextManager[None]:
-        """Within it the network holds what training has to show, which is to be validated and saved."""
+        """Let the network hold within it what training has to show, which is to be validated and saved."""
         return nullcontext() if self._average is None else self._average.swap_in()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Within ``result``: all tensors that the next step depends on, as ``field/parameter``; not copied."""
+        """Return, within ``result``, all tensors that the next step depends on, as ``field/parameter``; not copied."""
         kept = {
             f"{field}/{name}": torch.as_tensor(value)
             for name, weight in self.parameters.items()
@@ -81,7 +81,7 @@ class NamedOptimizer:
         return kept if self._average is None else kept | self._average.tensors()
 
     def numbers(self) -> dict[str, Any]:
-        """Everything else that it depends on, for JSON."""
+        """Return everything else that it depends on, for JSON."""
         return {} if self._average is None else self._average.numbers()
 
     def restore(

@@ -27,10 +27,10 @@ _FAULT = "TORCHELASTIC_ERROR_FILE"
 """Names the file from which torchrun takes the message of a failed rank (``torch.distributed.elastic``'s format)."""
 
 _LONGEST_MEETING = timedelta(minutes=10)
-"""For all ranks to start."""
+"""Time for all ranks to start."""
 
 _LONGEST_WAIT = timedelta(days=7)
-"""For others, which may encode a corpus or validate; the end of a process is noticed at once all the same."""
+"""Time to wait for others, which may encode a corpus or validate; the end of a process is noticed at once."""
 
 
 class Ranks:

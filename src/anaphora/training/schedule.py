@@ -83,7 +83,7 @@ class Linear(ScheduleConfig):
     """Fraction of the learning rate that is left then."""
 
     def share(self, passed: float, update: int, epochs: int) -> float:
-        """From 1 to ``final``."""
+        """Return a number from 1 to ``final``."""
         return self.final + (1 - self.final) * max(0.0, 1 - passed / (self.epochs or epochs))
 
 

@@ -54,7 +54,7 @@ class Cursor(Record, frozen=False):
 
 
 class SavedAverage(Record):
-    """Of a mean of the weights (``training/averaging.py``); None where there is none of its kind."""
+    """State of a mean of the weights (``training/averaging.py``); None where there is none of its kind."""
 
     count: Count | None = None
     costs: list[float] | None = None
@@ -66,7 +66,7 @@ class SavedState(Record):
 
     cursor: Cursor
     schedule: dict[str, Annotated[float, Ge(0)]]
-    """Of schedules that look at validations; empty for the others."""
+    """State of schedules that look at validations; empty for the others."""
     best: SavedBest
     seconds: Annotated[float, Ge(0)]
     optimizer: SavedAverage = SavedAverage()

@@ -96,7 +96,7 @@ class Edit(NamedTuple):
 Put = Mapping[Run | Code, str | Code]
 """Texts in the places of runs, which may be empty ones beside codes, and codes in the places of others."""
 Fill = Callable[[bytes, Put, Mapping[Run, int]], list[Edit]]
-"""From a file, what is put there, and the first runs of sentences with the target of a similar one, with percent."""
+"""Function from a file, its new texts, and the first runs of sentences with the target of a similar one, to edits."""
 
 
 class Gap(NamedTuple):
@@ -105,7 +105,7 @@ class Gap(NamedTuple):
     runs: tuple[Run, ...]
     """Texts to translate."""
     fill: Fill
-    """From the whole file and what is put there: the edits that do so, together or not at all.
+    """Function from the whole file and what is put there to the edits that do so, together or not at all.
 
     Gaps that share this function are filled in one call. An edit that several calls return, such as the declaration of
     a language, is made once.
@@ -144,7 +144,7 @@ class Entry(NamedTuple):
     """One entry."""
 
     line: int
-    """Its first line, from 1."""
+    """Number of its first line, from 1."""
     source: str
     target: str
     skipped: str = ""

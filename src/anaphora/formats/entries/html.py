@@ -77,7 +77,7 @@ class _Element(NamedTuple):
     languages: tuple[tuple[int, int], ...] = ()
     """Places of the attributes that say that it is in that of the source."""
     code: Code | None = None
-    """Its tag, if it is inline and may have texts."""
+    """Code of its tag, if it is inline and may have texts."""
 
 
 class Html(Reader, HTMLParser):

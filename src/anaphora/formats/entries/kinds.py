@@ -20,7 +20,7 @@ from anaphora.formats.lines import read_unpacked
 from anaphora.formats.tsv import PLAIN, Layout
 
 READERS: dict[str, type[Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po, "html": Html, "subtitles": Subtitles}
-"""Those whose gaps can be filled, by their names in ``formats.documents``."""
+"""Readers of formats whose gaps can be filled, by their names in ``formats.documents``."""
 KINDS = ("tmx", "xliff", "po", "csv")
 """Files with entries of two languages."""
 

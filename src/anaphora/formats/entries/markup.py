@@ -64,7 +64,7 @@ class Markup(Reader):
         raise NotImplementedError
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
-        """An element ends, with its content if that was to be gathered; by default nothing follows."""
+        """Take the end of an element, with its content if that was to be gathered; by default nothing follows."""
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
         """True if an inline element keeps its text as it is."""

@@ -37,9 +37,9 @@ class _Forms(NamedTuple):
     """Plural forms of a language, counted from 0."""
 
     one: int
-    """That of 1."""
+    """Form of 1."""
     several: int
-    """That of 3."""
+    """Form of 3."""
     one_is_often: bool
     """True if that of 1 is also that of numbers such as 21."""
 

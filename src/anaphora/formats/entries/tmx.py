@@ -20,7 +20,7 @@ class _Variant(NamedTuple):
     attribute: str
     """The name of the attribute that says so."""
     begin: int
-    """Of its ``tuv``."""
+    """Begin of its ``tuv``."""
     content: Content
 
 

@@ -47,7 +47,7 @@ class _Unit(NamedTuple):
     begin: int
     attributes: Attributes
     contents: dict[str, Content]
-    """Its texts, by the names of their elements."""
+    """Texts by the names of their elements."""
     undeclared: Mapping[int, Attributes]
     """Attributes that the element around it, at this place, lacks to name the language of targets."""
     definitions: dict[str, tuple[int, Attributes]]
@@ -264,7 +264,7 @@ class Level:
     attributes: Attributes
     is_translatable: bool
     profiles: dict[str, str] = field(default_factory=dict)
-    """Those that it declares for the restrictions in it."""
+    """Profiles that it declares for the restrictions in it."""
     texts: int = 0
     """Segments in it so far."""
 

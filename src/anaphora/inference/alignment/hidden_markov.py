@@ -67,7 +67,7 @@ def hidden_markov(group: Group, probs_RTS: Floats, jumps: Floats, empty: float, 
 
 
 def _shares(jumps: Floats, width: int) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], Floats]:
-    """Of every jump from 0 .. S to 1 .. S, the place of its width in ``jumps``, and its fraction of those from there.
+    """Return of jumps from 0 .. S to 1 .. S the places of widths in ``jumps``, and their fractions of those from there.
 
     Where no jump that is possible was ever seen, as between sentences of one word, all have the same share.
     """

@@ -29,7 +29,7 @@ else:
 FORMATS = ("pdf", "png", "svg")
 INK, QUIET, LINE, FRAME = "#22262e", "#7b828e", "#eef1f6", "#c3cad6"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-"""Those of Okabe and Ito (2008), which people with any colour vision can tell apart."""
+"""Colours of Okabe and Ito (2008), which people with any colour vision can tell apart."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 """A dash pattern for each colour, so that lines differ in more than colour."""
 

@@ -51,7 +51,7 @@ class Picture(NamedTuple):
     """Figure of results, and what explains it."""
 
     name: str
-    """Its entry among the captions; empty for a figure that has its words inside."""
+    """Entry among the captions; empty for a figure that has its words inside."""
     draw: Callable[[Any], Figure] | None
     """None where the finding says all that there is."""
     results: Any

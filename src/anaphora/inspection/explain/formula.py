@@ -57,7 +57,7 @@ class Term(Operand):
 
     value: Any
     shown: str
-    """In MathML, with symbols and with numbers."""
+    """Formula in MathML, with symbols and with numbers."""
     binds: int = _ATOM
 
     def mathml(self, numbers: bool = False) -> str:

@@ -42,7 +42,7 @@ _CHUNK = 3 << 18
 
 _NAMES = ("numbers", "primitives", "operations", "network", "moses", "tokens", "search", "formula", "tree", "page")
 SCRIPTS = tuple(f"{name}.js" for name in _NAMES)
-"""In the order in which they need each other."""
+"""Scripts in the order in which they need each other."""
 
 
 def write_microscope(run: Path, path: Path, examples: Sequence[str] = (), report: Report = silent) -> None:

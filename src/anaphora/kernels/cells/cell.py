@@ -70,7 +70,7 @@ class Cell(Record, ABC, extra="forbid"):
         return ""
 
     def gates_of(self, saved: Any) -> dict[str, Any]:
-        """The gates of a step by letter, from what ``forward`` saved; none for units without."""
+        """Return the gates of a step by letter, from what ``forward`` saved; none for units without."""
         return {}
 
     def kept(self, gates: Mapping[str, Any]) -> Any:

@@ -27,7 +27,7 @@ class Gru(Cell):
     update: Literal["new", "keep"] = "keep"
     """Meaning of an update gate of 1: take the new value, or keep the old one."""
     recurrent_bias: bool = False
-    """With reset "after": a bias b' of its own inside the reset gate, as in torch.nn.GRU."""
+    """Bias b' inside the reset gate, with reset "after", as in torch.nn.GRU."""
 
     blocks: ClassVar[str] = "rzg"
     gate_names: ClassVar[Mapping[str, str]] = {"r": "reset gate", "z": "update gate"}

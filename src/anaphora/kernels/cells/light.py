@@ -162,7 +162,7 @@ class Qrnn(Light):
 
     @property
     def state(self) -> tuple[str, ...]:
-        """With width 2, what x adds to each block at the next step."""
+        """Carried signals; with width 2 also what x adds to each block at the next step."""
         return ("h", "c") if self.width == 1 else ("h", "c", *(f"x_{letter}" for letter in self.letters))
 
 

@@ -37,7 +37,7 @@ class Mogrifier(Forgetting):
 
     @property
     def matmuls(self) -> tuple[tuple[str, str], ...]:
-        """Those of the rounds, and the two of an LSTM."""
+        """Matrices of the rounds, and the two of an LSTM."""
         rounds = [(f"q{n}", "x") if n % 2 else (f"r{n}", "h") for n in range(1, self.rounds + 1)]
         return (*rounds, ("x", "ifgo"), ("h", "ifgo"))
 

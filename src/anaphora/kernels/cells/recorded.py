@@ -84,7 +84,7 @@ class AutogradCell(Cell):
 
 
 def record_step(ops: Ops[Tensor], inputs: State, step: Callable[[State, Record], State]) -> tuple[State, Any]:
-    """The outputs of a step, and the values that ``undo_step`` needs."""
+    """Return the outputs of a step, and the values that ``undo_step`` needs."""
     with torch.enable_grad():
         # copies, since the blocks that states are views of are written to again at the next step
         given = tuple(tensor.detach().clone().requires_grad_() for tensor in inputs)

@@ -12,7 +12,7 @@ from anaphora.kernels.compiled.library import Array, call, empty, has, run
 
 PackedPrecision = Literal["fp32", "bf16", "int8"]
 _NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1, "int8": 2}
-"""Of the precisions in ``gemm.h``."""
+"""Numbers of the precisions in ``gemm.h``."""
 
 INT8_LONGEST = 65536
 """The most terms of a sum of int8."""

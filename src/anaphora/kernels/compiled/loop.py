@@ -20,22 +20,22 @@ class Place(IntEnum):
     """Buffer in which the rows of an operand lie."""
 
     FIXED = 0
-    """In one place for all steps: the same numbers for all, or one row for each sentence where a step has one too."""
+    """One place for all steps: the same numbers for all, or one row for each sentence where a step has one too."""
     NOW = 1
     """Among the rows of all steps, at those of this one."""
     BEFORE = 2
     """At those of the same sentences a step before; behind as many rows as there are sentences."""
     OF_SENTENCE = 3
-    """In one place for all steps: one row for each sentence."""
+    """One place for all steps: one row for each sentence."""
     ROOM_OF_THREAD = 4
-    """In room for the rows that a thread takes at once."""
+    """Room for the rows that a thread takes at once."""
 
 
 class Operand(NamedTuple):
     """Rows that an operation reads or writes."""
 
     address: int
-    """Of the first number of the first step."""
+    """Address of the first number of the first step."""
     width: int
     place: Place
     adds: bool = False
@@ -89,7 +89,7 @@ def place_of(operation: int, operand: int) -> int:
 
 
 ADDS = {"gru_gates_back": 2}
-"""By function, which of the values that it overwrites it adds to."""
+"""Number of the value, of those that a function overwrites, that it adds to."""
 CAN_ADD = {
     "additive_features_back": 0,
     "gaussian_window_back": 1,
@@ -102,7 +102,7 @@ CAN_ADD = {
     "mix_positions": 0,
     "multiply_rows": 0,
 }
-"""By function, which of the values that it writes it can add to what is there instead."""
+"""Number of the value, of those that a function writes, that it can add to what is there instead."""
 
 
 def run_once(name: str, writes: Sequence[Array], reads: Sequence[Array]) -> None:

@@ -98,7 +98,7 @@ def class_factored_loss(
 
 
 def _runs(class_N: Tensor, classes: Classes) -> tuple[list[tuple[slice, slice]], Tensor]:
-    """Of rows sorted by class: the rows of each class and its words, as a stretch of all their words."""
+    """Return of rows sorted by class the rows of each class and its words, as a stretch of all their words."""
     found, counts = torch.unique_consecutive(class_N, return_counts=True)
     by_class = torch.split(classes.order_V, classes.sizes)
     runs, words, row, word = [], [], 0, 0

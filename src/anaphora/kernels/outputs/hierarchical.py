@@ -28,7 +28,7 @@ class Tree(NamedTuple):
     """A binary tree with the words as leaves and V - 1 inner nodes, which are numbered level by level from the root."""
 
     levels: tuple[Tensor, ...]
-    """Of every level but the lowest: where the inner nodes stand in it. The next level is their children, the two of
+    """Places of the inner nodes in every level but the lowest. The next level is their children, the two of
     one parent side by side, left first."""
     leaf_V: Tensor
     """Place of every word among all nodes but the root, level by level."""

@@ -18,7 +18,7 @@ from anaphora.kernels.softmax import CHUNK, Gradients
 from anaphora.kernels.tensor_backends import prepare
 
 OfRows = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""From z_NC, z_N, the targets and the weights w of some rows to w L, dz_NC and dz_N; it may overwrite z_NC."""
+"""Function from z_NC, z_N, targets and weights w of rows to w L, dz_NC and dz_N; it may overwrite z_NC."""
 
 
 def shared_words_loss(

@@ -38,7 +38,7 @@ class EncoderSpec(NamedTuple):
     layers: int
     """Number of sentence encodings."""
     fields: tuple[str, ...]
-    """Of a summary; "h" is among them."""
+    """Fields of a summary; "h" is among them."""
     annotations: bool
     """True if every position has an annotation, false if only sentence encodings are left."""
     columns: bool = False

@@ -30,7 +30,7 @@ class EncoderConfig(StackConfig):
     """True if its one direction reads the sentence from its last word to its first, and then `</s>`."""
 
     sentence_encoding_from: Literal["both", "backward", "forward"] = "both"
-    """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
+    """Directions, of two, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"reversed": True, "bidirectional": True}, "set one of the two to false"),
@@ -105,7 +105,7 @@ class RecurrentEncoder(Encoder):
         return EncoderOutput(x_SBD.transpose(0, 1), summaries)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Of every layer, in each direction."""
+        """Return the programs of every layer, in each direction."""
         return {
             f"encoder layer {layer}, {way.replace('_', ' ')}": self.stack(layer, way).describe()
             for layer in range(self.config.layers)

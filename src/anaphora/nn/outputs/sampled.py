@@ -29,7 +29,7 @@ class DrawnWords(Config):
 
 
 class LogUniform(DrawnWords):
-    """By rank alone: the word of rank r = 0, 1, .. with ln((r + 2) / (r + 1)) / ln(V + 1), near to what texts have."""
+    """Words by rank alone: rank r = 0, 1, .. has ln((r + 2) / (r + 1)) / ln(V + 1), near to what texts have."""
 
     kind: Literal["log-uniform"] = "log-uniform"
 
@@ -39,7 +39,7 @@ class LogUniform(DrawnWords):
 
 
 class Unigram(DrawnWords):
-    """As often as they are in the training text."""
+    """Words as often as they are in the training text."""
 
     kind: Literal["unigram"] = "unigram"
 

@@ -40,7 +40,7 @@ def _letter(advance: str, *strokes: str) -> Letter:
 
 _ROWS = Path(__file__).with_name("letters.tsv").read_text(encoding="utf-8").splitlines()
 LETTERS = {letter: _letter(advance, *strokes) for letter, advance, *strokes in (row.split("\t") for row in _ROWS)}
-"""By character."""
+"""Strokes by character."""
 
 
 UNIT = 100

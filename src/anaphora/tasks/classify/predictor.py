@@ -25,7 +25,7 @@ class Classification:
     label: str
     """The most probable class; empty for a blank text."""
     probabilities: dict[str, float]
-    """Of every class; they sum to 1. A blank text has none."""
+    """Probabilities of every class; they sum to 1. A blank text has none."""
 
     @property
     def probability(self) -> float:
@@ -44,9 +44,9 @@ class Labelling:
     """The labels of a text, of which there may be several or none."""
 
     labels: tuple[str, ...]
-    """Those whose probability reaches their threshold, in the order of the classes."""
+    """Labels whose probability reaches their threshold, in the order of the classes."""
     probabilities: dict[str, float]
-    """Of every label, independent of the others. A blank text has none."""
+    """Probabilities of every label, independent of the others. A blank text has none."""
     separator: str
     """Separator of the labels in ``str``."""
 

@@ -44,7 +44,7 @@ class Description:
     """Other sentences that the beam finished, best first."""
 
     def json(self) -> dict[str, Any]:
-        """Everything but the attention, for ``json.dumps``."""
+        """Return everything but the attention, for ``json.dumps``."""
         found: dict[str, Any] = {"image": self.image, "text": self.text, "score": self.score}
         return found | {"alternatives": [other.text for other in self.alternatives]}
 

@@ -73,7 +73,7 @@ class StreamedText:
         self._show(decode(begin))
 
     def add(self, number: int, token: int) -> None:
-        """One more token, whatever its text's number; bytes that are no character yet wait for the others."""
+        """Add a token, whatever its text's number; bytes that are no character yet wait for the others."""
         self._ids.append(token)
         self._written += 1
         # all of it is decoded every time, which would take the square of its length
@@ -85,7 +85,7 @@ class StreamedText:
             self._show(text)
 
     def close(self, text: str) -> None:
-        """The text as it is in the end; all of it on a new line where the end changed what was shown."""
+        """Show the text as it is in the end; all of it on a new line where the end changed what was shown."""
         if not text.startswith(self._shown):
             self._on_text("\n")
             self._shown = ""

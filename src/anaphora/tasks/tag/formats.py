@@ -26,7 +26,7 @@ FORMATS = ("conllu", "columns", "jsonl", "text")
 """The formats of what is to be tagged."""
 
 _OFFSETS_ENCODING: Encoding = "bioes"
-"""In which spans of offsets are written as tags, unless the experiment says otherwise."""
+"""Encoding in which spans of offsets are written as tags, unless the experiment says otherwise."""
 
 _OF_COLUMNS = (".conll", ".tsv", ".iob", ".iob2", ".bio", ".bioes")
 """Endings of files of columns."""

@@ -84,7 +84,7 @@ class Forecast:
         return cls(samples_STD, samples_STD.mean(0), lower_TD, upper_TD, interval)
 
     def json(self) -> dict[str, Any]:
-        """Everything but the continuations, for ``json.dumps``."""
+        """Return everything but the continuations, for ``json.dumps``."""
         found = {"mean": self.mean_TD, "lower": self.lower_TD, "upper": self.upper_TD}
         return {name: None if one is None else one.tolist() for name, one in found.items()} | {
             "interval": self.interval

@@ -54,7 +54,7 @@ _PEEK = 1000
 """Lines by which the format of a given text is recognised."""
 
 METRICS: dict[str, Better] = {"loss": "lower", "accuracy": "higher", "symbol_error_rate": "lower"}
-"""Of every transducer."""
+"""Metrics of every transducer."""
 
 
 class StringData(PairsData, TableData):
@@ -145,7 +145,7 @@ class TransductionScores:
 
     scores: StringScores
     without: StringScores | None
-    """Those without the characters ``left_out`` of the experiment, where it names some."""
+    """Scores without the characters ``left_out`` of the experiment, where it names some."""
     left_out: str
     how: str
     """Description of the search."""

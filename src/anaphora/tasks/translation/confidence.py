@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation.predictor import TranslationPredictor
 
 VERSION = 2
-"""Of the features and of what they are fitted to; 1 was fitted to a chrF2 of at least 50."""
+"""Version of the features and of what they are fitted to; 1 was fitted to a chrF2 of at least 50."""
 
 SHORT = 3
 """Words of a reference that leave no word to edit; of more, one may be."""
@@ -198,7 +198,7 @@ def _sigmoid(values_N: Floats) -> Floats:
 
 
 Judge: TypeAlias = "Callable[[Sequence[str], Sequence[Pair], Any], Sequence[bool]]"
-"""From texts, the pairs of their sources and the options of a run to what of the texts is right."""
+"""Function from texts, the pairs of their sources and the options of a run to what of the texts is right."""
 
 
 def are_good(texts: Sequence[str], pairs: Sequence["Pair"], experiment: Any) -> list[bool]:

@@ -180,7 +180,7 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
         return self.with_options({"guided_alignment": NoGuide()}) if given else self
 
     def resume(self, begun: Self) -> Self:
-        """With the language model that it was fused with, too."""
+        """Return the options with the language model that it was fused with, too."""
         now = super().resume(begun)
         if not isinstance(now.fusion, DeepFusion) or not isinstance(begun.fusion, DeepFusion):
             return now

@@ -76,7 +76,7 @@ class RequiredTerm(NamedTuple):
     """Source form, as the glossary has it."""
     forms: tuple[str, ...]
     tokens: frozenset[int]
-    """Those of its forms."""
+    """Tokens of its forms."""
     source: str
     """Source form, as the text has it."""
     start: int

@@ -28,7 +28,7 @@ from anaphora.text.tokenizer import MARKS, UNK
 
 Result = TypeVar("Result")
 Translate = Callable[[Sequence[str]], Iterable[str | None]]
-"""From texts to translations; None for one of too low a confidence."""
+"""Function from texts to translations; None for one of too low a confidence."""
 Steps: TypeAlias = Generator[Sequence[str], Iterable[str | None], Result]
 """Work that yields texts and is sent their translations, so that nothing in it waits for them."""
 Known = dict[str, str | None]
@@ -176,7 +176,7 @@ class _Run(ReferencedText):
 
     @property
     def line(self) -> str:
-        """Its text, where it is one line."""
+        """Text where it is one line."""
         return "".join(one.text for one in self.labels)
 
     def texts(self) -> Iterator[str]:

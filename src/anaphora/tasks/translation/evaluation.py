@@ -53,7 +53,7 @@ class TranslationScores:
     search: SearchOptions = field(repr=False)
     """Options of the search that found them, with nothing left open."""
     language: str
-    """Of the translations."""
+    """Language of the translations."""
     conditions: Sequence[Condition]
     """The conditions that the experiment names, then those of the text as it is."""
     sources: Sequence[str] = field(repr=False)
@@ -83,7 +83,7 @@ class TranslationScores:
 
     @property
     def left(self) -> int:
-        """Those of them that the texts still have: neither replaced nor filled in by annotations."""
+        """Unknown words that the texts still have: neither replaced nor filled in by annotations."""
         written = (output.text.count(MARKS[UNK]) + output.text.count(UNKNOWN) for output in self.outputs)
         return min(self.unknown, sum(written))
 

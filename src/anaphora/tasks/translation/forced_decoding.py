@@ -57,7 +57,7 @@ _UNKNOWN = "Xqzvk"
 Pair = tuple[EncodedSentence, EncodedSentence]
 """A source and its given translation."""
 States = dict[tuple[str, str], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]
-"""By a source and its translation: the states that the target tokens are predicted from, and the tokens."""
+"""States that the target tokens are predicted from, and the tokens, by a source and its translation."""
 
 
 @dataclass(eq=False, repr=False)
@@ -72,7 +72,7 @@ class ForcedDecoder:
     runtime: Runtime = field(default_factory=runtime_for)
     """The network lies on its device."""
     shortlist: RunShortlist | None = None
-    """That of the run."""
+    """Shortlist of the run."""
     tags: tuple[int, ...] = ()
     """Tokens in front of every source."""
     directions: tuple[tuple[str, str], ...] = ()

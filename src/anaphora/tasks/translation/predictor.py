@@ -70,7 +70,7 @@ class TranslationPredictor(ForcedDecoder):
     languages: tuple[str, str] = ("", "")
     """Codes of source and target, each empty where it is not known."""
     calibrations: RunCalibrations | None = None
-    """Those of the run."""
+    """Calibrations of the run."""
 
     @staticmethod
     def ensemble(members: Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":

@@ -31,11 +31,11 @@ class Segments(NamedTuple):
     """The segments of a project, each text once."""
 
     new: list[str]
-    """Those without a translation, in their order."""
+    """Segments without a translation, in their order."""
     known: int
     """Number of entries that it has a translation of."""
     unread: list[Path]
-    """Its documents in formats that are not read."""
+    """Documents in formats that are not read."""
 
 
 class Pretranslation(NamedTuple):

@@ -43,7 +43,7 @@ class RunShortlist:
 
     @cached_property
     def tokens(self) -> TokenShortlist:
-        """Its tokens; ConfigError where the run has no shortlist, and as ``run.shortlists.read``."""
+        """Return the tokens; ConfigError where the run has no shortlist, and as ``run.shortlists.read``."""
         sizes = self._source.symbols.size, self._target.symbols.size
         found = shortlists.read(self._path, digest_of(self._source, self._target), sizes)
         if found is None:

@@ -65,7 +65,7 @@ class Tier(NamedTuple):
     dropout: float
     epochs: int
     rate: float
-    """Of the first update; it falls in a straight line over the epochs. The fewer updates, the higher."""
+    """Rate of the first update; it falls in a straight line over the epochs. The fewer updates, the higher."""
     batch: int
     """Tokens of a batch, small where a text gives few updates an epoch; 0 takes what fits into memory."""
     word_dropout: float = 0.0

@@ -79,7 +79,7 @@ class Recall(NamedTuple):
     """True if the target of a similar segment is a translation too, where it lost nothing."""
 
     def find(self, text: str, before: str = "", after: str = "") -> list[Match]:
-        """The exact matches of a text between its neighbours, or else the most similar segment, if there is any.
+        """Return the exact matches of a text between its neighbours, or else the most similar segment, if there is any.
 
         A text with tags is also looked for without them; where it is not clear where they go, a match is similar.
         """

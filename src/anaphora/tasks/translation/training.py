@@ -44,7 +44,7 @@ SHORT = range(3, 17)
 """Tokens of a side of a pair whose alignment is recorded."""
 _COUNTED = 10_000
 _LEAST_VARIANCE = 0.1
-"""Of pairs that are alike, as in a toy language."""
+"""Variance of pairs that are alike, as in a toy language."""
 
 
 class TranslatorJob(PairJob, UpdatingJob):

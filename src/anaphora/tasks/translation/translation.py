@@ -53,7 +53,7 @@ class Signals(NamedTuple):
     sentence: tuple[float, ...]
     """Empty where nothing was translated."""
     words: tuple[tuple[float, ...] | None, ...]
-    """Of each word, None for one that is kept from the source."""
+    """Signals of each word, None for one that is kept from the source."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Translation:
         return merge(links, words_of(source), words_of(target))
 
     def soft_links(self) -> SoftLinks:
-        """The attention between the words of the source and the translation; words and errors as for ``links``.
+        """Return the attention between the words of the source and the translation; words and errors as for ``links``.
 
         >>> [found] = translator.translate(["The cat sees a very small bird"], attention=True)
         >>> found.soft_links().weights_TS.shape
@@ -201,7 +201,7 @@ class Translation:
         return {"model": model, "from": self.match and self.match.segment.json(), "sentences": parts} | own
 
     def withheld(self) -> Self:
-        """Nothing in place of it, with the confidence that it has and the terms that it lacks."""
+        """Return nothing in place of it, with the confidence that it has and the terms that it lacks."""
         return type(self)("", 0.0, False, confidence=self.confidence, missing_terms=self.missing_terms)
 
     def _demand_attention(self) -> None:
