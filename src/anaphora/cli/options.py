@@ -88,7 +88,7 @@ class GivenTexts(GivenPairs):
     def given(self, task: "Task") -> "tuple[Text | None, Path | None]":
         """Return the text and the data; what a task takes as the other is given as that.
 
-        A text has texts, or lines of a format of its own.
+        A text has texts, or lines of a format of its task.
         """
         from anaphora.tasks.evaluation import Text
 

@@ -39,7 +39,7 @@ Item = TypeVar("Item")
 def buckets(lengths: Integers, budget: int, seed: int, epoch: int, *, then: Sequence[Integers] = ()) -> list[Integers]:
     """The rows of every batch of an epoch, each row once; in a batch, rows times the longest are at most ``budget``.
 
-    A row longer than ``budget`` is a batch of its own. Rows are shuffled, sorted in pools by length and ``then`` by
+    A row longer than ``budget`` is its own batch. Rows are shuffled, sorted in pools by length and ``then`` by
     other lengths (the sides of a pair), cut into batches, and the batches shuffled.
     """
     order = shuffle(len(lengths), seed, epoch, 0)

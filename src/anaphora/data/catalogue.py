@@ -46,7 +46,7 @@ class KnownCorpus:
     licence: str
     files: tuple[RemoteFile, ...]
     origin: PairArchive | None = None
-    """The archive that the files are made from; None where each has an address of its own."""
+    """The archive that the files are made from; None where each has its own address."""
 
     @property
     def bytes(self) -> int:

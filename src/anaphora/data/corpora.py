@@ -99,7 +99,7 @@ class PairFile:
 
 @dataclass(frozen=True)
 class StringFile(PairFile):
-    """One file of pairs of strings, in a format of its own."""
+    """One file of pairs of strings, in its own format."""
 
     format: StringFormat = COLUMNS
     table: TableColumns = STRINGS

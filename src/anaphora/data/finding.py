@@ -214,7 +214,7 @@ def _find_named(files: Sequence[Path], name: str, endings: Sequence[str]) -> lis
 
 
 def _demand_named(data: Sequence[Path], names: Names, found: SplitFiles[File]) -> None:
-    """DataError where a split that was given a name of its own is in none of the folders."""
+    """DataError where a split that was given its own name is in none of the folders."""
     for split, name, usual, files in (
         ("valid", names.valid, VALIDATION_NAMES, found.valid),
         ("test", names.test, (TEST_NAME,), found.tests),

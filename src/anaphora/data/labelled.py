@@ -48,7 +48,7 @@ class LabelledFormat(NamedTuple):
     vectors: bool = False
     """True if examples are sequences of vectors (``formats.labelled_vectors``)."""
     steps: bool = False
-    """True if each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
+    """True if each of the vectors has its own tag; with a ``separator``, one of several labels."""
     columns: TableColumns = formats.TEXTS
     """Columns of text and label in tables."""
 

@@ -6,7 +6,7 @@ its summed loss, and back towards those of the trained network, W_0:
     W  <-  W - rate g / s + decay r (W_0 - W)
 
 (Mikolov et al. 2010; decay and both scales: Krause, Kahembwe, Murray and Renals 2018.) By the rule "sgd" s and
-r are 1. By "rms" every weight has a scale of its own, from the size q of its gradients in training, the root of their
+r are 1. By "rms" every weight has its own scale, from the size q of its gradients in training, the root of their
 mean square (``gradient_sizes``):
 
     s = q + epsilon mean(q)        r = min(q / mean(q), 1 / decay)

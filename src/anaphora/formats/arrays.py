@@ -66,7 +66,7 @@ class RealArray:
         return self.shape[0]
 
     def __getitem__(self, key: int | slice | tuple[int, slice]) -> Floats:
-        """Return a row, a stretch of rows, or a stretch within a row: a copy of its own, in C order.
+        """Return a row, a stretch of rows, or a stretch within a row: a copy, in C order.
 
         Raises DataError with its place for a number that is not finite, also where float32 makes it infinite.
         """

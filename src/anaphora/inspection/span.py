@@ -60,9 +60,9 @@ class Plan:
     shortest: int = 4
     longest: int = 1024
     units: tuple[str, ...] = MAIN
-    """Units that are tried on every task."""
+    """Cells that are tried on every task."""
     others: tuple[str, ...] = OTHERS
-    """Units that are tried on ``copy`` alone, with the first seed."""
+    """Cells that are tried on ``copy`` alone, with the first seed."""
 
     def series(self) -> Iterator[tuple[str, str, int]]:
         """Task, unit and seed of each series of growing distances."""

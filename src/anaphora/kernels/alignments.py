@@ -37,7 +37,7 @@ class Alignments(NamedTuple):
     scale: float
     """b."""
     jumps: int
-    """The longest distance with a score of its own; 0 where distances have none."""
+    """The longest distance with its own score; 0 where distances have none."""
     monotonic: bool
     """True if alignments never go back."""
 

@@ -26,7 +26,7 @@ Tensors = Mapping[str, Tensor]
 
 @cache
 def suits(program: Program) -> bool:
-    """True if all units of a program are torch's, each after a projection of its own, with its state for itself."""
+    """True if all units of a program are torch's, each after its own projection, with its state for itself."""
     units = [part for part in program.parts if isinstance(part, Unit)]
     others = [part for part in program.parts if not isinstance(part, Unit)]
     projected = {part.target for part in others if isinstance(part, Project)}

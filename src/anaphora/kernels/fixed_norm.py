@@ -33,7 +33,7 @@ class FixedNorm(NamedTuple):
     radius: float = 0.0
     """r; 0 leaves rows as they are."""
     first: int = 0
-    """Width of the first block of a row, which has a norm of its own; 0 for one norm of the whole row."""
+    """Width of the first block of a row, which has its own norm; 0 for one norm of the whole row."""
 
     def __call__(self, x: Block) -> Block:
         """Return rows at this norm; each has the same bits in any batch."""

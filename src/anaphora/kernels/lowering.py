@@ -231,7 +231,7 @@ class Lowering:
         self._made = [value for value in self._made if value not in totals]
 
     def entries(self) -> "array[int]":
-        """Return the operations as C takes them, each value at a place of its own."""
+        """Return the operations as C takes them, each value at its own place."""
         places, size = self.laid_out()
         arena = empty(size)
         for value, (at, height) in places.items():

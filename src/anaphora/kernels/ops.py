@@ -219,7 +219,7 @@ class Primitives(Generic[V]):
         """Return rows of one number as numbers of the row above them."""
 
     def at_positions(self, a: V) -> V:
-        """Return each number as a row of its own."""
+        """Return each number as its own row."""
 
     def over_positions(self, a: V) -> V:
         """Return each row as the row of every position."""
@@ -258,7 +258,7 @@ class Primitives(Generic[V]):
 class Ops(Primitives[V]):
     """Operations of one part; its matrices, vectors and memory tensors have short names.
 
-    What an operation returns is a value of its own, but for ``accumulate`` and ``add_vector``; it changes no other.
+    What an operation returns is a new value, but for ``accumulate`` and ``add_vector``; it changes no other.
     """
 
     part = ""

@@ -168,7 +168,7 @@ class Unit(Part):
 
 @dataclass(frozen=True)
 class Mask(OneToOne):
-    """y = x * mask: dropout, with a ready mask that comes as a signal of its own and has no gradient."""
+    """y = x * mask: dropout, with a ready mask that comes as a signal and has no gradient."""
 
     mask: str
 

@@ -1,4 +1,4 @@
-"""Truncated backpropagation through time, where every loss goes back over a window of its own.
+"""Truncated backpropagation through time, where every loss goes back over its own window.
 
 The loss L_t of step t goes back over the steps t - k .. t: the state before step t - k is a constant to it, whatever
 it is to other losses. (The other truncation, chunks with a carried state, is a ``scan`` for each chunk, whose losses

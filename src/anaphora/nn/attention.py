@@ -183,7 +183,7 @@ class Attention(ABC):
         }
 
     def initialise(self, weights: Weights) -> None:  # noqa: B027 - scores have no such number
-        """Fill what starts from a number of its own, after all else was filled."""
+        """Fill what starts from a given number, after all else was filled."""
 
     def initial_state(self, ops: Any, annotations: Any) -> dict[str, Any]:
         """Return its state before the first step, B x width by signal; ``ops`` as for ``Bridge.initial_state``."""

@@ -109,7 +109,7 @@ class Bridge:
 
     @property
     def columns(self) -> bool:
-        """True if every step has a summary of its own."""
+        """True if every step has its own summary."""
         return self._spec.columns
 
     @property

@@ -1,6 +1,6 @@
 """Dropout as an option: which numbers share a mask, and what draws the masks of a batch.
 
-dropout = 0.3                                                  a mask of its own at every step
+dropout = 0.3                                                  a new mask at every step
 dropout = { kind = "variational", probability = 0.3, recurrent = 0.2 }    one mask for all steps of a sentence
 """
 
@@ -52,7 +52,7 @@ class Dropout(Config):
 
 
 class IndependentDropout(Dropout):
-    """A mask of its own at every step, and none on the recurrent state (Zaremba, Sutskever and Vinyals 2014)."""
+    """A new mask at every step, and none on the recurrent state (Zaremba, Sutskever and Vinyals 2014)."""
 
     kind: Literal["independent"] = "independent"
 

@@ -94,7 +94,7 @@ class Embedding(nn.Embedding):
         return self.vectors(ids, purpose) if differs else self.words(ids)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Become a copy: its table has a hook of its own, which copies of tensors leave behind."""
+        """Become a copy: its table has another hook, which copies of tensors leave behind."""
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._hold()
 

@@ -17,7 +17,7 @@ _LEVELS = 1 << 16
 
 
 def generator(seed: int, purpose: str, update: int = 0, rank: int = 0, device: torch.device = CPU) -> torch.Generator:
-    """Return a generator of its own for each combination of arguments, the same on every machine with such a device."""
+    """Return a separate generator for each combination of arguments, the same on every machine with such a device."""
     digest = hashlib.blake2b(f"{seed}/{purpose}/{update}/{rank}".encode(), digest_size=8).digest()
     return torch.Generator(device).manual_seed(int.from_bytes(digest) >> 1)
 

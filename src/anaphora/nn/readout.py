@@ -73,7 +73,7 @@ class Readout:
         return matrices
 
     def initialise(self, weights: Weights) -> None:
-        """Fill what starts from a number of its own, after all else was filled."""
+        """Fill what starts from a given number, after all else was filled."""
         if self._fusion:
             with torch.no_grad():
                 weights.tensors()["gate.bias"].fill_(self._fusion.gate_bias)

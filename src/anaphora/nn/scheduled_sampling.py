@@ -6,7 +6,7 @@ At update i every word that is read is the true one with a probability of e_i, w
     "exponential"       e_i = k^i                           k < 1
     "inverse-sigmoid"   e_i = k / (k + exp(i / k))          k >= 1
 
-A word of its own comes from the distribution that the decoder has after the words before it, true and own. So these
+A word of the decoder comes from the distribution that the decoder has after the words before it, true and own. So these
 words are found first, step by step, as in a search (and as there without dropout in the decoder); then the decoder
 reads the mixture with all that can be hoisted out of the loop. No gradient goes through the choice of a word.
 """

@@ -106,7 +106,7 @@ class Layers:
     blocks of a product are normalised together, each recurrent product by itself (Ba et al. 2016, appendix; there the
     memory of an LSTM is normalised as well on its way out, here it is not).
 
-    With attention ``between``, the bottom layer's step has two transitions, each a unit of its own (the conditional
+    With attention ``between``, the bottom layer's step has two transitions, each its own unit (the conditional
     unit of Sennrich et al. 2017, with any unit in the place of their GRU):
 
         s'_t = ask(a^0, h^0_{t-1})

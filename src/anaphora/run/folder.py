@@ -154,7 +154,7 @@ class Run:
     ) -> Path:
         """Write the checkpoint of an update, whole or not at all, then remove all but the newest ``kept`` and the best.
 
-        An ``average`` of checkpoints up to that update has a place of its own, and removes none of them. ``state`` is
+        An ``average`` of checkpoints up to that update has its own place, and removes none of them. ``state`` is
         JSON with finite numbers. Raises RunError when the disk is full, the folder cannot be written to, or lacks what
         it was opened with; the checkpoints before it are then as they were. What cannot be put in order around a
         checkpoint that is whole is a warning.

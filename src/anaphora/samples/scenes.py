@@ -123,9 +123,9 @@ _FAINT = 64
 
 
 def picture(scene: Scene, draws: Draws) -> Picture:
-    """Return the scene on a dark background of a shade of its own, with noise.
+    """Return the scene on a dark background, whose shade is its own, with noise.
 
-    Each thing has a shade of its own too.
+    Each thing has its own shade too.
     """
     side = CELLS * CELL
     shade = 20 + int(draws.pick(range(50)))

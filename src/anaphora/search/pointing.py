@@ -1,7 +1,7 @@
 """A model that writes placeholders of its source, each exactly once: a pointer network that needs no training.
 
 A placeholder is a word of the source that must come back as it is. In the source, a token of the vocabulary stands for
-it; to the output it is a token of its own, behind the vocabulary, which is scored by attention as pointer networks copy
+it; to the output it is its own token, behind the vocabulary, which is scored by attention as pointer networks copy
 (See, Liu and Manning 2017), but without a gate that would have to be trained:
 
     p(placeholder k) = a_k^2 + p(stand-in of k) s_k, at most 1

@@ -92,7 +92,7 @@ class Pool(NamedTuple):
 class Diversity:
     """Diverse beam search (Vijayakumar et al. 2018, section 3): groups of hypotheses that avoid each other's tokens.
 
-    Each group is a beam of its own. At every step the groups choose one after the other, and a token counts
+    Each group is its own beam. At every step the groups choose one after the other, and a token counts
     ``strength`` less for each hypothesis of an earlier group that takes it at the same step (Hamming diversity).
     """
 

@@ -1,1 +1,1 @@
-"""An HTTP server of translators, for the clients of LibreTranslate and for a page of its own."""
+"""An HTTP server of translators, for the clients of LibreTranslate and for its own page."""

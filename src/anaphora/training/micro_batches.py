@@ -1,6 +1,6 @@
 """The batches of one update, numbered by position and divided among the ranks.
 
-Each draws and carries by its number alone, as if it had a rank of its own, whichever rank computes it. So an update
+Each draws and carries by its number alone, as if it had its own rank, whichever rank computes it. So an update
 does not depend on how many ranks there are, but for the order in which gradients are added.
 """
 

@@ -198,7 +198,7 @@ def _meeting(store: Store, rank: int, size: int) -> int:
 
     torchrun keeps its store, with the addresses of the dead, when it starts ranks again; and the count of restarts may
     differ between machines. So the first rank opens a meeting, and tells its number to whoever is there until all have
-    joined. Each has a number of its own, as what the dead had left would not be answered.
+    joined. Each has its own number, as what the dead had left would not be answered.
     """
     own = store.add("arrivals", 1)
     if rank:

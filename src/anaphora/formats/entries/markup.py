@@ -179,7 +179,7 @@ class Markup(Reader):
         self._close_run(self._parser.CurrentByteIndex)
 
     def _close_code(self, at: int) -> None:
-        """Take the end of an inline element: a code of its own where the element has texts or codes."""
+        """Take the end of an inline element: its own code where the element has texts or codes."""
         flow, opened = self._inline.pop(), self._opened.pop()
         around = self._inline[-1]
         if opened is not None:

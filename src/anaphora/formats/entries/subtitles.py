@@ -54,7 +54,7 @@ class Subtitles(Reader):
             yield Entry.untranslated(line, source, Gap(tuple(runs), self._fill))
 
     def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:
-        """Yield the texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
+        """Yield the texts of a stretch without codes in which ``speaker`` goes on, a flow for each speaker."""
         text, start = content.decode(), 0
         for flow, found in enumerate([*_SPEAKER.finditer(text), None], speaker):
             end = found.start() if found else len(text)

@@ -1,7 +1,7 @@
 """Translation memories: TMX 1.1 to 1.4b (LISA 2005).
 
 An entry (``tu``) holds a text in each of several languages. Native code (``bpt``, ``ept``, ``ph``, ``it``, ``ut``) is
-no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own. A language is ``xml:lang``, in old
+no part of a text; ``hi`` is, and a ``sub`` inside of code is its own text. A language is ``xml:lang``, in old
 files ``lang``. A text that is there in the exact language goes before those of its regions.
 """
 

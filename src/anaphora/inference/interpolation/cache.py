@@ -41,7 +41,7 @@ class CountCache(Record, extra="forbid"):
     kind: Literal["counts"] = "counts"
     """The kind's name."""
     order: Annotated[int, Ge(1), Le(MAX_LENGTH)] = 3
-    """Length of the longest n-grams; each order has a weight of its own."""
+    """Length of the longest n-grams; each order has its own weight."""
     tokens: Annotated[int, Ge(1), Le(MAX_COUNT)] = 500
     """Number of tokens remembered."""
     half_life: Annotated[float, Ge(0)] = 100.0

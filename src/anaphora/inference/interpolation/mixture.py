@@ -1,7 +1,7 @@
 """Language models over one vocabulary as one, in arrays of numpy, perhaps with a cache of recent text.
 
 The models may be of any kind: recurrent, feed-forward, n-gram. Their probabilities are interpolated (``weights.py``);
-each order of the cache is a component of its own. The mixture implements the contracts of its models, so it is
+each order of the cache is its own component. The mixture implements the contracts of its models, so it is
 evaluated, searched and sampled as they are; its state is theirs, side by side.
 """
 

@@ -228,7 +228,7 @@ def lesson(name: str, numbers: Mapping[str, Any] | None = None, seed: int | None
 
 
 def _lines(formulas: Formulas, loop: str, rows: Sequence[Any], outer: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield rows, worked out for each number of their loops; a list of rows has a loop of its own at its head."""
+    """Yield rows, worked out for each number of their loops; a list of rows has its own loop at its head."""
     for numbers in formulas.loops(loop, outer):
         for row in rows:
             if isinstance(row, list):

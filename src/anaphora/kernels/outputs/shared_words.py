@@ -3,7 +3,7 @@
 What sampled outputs have in common: of the V x H matrix they look at C chosen rows and at those of the targets.
 
     1  z_nc = w_c' h_n + b_c,       z_n = w_{y_n}' h_n + b_{y_n}
-    2  L = sum_n w_n L_n(z_n1 .. z_nC, z_n)                             each loss has an L_n of its own
+    2  L = sum_n w_n L_n(z_n1 .. z_nC, z_n)                             each loss has its own L_n
     1' dh_n = sum_c dz_nc w_c + dz_n w_{y_n}
        dw_c += sum_n dz_nc h_n,     dw_{y_n} += dz_n h_n,     db likewise
 """

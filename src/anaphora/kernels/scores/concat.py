@@ -18,7 +18,7 @@ from anaphora.kernels.scores.additive import Additive
 
 
 class Concat(Additive):
-    """The additive score, with a scoring layer of its own."""
+    """The additive score, with its own scoring layer."""
 
     kind: Literal["concat"] = "concat"
     U: ClassVar[str] = "coverage"

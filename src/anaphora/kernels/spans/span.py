@@ -29,7 +29,7 @@ class Span(Record, ABC, extra="forbid"):
         return ()
 
     def weights(self, query: int, hidden: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the weights that it needs, by name; ``hidden`` is the width of a layer of its own."""
+        """Shapes of the weights that it needs, by name; ``hidden`` is the width of its own layer."""
         return {}
 
     @abstractmethod

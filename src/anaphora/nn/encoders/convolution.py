@@ -26,7 +26,7 @@ class ConvolutionConfig(Config):
 
 
 class ConvolutionEncoder(Encoder):
-    """Kernels K^i and L^i, as the parts ``fold<i>`` and ``close<i>``; each row is a filter of its own."""
+    """Kernels K^i and L^i, as the parts ``fold<i>`` and ``close<i>``; each row is its own filter."""
 
     def __init__(self, config: ConvolutionConfig, width: int) -> None:
         """``width`` of the embeddings."""

@@ -75,7 +75,7 @@ class ClassFactoredOutput(WordsOutput):
 def bin_by_mass(masses_V: Tensor, classes: int) -> Tensor:
     """The class of every unit: from the heaviest on, a class is full when all so far have their part of the mass.
 
-    A unit that is heavier than a share is a class of its own, and every class gets a unit. Units without mass are in
+    A unit that is heavier than a share is its own class, and every class gets a unit. Units without mass are in
     the last class, and change nothing for the others.
     """
     order_V = by_frequency(masses_V)

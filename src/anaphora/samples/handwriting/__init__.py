@@ -163,7 +163,7 @@ def _even(curve: Sequence[Point], step: float, draws: Draws) -> list[Point]:
 
 
 def write(folder: Path, seed: int = 1, train: int = 4_000, valid: int = 200, test: int = 200) -> Path:
-    """Write ``train.jsonl``, ``val.jsonl`` and ``test.jsonl``; each split has a seed of its own. Returns the folder."""
+    """Write ``train.jsonl``, ``val.jsonl`` and ``test.jsonl``; each split has its own seed. Returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for place, (name, count) in enumerate((("train", train), ("val", valid), ("test", test))):
         drawn = lines(3 * seed + place, count)

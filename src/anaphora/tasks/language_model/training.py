@@ -156,7 +156,7 @@ def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[st
 def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment:
     """Return the experiment with what its runs are, and with their tokenizer.
 
-    Raises as ``interpolation_table``, and ConfigError for an experiment with a tokenizer of its own.
+    Raises as ``interpolation_table``, and ConfigError for an experiment with its own tokenizer.
     """
     if experiment.text != InterpolationExperiment.model_fields["text"].default:
         raise ConfigError("An interpolation uses the tokenizer of its runs: leave [text] out.")
