@@ -108,6 +108,6 @@ def _draw(table: "Table", width: int) -> object:
     return drawn
 
 
-def _width(grid: "Sequence[Sequence[str]]") -> int:
+def _width(grid: Sequence[Sequence[str]]) -> int:
     """Return the characters a line of a table takes: cells, and three between them."""
     return sum(max(map(len, cells)) + 3 for cells in zip(*grid, strict=True))
